@@ -60,7 +60,7 @@ fn request_with_contents(at: Timestamp, containers: &[&ContainerId]) -> RequestR
 /// Records a request `minutes` after it arrived.
 async fn record(setting: &PortFixture, tenant: &Tenant, record: &RequestRecord, minutes: i64) {
     let now = record.at.plus_seconds(minutes * 60);
-    retry_unavailable(async || setting.ctx().activity.record(tenant, record, now).await)
+    retry_unavailable(async || setting.ctx().request_log.record(tenant, record, now).await)
         .await
         .expect("a record");
 }
@@ -76,7 +76,7 @@ async fn read_hour(
         let page = async || {
             setting
                 .ctx()
-                .activity
+                .request_log
                 .list_requests(tenant, hour, after.as_deref())
                 .await
         };
@@ -96,9 +96,15 @@ async fn list_hours(
     from: Hour,
     to: Hour,
 ) -> Vec<HourCounts> {
-    retry_unavailable(async || setting.ctx().activity.count_by_hour(tenant, from, to).await)
-        .await
-        .expect("hours")
+    retry_unavailable(async || {
+        setting
+            .ctx()
+            .request_log
+            .count_by_hour(tenant, from, to)
+            .await
+    })
+    .await
+    .expect("hours")
 }
 
 /// Returns the token of the hour, which must be open.
@@ -116,7 +122,7 @@ async fn close_hour(setting: &PortFixture, hour: Hour, token: &str, tally: &Requ
     let close = async || {
         setting
             .ctx()
-            .activity
+            .request_log
             .close_hour(&setting.alpha, hour, token, tally)
             .await
     };
@@ -168,7 +174,7 @@ async fn a_request_is_read_back_whole_in_its_hour(setting: &PortFixture) {
     let page = async || {
         setting
             .ctx()
-            .activity
+            .request_log
             .list_outlines(&setting.alpha, hour, None)
             .await
     };
@@ -345,7 +351,7 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &PortFixture)
         let found = retry_unavailable(async || {
             setting
                 .ctx()
-                .activity
+                .request_log
                 .list_overdue_hours(before, limit)
                 .await
         })
@@ -394,7 +400,7 @@ async fn records_about(
 ) -> (Vec<String>, usize) {
     let (mut names, mut after, mut pages) = (Vec::new(), None::<String>, 0);
     loop {
-        let activity = &setting.ctx().activity;
+        let activity = &setting.ctx().request_log;
         let page = async || {
             activity
                 .list_contents(&setting.alpha, hour, containers, after.as_deref())
@@ -414,7 +420,7 @@ async fn forget_contents(setting: &PortFixture, hour: Hour, names: &[String]) {
     let forget = async || {
         setting
             .ctx()
-            .activity
+            .request_log
             .remove_contents(&setting.alpha, hour, names)
             .await
     };

@@ -400,7 +400,7 @@ async fn the_head_counts_what_search_serves(setting: &PortFixture) {
             &[DocumentChange::Move {
                 from: Box::new(a),
                 to,
-                rivals: Vec::new(),
+                alternative_ids: Vec::new(),
             }],
         )
         .await;

@@ -20,7 +20,7 @@ async fn a_lease_keeps_others_out_until_it_ends(setting: &PortFixture) {
     let document = setting
         .accept_document(&ContainerId::random(), "Words.")
         .await;
-    let ClaimOutcome::Mine(mine) = setting.take_lease(&document).await else {
+    let ClaimOutcome::Claimed(mine) = setting.take_lease(&document).await else {
         panic!("nobody has it")
     };
 
@@ -42,7 +42,7 @@ async fn a_lease_keeps_others_out_until_it_ends(setting: &PortFixture) {
         ClaimOutcome::Busy
     ));
     setting.app.world.clock.advance_seconds(31);
-    let ClaimOutcome::Mine(again) = setting.take_lease(&document).await else {
+    let ClaimOutcome::Claimed(again) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };
 
@@ -63,7 +63,7 @@ async fn postponing_ends_a_lease(setting: &PortFixture) {
     assert!(retry_unavailable(postpone).await.expect("an answer"));
     assert!(matches!(
         setting.take_lease(&document).await,
-        ClaimOutcome::Mine(_)
+        ClaimOutcome::Claimed(_)
     ));
 }
 
@@ -73,7 +73,7 @@ async fn waiting_for_a_file_uses_up_no_attempt(setting: &PortFixture) {
         .await;
     let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
     for _ in 0..3 {
-        let ClaimOutcome::Mine(mine) = setting.take_lease(&document).await else {
+        let ClaimOutcome::Claimed(mine) = setting.take_lease(&document).await else {
             panic!("nobody has it")
         };
         assert_eq!(mine.attempts, 1);
@@ -89,11 +89,11 @@ async fn waiting_for_a_file_uses_up_no_attempt(setting: &PortFixture) {
         );
     }
 
-    let ClaimOutcome::Mine(old) = setting.take_lease(&document).await else {
+    let ClaimOutcome::Claimed(old) = setting.take_lease(&document).await else {
         panic!("nobody has it")
     };
     setting.app.world.clock.advance_seconds(100);
-    let ClaimOutcome::Mine(new) = setting.take_lease(&document).await else {
+    let ClaimOutcome::Claimed(new) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };
     assert!(
@@ -113,7 +113,7 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
     let missing = setting.compose_document(&container, "Never stored.").await;
     assert!(matches!(
         setting.take_lease(&missing).await,
-        ClaimOutcome::Gone
+        ClaimOutcome::Outdated
     ));
     assert_eq!(
         setting.read_record(&missing.id).await,
@@ -131,7 +131,10 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
         .accept_record(&new, Some(&old.revision))
         .await
         .expect("a replacement");
-    assert!(matches!(setting.take_lease(&old).await, ClaimOutcome::Gone));
+    assert!(matches!(
+        setting.take_lease(&old).await,
+        ClaimOutcome::Outdated
+    ));
 
     let done = setting.extracted_document(&container, "Done.").await;
     setting
@@ -143,7 +146,7 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
         .await;
     assert!(matches!(
         setting.take_lease(&done).await,
-        ClaimOutcome::Gone
+        ClaimOutcome::Outdated
     ));
     let done = setting.read_record(&done.id).await.expect("a record");
     setting
@@ -155,7 +158,7 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
         .await;
     assert!(matches!(
         setting.take_lease(&done).await,
-        ClaimOutcome::Gone
+        ClaimOutcome::Outdated
     ));
 
     let failed = setting.accept_document(&container, "Failed.").await;
@@ -179,7 +182,7 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
     retry_unavailable(fail).await.expect("an answer");
     assert!(matches!(
         setting.take_lease(&failed).await,
-        ClaimOutcome::Gone
+        ClaimOutcome::Outdated
     ));
 }
 
@@ -190,7 +193,7 @@ async fn of_many_claims_at_the_same_time_one_holds(setting: &PortFixture) {
     let claims = futures::future::join_all((0..12).map(|_| setting.take_lease(&document))).await;
     let mine = claims
         .iter()
-        .filter(|claim| matches!(claim, ClaimOutcome::Mine(_)))
+        .filter(|claim| matches!(claim, ClaimOutcome::Claimed(_)))
         .count();
     let busy = claims
         .iter()

@@ -307,8 +307,8 @@ async fn of_a_merge_and_a_deletion_at_the_same_time_one_holds(setting: &PortFixt
                 ContainerOwner::Tag(target.tag.clone()),
                 ContainerOwner::Original,
             ],
-            (false, true) => [ContainerOwner::Gone, ContainerOwner::Original],
-            (false, false) => [ContainerOwner::Original, ContainerOwner::Gone],
+            (false, true) => [ContainerOwner::Deleted, ContainerOwner::Original],
+            (false, false) => [ContainerOwner::Original, ContainerOwner::Deleted],
         };
         assert_eq!(owner, wanted);
     }
@@ -377,9 +377,9 @@ async fn a_merged_container_moves_on_with_its_tag(setting: &PortFixture) {
     assert_eq!(
         tags_of_container(setting, &setting.alpha, &all).await,
         [
-            ContainerOwner::Gone,
-            ContainerOwner::Gone,
-            ContainerOwner::Gone
+            ContainerOwner::Deleted,
+            ContainerOwner::Deleted,
+            ContainerOwner::Deleted
         ]
     );
 }

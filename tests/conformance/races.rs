@@ -19,7 +19,7 @@ promises!(
 const MANY: usize = 12;
 
 fn new_note(text: String, custom_id: Option<&str>) -> NewDocument {
-    let content = Content::Whole {
+    let content = Content::Complete {
         bytes: text.into(),
         form: BodyForm::Text,
     };

@@ -44,7 +44,7 @@ async fn ask_as(
     let admit = async || {
         setting
             .ctx()
-            .rates
+            .rate_limits
             .admit(tenant, name, new_limit(max), id, now)
             .await
     };

@@ -68,12 +68,12 @@ pub(crate) fn new_node(id: &str, parent: Option<&str>) -> ItemRecord {
 
 /// Returns a write of a new node.
 pub(crate) fn add_node_write(node: &ItemRecord) -> SyncWrite {
-    SyncWrite::Node(Box::new(node.clone()), None)
+    SyncWrite::PutItem(Box::new(node.clone()), None)
 }
 
 /// Returns a write of a node that was `old` before.
 pub(crate) fn change_node_write(old: &ItemRecord, new: &ItemRecord) -> SyncWrite {
-    SyncWrite::Node(Box::new(new.clone()), Some(Box::new(old.clone())))
+    SyncWrite::PutItem(Box::new(new.clone()), Some(Box::new(old.clone())))
 }
 
 /// Returns a write that adds an entry to a queue.

@@ -125,7 +125,7 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &PortFixture) {
     writes.extend(
         all[15..20]
             .iter()
-            .map(|node| SyncWrite::Forget(Box::new(node.clone()))),
+            .map(|node| SyncWrite::DeleteItem(Box::new(node.clone()))),
     );
     // These keep their place and change in another field.
     let renamed: Vec<_> = all[20..]
@@ -182,7 +182,7 @@ async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &PortFixture) {
     let writes = [
         change_node_write(&all[0], &shortcut("s0", Some("two"))),
         change_node_write(&all[1], &shortcut("s1", None)),
-        SyncWrite::Forget(Box::new(all[2].clone())),
+        SyncWrite::DeleteItem(Box::new(all[2].clone())),
     ];
     known.commit_next_step(&writes).await;
     assert_eq!(known.read_shortcuts("one", 3).await, ["s3", "s4", "s5"]);
@@ -197,7 +197,7 @@ async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &PortFixture) {
 async fn of_several_writes_about_a_node_the_last_one_counts(setting: &PortFixture) {
     let known = ConnectionStore::for_new_connection(setting);
     let (at_a, at_b) = (new_node("f", Some("a")), new_node("f", Some("b")));
-    let forget = |node| SyncWrite::Forget(Box::new(node));
+    let forget = |node| SyncWrite::DeleteItem(Box::new(node));
     // Each row has the stored node, the writes, and the resulting location. All writes state the
     // node that was stored before the step.
     let table = [

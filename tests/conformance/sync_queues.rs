@@ -125,10 +125,10 @@ async fn the_newest_runs_are_kept(setting: &PortFixture) {
     for number in 1..=103 {
         // Each run is written twice: when it begins and when it ends.
         known
-            .commit_next_step(&[SyncWrite::Run(Box::new(finished_run(number)))])
+            .commit_next_step(&[SyncWrite::PutRun(Box::new(finished_run(number)))])
             .await;
         known
-            .commit_next_step(&[SyncWrite::Run(Box::new(finished_run(number)))])
+            .commit_next_step(&[SyncWrite::PutRun(Box::new(finished_run(number)))])
             .await;
     }
     assert_eq!(known.read_runs(3).await, [103, 102, 101]);

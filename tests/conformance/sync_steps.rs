@@ -228,7 +228,7 @@ async fn all_is_erased_and_the_state_last(setting: &PortFixture) {
     for one in std::iter::once(&known).chain(&known.neighbouring_stores()) {
         one.commit_next_step(&large_step(false)).await;
         one.commit_next_step(&[
-            SyncWrite::Run(Box::new(finished_run(1))),
+            SyncWrite::PutRun(Box::new(finished_run(1))),
             enqueue_write(SyncQueue::Walk, "w", ""),
             enqueue_write(SyncQueue::Walk, "x", ""),
         ])

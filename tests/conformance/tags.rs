@@ -122,9 +122,9 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &PortFixtur
         assert_eq!(get(setting, "box").await, None);
         let wanted = [
             ContainerOwner::Original,
-            ContainerOwner::Gone,
+            ContainerOwner::Deleted,
             ContainerOwner::Original,
-            ContainerOwner::Gone,
+            ContainerOwner::Deleted,
         ];
         assert_eq!(
             tags_of_container(setting, &setting.alpha, &[kept, id, kept, id]).await,
@@ -132,7 +132,7 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &PortFixtur
         );
         assert_eq!(
             tags_of_container(setting, &setting.alpha, &[id]).await,
-            [ContainerOwner::Gone]
+            [ContainerOwner::Deleted]
         );
     }
 
@@ -160,13 +160,13 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &PortFixtur
     );
     assert_eq!(
         tags_of_container(setting, &setting.alpha, &[id, fresh.primary_id()]).await,
-        [ContainerOwner::Gone, ContainerOwner::Original]
+        [ContainerOwner::Deleted, ContainerOwner::Original]
     );
 
     forget_tag(setting, &setting.beta, &container.ids).await;
     assert_eq!(
         tags_of_container(setting, &setting.alpha, &[id]).await,
-        [ContainerOwner::Gone],
+        [ContainerOwner::Deleted],
         "not theirs to forget"
     );
 

@@ -50,7 +50,7 @@ impl OrgClient {
         self.app
             .system
             .ctx
-            .activity
+            .request_log
             .record(&self.tenant, record, self.now())
             .await
             .expect("a record");

@@ -56,7 +56,7 @@ async fn persist_record(app: &TestApp, client: &OrgClient, record: &RequestRecor
         let written: PortResult<()> = app
             .system
             .ctx
-            .activity
+            .request_log
             .record(&client.tenant, record, client.now())
             .await;
         if written.is_ok() {
@@ -270,7 +270,7 @@ async fn compare_with_recount(
 
 /// Returns for each hour of a history whether it is rolled up.
 async fn closed_hours(client: &OrgClient, begin: Timestamp) -> Vec<bool> {
-    let activity: &dyn RequestLog = &*client.app.system.ctx.activity;
+    let activity: &dyn RequestLog = &*client.app.system.ctx.request_log;
     let (first, last) = (
         Hour::containing(begin),
         Hour::containing(begin.plus_seconds(HOURS * 3600 - 1)),

@@ -118,7 +118,7 @@ async fn while_a_worker_has_it() {
             now.plus_seconds(90),
         )
         .await;
-    assert!(matches!(claim, Ok(domain::ports::ClaimOutcome::Mine(_))));
+    assert!(matches!(claim, Ok(domain::ports::ClaimOutcome::Claimed(_))));
     assert_eq!(client.get_document(&id).await["status"], "extracting");
 
     delete_for_good(&client, &id).await;

@@ -92,7 +92,7 @@ async fn write_record(client: &OrgClient, at: Timestamp, containers: Vec<Contain
         .app
         .system
         .ctx
-        .activity
+        .request_log
         .record(&client.tenant, &record, at)
         .await
         .expect("a record");
@@ -142,7 +142,7 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
 
     client.app.world.clock.advance_seconds(225 * 3600);
     assert_eq!(delete_and_wait(&client, "to").await.log_contents, 8);
-    let activity = &client.app.system.ctx.activity;
+    let activity = &client.app.system.ctx.request_log;
     let mut left = 0;
     for hour in Hour::containing(begin).0..=Hour::containing(now(&client)).0 {
         let (records, _) = activity

@@ -15,7 +15,7 @@ use crate::client::OrgClient;
 
 /// Returns all records in the log of the client's organization, oldest first.
 pub(crate) async fn read_log(client: &OrgClient) -> Vec<RequestRecord> {
-    let activity = &client.app.system.ctx.activity;
+    let activity = &client.app.system.ctx.request_log;
     let now = Hour::containing(client.app.system.ctx.clock.now());
     let mut all = Vec::new();
     for hour in now.0 - 24..=now.0 {
@@ -249,7 +249,8 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
         ..app.system.names.clone()
     };
     let mut ctx = app.system.ctx.clone();
-    ctx.activity = aws::build_context(&app.system.clients, &names, ctx.clock.clone()).activity;
+    ctx.request_log =
+        aws::build_context(&app.system.clients, &names, ctx.clock.clone()).request_log;
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let routes = local::all_routes(
         &edge::App::new(ctx, authenticator),

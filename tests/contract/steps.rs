@@ -21,7 +21,7 @@ pub(crate) async fn process_only(client: &OrgClient) -> usize {
         .iter()
         .map(|message| QueueDelivery {
             body: message.body.clone(),
-            dead: false,
+            is_dead_letter: false,
         })
         .collect();
     let outcomes = worker.handle_batch(&batch).await;

@@ -265,7 +265,11 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     let before = index_head(&there, TAG).await;
     let again = import_lines(&there, &lines).await;
     assert_eq!(
-        (again.documents.written, again.documents.known, again.edits),
+        (
+            again.documents.written,
+            again.documents.already_present,
+            again.edits
+        ),
         (0, 5, 0)
     );
     assert_eq!(index_head(&there, TAG).await, before);
@@ -275,7 +279,7 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
         without_export_time(lines.clone())
     );
     let again = import_lines(&there, &lines).await;
-    assert_eq!((again.documents.known, again.edits), (5, 0));
+    assert_eq!((again.documents.already_present, again.edits), (5, 0));
 
     // Content sent later under the same customId replaces the imported document.
     there
@@ -410,7 +414,10 @@ async fn what_was_not_done_is_processed_again() {
     assert_eq!(broken["status"], "failed", "{broken}");
 
     let again = import_lines(&there, &lines).await;
-    assert_eq!((again.documents.known, again.documents.queued), (3, 0));
+    assert_eq!(
+        (again.documents.already_present, again.documents.queued),
+        (3, 0)
+    );
 }
 
 #[tokio::test]
@@ -460,7 +467,7 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
     assert!(format!("{refused:#}").contains("not whole"), "{refused:#}");
     let report = import_lines(&there, &lines).await;
     assert_eq!(
-        (report.documents.known, report.documents.written),
+        (report.documents.already_present, report.documents.written),
         (5, 0),
         "all of it was there by now"
     );

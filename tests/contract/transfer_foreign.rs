@@ -22,7 +22,10 @@ async fn memories_of_mem0_become_memories() {
     ] {
         let report = import_text(&client, &text, &under(TAG)).await.unwrap();
         let expected = if round == 0 { (2, 0) } else { (0, 2) };
-        assert_eq!((report.documents.written, report.documents.known), expected);
+        assert_eq!(
+            (report.documents.written, report.documents.already_present),
+            expected
+        );
     }
 
     let all = memories(&client).await;
@@ -86,7 +89,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         (
             second.documents.written,
             second.documents.queued,
-            second.documents.known
+            second.documents.already_present
         ),
         (0, 0, 4)
     );

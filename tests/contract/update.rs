@@ -209,7 +209,7 @@ async fn claim_document(client: &OrgClient, id: &str) {
             now.plus_seconds(90),
         )
         .await;
-    assert!(matches!(claim, Ok(domain::ports::ClaimOutcome::Mine(_))));
+    assert!(matches!(claim, Ok(domain::ports::ClaimOutcome::Claimed(_))));
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@ use edge::{ApiResult, Json, Query};
 use serde::Serialize;
 
 use crate::AnalyticsState;
-use crate::asker::RateLimitedTenant;
 use crate::params::AnalyticsParams;
+use crate::rate_limited_tenant::RateLimitedTenant;
 use crate::usage::sum_tallies;
 
 /// The type of an error that has none.
@@ -56,17 +56,19 @@ pub(crate) async fn get_errors(
         params.requested_span(ctx.clock.now())?,
     );
     let tallies = read_tallies(ctx, &tenant, span).await?;
-    let whole = sum_tallies(&tallies);
-    let requests = whole.total_where(|_| true).map_or(0, |cell| cell.count);
-    let total_errors = failed_cells(&whole)
+    let total_tally = sum_tallies(&tallies);
+    let requests = total_tally
+        .total_where(|_| true)
+        .map_or(0, |cell| cell.count);
+    let total_errors = failed_cells(&total_tally)
         .map(|(_, cell)| cell.count)
         .sum::<u64>();
     let mut by_status_code = BTreeMap::new();
-    for (dimension, cell) in failed_cells(&whole) {
+    for (dimension, cell) in failed_cells(&total_tally) {
         *by_status_code.entry(dimension.status).or_default() += cell.count;
     }
 
-    let top = top_errors(&whole);
+    let top = top_errors(&total_tally);
     Ok(Json(ErrorsResponse {
         total_errors,
         error_rate: if requests == 0 {

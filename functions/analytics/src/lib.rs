@@ -1,11 +1,11 @@
 //! Statistics on the requests of an organization's keys and the growth of its content:
 //! `/v3/analytics/*`.
 
-mod asker;
 mod errors;
 mod logs;
 mod memory;
 mod params;
+mod rate_limited_tenant;
 mod totals;
 mod usage;
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::AnalyticsState;
-use crate::asker::RateLimitedTenant;
 use crate::params::AnalyticsParams;
+use crate::rate_limited_tenant::RateLimitedTenant;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct LogsResponse {
@@ -82,10 +82,10 @@ pub(crate) async fn list_requests(
     let ((page, limit), filter) = (params.page_and_limit()?, params.request_filter()?);
     let now = ctx.clock.now();
     if let Some(id) = &params.id {
-        let found = find_request(ctx, &tenant, params.span_of_id(now)?, &filter, id).await?;
-        let total = u64::from(found.is_some());
-        let shown = found.into_iter().skip(page - 1).collect();
-        return Ok(answer_logs(shown, page, limit, total));
+        let record = find_request(ctx, &tenant, params.span_of_id(now)?, &filter, id).await?;
+        let total = u64::from(record.is_some());
+        let records = record.into_iter().skip(page - 1).collect();
+        return Ok(answer_logs(records, page, limit, total));
     }
 
     let found = usecase::list_requests(

@@ -14,8 +14,8 @@ use index::count_memories;
 use serde::Serialize;
 
 use crate::AnalyticsState;
-use crate::asker::RateLimitedTenant;
 use crate::params::AnalyticsParams;
+use crate::rate_limited_tenant::RateLimitedTenant;
 use crate::totals::PARALLEL_CONTAINERS;
 
 /// The most documents of a container whose growth is counted. They would be read one by one.
@@ -82,22 +82,23 @@ pub(crate) async fn get_memory(
     let ctx = &service.app.ctx;
     let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
     let period = seconds.map(|seconds| TimeSpan::last_seconds(seconds, now));
-    let all = find_containers(ctx, &tenant, &ContainerScope::default()).await?;
+    let containers = find_containers(ctx, &tenant, &ContainerScope::default()).await?;
     let mut tags = TotalWithGrowth {
-        total: all.len() as u64,
+        total: containers.len() as u64,
         ..TotalWithGrowth::default()
     };
 
-    all.iter()
+    containers
+        .iter()
         .for_each(|container| tags.growth.count_event(period, container.created_at));
-    let content = all
+    let content = containers
         .into_iter()
         .map(|container| count_content(&service, &tenant, container, period));
     let (mut documents, mut memories) = (TotalWithGrowth::default(), TotalWithGrowth::default());
     let mut content = stream::iter(content).buffer_unordered(PARALLEL_CONTAINERS);
-    while let Some((of_documents, of_memories)) = content.try_next().await? {
-        documents.add_figure(of_documents);
-        memories.add_figure(of_memories);
+    while let Some((document_totals, memory_totals)) = content.try_next().await? {
+        documents.add_figure(document_totals);
+        memories.add_figure(memory_totals);
     }
 
     let mut connections = TotalWithGrowth::default();
@@ -177,8 +178,8 @@ async fn count_content(
     for id in &container.ids {
         if period.is_some() {
             let listed = ctx.documents.list(tenant, id).await?.into_iter();
-            let present = listed.filter(|document| document.superseded_by.is_none());
-            present.for_each(|document| documents.growth.count_event(period, document.created_at));
+            let visible = listed.filter(|document| document.superseded_by.is_none());
+            visible.for_each(|document| documents.growth.count_event(period, document.created_at));
         }
         let view = cache.open(ctx, tenant, id).await?;
         for memory in view
@@ -203,7 +204,7 @@ mod tests {
         let at = Timestamp::from_millis;
         let period = TimeSpan::last_seconds(10, at(100_000));
         let mut growth = Growth::default();
-        for (ms, wanted) in [
+        for (ms, expected) in [
             (79_999, (0, 0)),
             (80_000, (0, 1)),
             (89_999, (0, 2)),
@@ -212,7 +213,7 @@ mod tests {
             (100_000, (2, 2)),
         ] {
             growth.count_event(Some(period), at(ms));
-            assert_eq!((growth.now, growth.before), wanted, "{ms}");
+            assert_eq!((growth.now, growth.before), expected, "{ms}");
         }
 
         let percent = |now, before| Growth { now, before }.growth_percent();

@@ -63,8 +63,8 @@ impl AnalyticsParams {
     /// Returns the period for a lookup by id: that of [`AnalyticsParams::requested_span`] if the
     /// request gives a time, or else the last seven days.
     pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<TimeSpan> {
-        let given = self.from.is_some() || self.to.is_some() || self.period.is_some();
-        if given {
+        let has_span = self.from.is_some() || self.to.is_some() || self.period.is_some();
+        if has_span {
             self.requested_span(now)
         } else {
             Ok(TimeSpan::last_seconds(ID_PERIOD, now))
@@ -148,8 +148,8 @@ impl AnalyticsParams {
 }
 
 fn period_seconds(text: &str, names: &str) -> Result<i64> {
-    let known = PERIODS.iter().find(|(name, _)| *name == text);
-    known
+    let period = PERIODS.iter().find(|(name, _)| *name == text);
+    period
         .map(|(_, seconds)| *seconds)
         .ok_or_else(|| Error::invalid_field("period", names))
 }

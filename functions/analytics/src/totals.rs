@@ -9,8 +9,8 @@ pub(crate) const PARALLEL_CONTAINERS: usize = 16;
 
 /// Counts the documents of the organization.
 pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
-    let all = find_containers(ctx, tenant, &ContainerScope::default()).await?;
-    let counts = all.into_iter().map(async |container| {
+    let containers = find_containers(ctx, tenant, &ContainerScope::default()).await?;
+    let counts = containers.into_iter().map(async |container| {
         usecase::count_documents(ctx, tenant, &container, usecase::EXACT_COUNT_LIMIT).await
     });
     let counts = stream::iter(counts).buffer_unordered(PARALLEL_CONTAINERS);

@@ -11,8 +11,8 @@ use edge::{ApiResult, Json, Pagination, Query};
 use serde::Serialize;
 
 use crate::AnalyticsState;
-use crate::asker::RateLimitedTenant;
 use crate::params::AnalyticsParams;
+use crate::rate_limited_tenant::RateLimitedTenant;
 use crate::totals::count_documents;
 
 #[derive(Debug, Serialize)]
@@ -64,8 +64,8 @@ pub(crate) async fn get_usage(
         params.requested_span(ctx.clock.now())?,
     );
     let tallies = read_tallies(ctx, &tenant, span).await?;
-    let whole = sum_tallies(&tallies);
-    let keys = usage_by_key(&whole);
+    let total_tally = sum_tallies(&tallies);
+    let keys = usage_by_key(&total_tally);
     let pagination = Pagination::new(page, limit, keys.len());
     let by_key = keys
         .into_iter()
@@ -74,7 +74,7 @@ pub(crate) async fn get_usage(
         .collect();
 
     Ok(Json(UsageResponse {
-        usage: usage_by_type(&whole),
+        usage: usage_by_type(&total_tally),
         hourly: tallies.iter().filter_map(hour_usage).collect(),
         by_key,
         total_memories: count_documents(ctx, &tenant).await?,
@@ -86,22 +86,22 @@ pub(crate) async fn get_usage(
 pub(crate) fn sum_tallies(tallies: &[(Hour, RequestTally)]) -> RequestTally {
     tallies
         .iter()
-        .fold(RequestTally::default(), |mut whole, (_, tally)| {
-            whole.add(tally);
-            whole
+        .fold(RequestTally::default(), |mut total, (_, tally)| {
+            total.add(tally);
+            total
         })
 }
 
 /// Groups the counts by one part of their dimensions, the largest first.
 fn group_cells<K: Ord>(
     tally: &RequestTally,
-    part: impl Fn(&RequestDimension) -> K,
+    key_of: impl Fn(&RequestDimension) -> K,
 ) -> Vec<(K, RequestCount)> {
     let mut groups: BTreeMap<K, RequestCount> = BTreeMap::new();
     for (dimension, cell) in &tally.cells {
         groups
-            .entry(part(dimension))
-            .and_modify(|known| known.add(cell))
+            .entry(key_of(dimension))
+            .and_modify(|existing| existing.add(cell))
             .or_insert(*cell);
     }
     let mut groups: Vec<(K, RequestCount)> = groups.into_iter().collect();

@@ -37,23 +37,24 @@ pub(crate) struct DeleteResponse {
 /// Deletes a container. Nothing of it is visible after the answer, and its storage is freed in the
 /// background.
 pub(crate) async fn delete_container_tag(
-    State(tags): State<TagsState>,
+    State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(tag): Path<String>,
     Query(query): Query<DeleteRequest>,
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {
-    let ctx = &tags.app.ctx;
+    let ctx = &state.app.ctx;
     let container = find_writable_container(ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let dry_run = query.dry_run || request.dry_run;
-    let exactly = if dry_run {
+    let count_limit = if dry_run {
         EXACT_COUNT_LIMIT
     } else {
         QUICK_COUNT_LIMIT
     };
 
-    let documents = count_documents(ctx, &tenant, &container, exactly).await;
-    let memories = count_memories(ctx, &tenant, &tags.ledgers, &container, exactly as u64).await;
+    let documents = count_documents(ctx, &tenant, &container, count_limit).await;
+    let memories =
+        count_memories(ctx, &tenant, &state.ledgers, &container, count_limit as u64).await;
     let (documents, memories, deletion_id) = match dry_run {
         true => (documents?, memories.map_err(Error::from)?, None),
         // A container that cannot be counted can still be deleted. The report counts its contents.

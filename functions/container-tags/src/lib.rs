@@ -24,8 +24,8 @@ struct TagsState {
 }
 
 impl FromRef<TagsState> for App {
-    fn from_ref(tags: &TagsState) -> Self {
-        tags.app.clone()
+    fn from_ref(state: &TagsState) -> Self {
+        state.app.clone()
     }
 }
 

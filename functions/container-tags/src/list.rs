@@ -43,46 +43,49 @@ pub(crate) struct ListedTag {
 
 /// Returns the containers that the key reaches, by tag.
 pub(crate) async fn list_container_tags(
-    State(tags): State<TagsState>,
+    State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
-    let mut known = tags
+    let mut containers = state
         .app
         .ctx
         .containers
         .list(&tenant)
         .await
         .map_err(domain::Error::from)?;
-    known.retain(|container| tenant.can_access(&container.tag));
-    known.sort_by(|a, b| a.tag.cmp(&b.tag));
-    let listed = stream::iter(
-        known
+    containers.retain(|container| tenant.can_access(&container.tag));
+    containers.sort_by(|a, b| a.tag.cmp(&b.tag));
+    let descriptions = stream::iter(
+        containers
             .into_iter()
-            .map(|container| describe_tag(&tags, &tenant, container)),
+            .map(|container| describe_tag(&state, &tenant, container)),
     );
 
     Ok(Json(
-        listed.buffered(PARALLEL_CONTAINERS).try_collect().await?,
+        descriptions
+            .buffered(PARALLEL_CONTAINERS)
+            .try_collect()
+            .await?,
     ))
 }
 
 async fn describe_tag(
-    tags: &TagsState,
+    state: &TagsState,
     tenant: &Tenant,
     container: Container,
 ) -> Result<ListedTag> {
-    let ctx = &tags.app.ctx;
+    let ctx = &state.app.ctx;
     let size = measure_container(ctx, tenant, &container).await?;
     let memories = count_memories(
         ctx,
         tenant,
-        &tags.ledgers,
+        &state.ledgers,
         &container,
         EXACT_COUNT_LIMIT as u64,
     )
     .await?;
     let merge = container.merge.as_ref();
-    let into = merge.and_then(|merge| merge.into.as_ref());
+    let target = merge.and_then(|merge| merge.into.as_ref());
 
     Ok(ListedTag {
         id: container.primary_id().to_string(),
@@ -108,6 +111,6 @@ async fn describe_tag(
             }
         }),
         merge_id: merge.map(|merge| merge.task.clone()),
-        merge_target_tag: into.map(ToString::to_string),
+        merge_target_tag: target.map(ToString::to_string),
     })
 }

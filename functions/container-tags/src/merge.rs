@@ -61,7 +61,7 @@ impl From<MergeOverlap> for SourcePreview {
         Self {
             container_tag: overlap.tag.to_string(),
             documents: overlap.documents,
-            equal_custom_ids: overlap.equal,
+            equal_custom_ids: overlap.equal_custom_ids,
             superseded: overlap.superseded,
             kept: overlap.documents - overlap.superseded,
         }
@@ -77,7 +77,7 @@ pub(crate) async fn merge_container_tags(
     let (tags, target) = request.parse_tags()?;
     if request.dry_run {
         let MergePlan { target, sources } = plan_merge(&app.ctx, &tenant, &tags, &target).await?;
-        let found = preview_merge(&app.ctx, &tenant, &target, &sources).await?;
+        let overlaps = preview_merge(&app.ctx, &tenant, &target, &sources).await?;
         let preview = PreviewResponse {
             success: true,
             dry_run: true,
@@ -86,7 +86,7 @@ pub(crate) async fn merge_container_tags(
                 .iter()
                 .map(|source| source.tag.to_string())
                 .collect(),
-            sources: found.into_iter().map(SourcePreview::from).collect(),
+            sources: overlaps.into_iter().map(SourcePreview::from).collect(),
         };
         return Ok(Json(preview).into_response());
     }
@@ -96,7 +96,7 @@ pub(crate) async fn merge_container_tags(
         return Err(Error::internal("a merge is a merge").into());
     };
 
-    let answer = MergeResponse {
+    let response = MergeResponse {
         success: true,
         status: merge.phase,
         merge_id: id,
@@ -104,7 +104,7 @@ pub(crate) async fn merge_container_tags(
         source_tags: source_tags(&merge),
     };
 
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+    Ok((StatusCode::ACCEPTED, Json(response)).into_response())
 }
 
 impl MergeRequest {
@@ -166,20 +166,20 @@ struct MergeProgress {
 
 impl MergeProgress {
     fn new(merge: &ContainerMerge, attempts: u32) -> Self {
-        let looks = merge.phase == MergePhase::CopyingVectors;
-        let done = match merge.phase {
+        let is_copying = merge.phase == MergePhase::CopyingVectors;
+        let completed = match merge.phase {
             MergePhase::Queued | MergePhase::WaitingForIngest => 0,
             MergePhase::CopyingVectors => merge.source,
             _ => merge.sources.len(),
         };
 
         let mut tags = source_tags(merge);
-        let current = tags.split_off(done.min(tags.len())).into_iter().next();
+        let current = tags.split_off(completed.min(tags.len())).into_iter().next();
 
         Self {
             phase: merge.phase,
-            current_source_tag: current.filter(|_| looks),
-            current_kind: looks.then_some("chunk"),
+            current_source_tag: current.filter(|_| is_copying),
+            current_kind: is_copying.then_some("chunk"),
             copied_rows: merge.looked_at,
             completed_source_tags: tags,
             in_flight_items: merge.in_flight,

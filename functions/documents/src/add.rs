@@ -66,7 +66,7 @@ pub(crate) async fn add_document(
 ) -> ApiResult<Json<AddResponse>> {
     let (bytes, form) = body_of_text(request.content)?;
     let new = common.into_document(
-        Content::Whole { bytes, form },
+        Content::Complete { bytes, form },
         read_idempotency_key(&headers)?,
     )?;
     Ok(Json(submit_document(&app.ctx, &tenant, new).await?.into()))
@@ -152,8 +152,8 @@ impl CommonFields {
     /// Returns these fields, with those of `defaults` in place of absent ones. A container tag in
     /// either field replaces both default tags.
     pub(crate) fn or_defaults(self, defaults: &Self) -> Self {
-        let names_tag = self.container_tag.is_some() || self.container_tags.is_some();
-        let tags = if names_tag { &self } else { defaults };
+        let has_tag = self.container_tag.is_some() || self.container_tags.is_some();
+        let tags = if has_tag { &self } else { defaults };
 
         Self {
             container_tag: tags.container_tag.clone(),

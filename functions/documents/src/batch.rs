@@ -65,40 +65,39 @@ pub(crate) async fn add_batch(
 
     let key = read_idempotency_key(&headers)?;
     let urls: Vec<Option<String>> = request.documents.iter().map(item_url).collect();
-    let (mut documents, mut places) = (Vec::new(), Vec::new());
+    let (mut documents, mut positions) = (Vec::new(), Vec::new());
     let mut refused: Vec<(usize, Error)> = Vec::new();
-    for (place, item) in request.documents.into_iter().enumerate() {
+    for (position, item) in request.documents.into_iter().enumerate() {
         // The key of the batch yields one key for each of its documents.
-        let key = key.as_ref().map(|key| format!("{key}#{place}"));
+        let key = key.as_ref().map(|key| format!("{key}#{position}"));
         match read_item(item, &defaults, key) {
             Ok(new) => {
                 documents.push(new);
-                places.push(place);
+                positions.push(position);
             }
-            Err(error) => refused.push((place, error)),
+            Err(error) => refused.push((position, error)),
         }
     }
 
     let mut results = Vec::new();
-    for (place, result) in places
+    for (position, result) in positions
         .into_iter()
         .zip(submit_documents(&app.ctx, &tenant, documents).await?)
     {
         match result {
-            Ok(accepted) => {
-                results.push(BatchResult::accepted_result(&accepted, urls[place].clone()))
-            }
-            Err(error) => refused.push((place, error)),
+            Ok(accepted) => results.push(BatchResult::accepted_result(
+                &accepted,
+                urls[position].clone(),
+            )),
+            Err(error) => refused.push((position, error)),
         }
     }
 
-    refused.sort_by_key(|(place, _)| *place);
+    refused.sort_by_key(|(position, _)| *position);
     let (success, failed) = (results.len(), refused.len());
-    results.extend(
-        refused
-            .iter()
-            .map(|(place, error)| BatchResult::refused_result(*place, error, urls[*place].clone())),
-    );
+    results.extend(refused.iter().map(|(position, error)| {
+        BatchResult::refused_result(*position, error, urls[*position].clone())
+    }));
 
     Ok(Json(BatchResponse {
         results,
@@ -133,7 +132,7 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
 
     common
         .or_defaults(defaults)
-        .into_document(Content::Whole { bytes, form }, key)
+        .into_document(Content::Complete { bytes, form }, key)
 }
 
 impl BatchResult {
@@ -148,8 +147,8 @@ impl BatchResult {
         }
     }
 
-    fn refused_result(place: usize, error: &Error, url: Option<String>) -> Self {
-        let details = Some(format!("{} in documents[{place}]", error.type_name()));
+    fn refused_result(position: usize, error: &Error, url: Option<String>) -> Self {
+        let details = Some(format!("{} in documents[{position}]", error.type_name()));
         // compat: the clients' types demand an id, and the API defines it as empty here.
         Self {
             id: String::new(),

@@ -73,14 +73,14 @@ pub(crate) async fn delete_bulk(
         ),
     };
 
-    let is_meant = |document: &Document| {
+    let is_selected = |document: &Document| {
         request
             .filepath
             .as_ref()
             .is_none_or(|path| path_matches(path, document.filepath.as_deref()))
     };
 
-    let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_meant).await?;
+    let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_selected).await?;
 
     Ok(Json(BulkResponse {
         success: errors.is_empty(),
@@ -138,13 +138,13 @@ async fn find_by_tags(
         ..ListQuery::all_documents(scope)
     };
 
-    let mut listed = list_documents(&app.ctx, tenant, &query).await?.documents;
-    listed.extend(superseded);
+    let mut documents = list_documents(&app.ctx, tenant, &query).await?.documents;
+    documents.extend(superseded);
     if filepath.is_none() {
-        return Ok(listed);
+        return Ok(documents);
     }
 
-    let ids: Vec<_> = listed.into_iter().map(|document| document.id).collect();
+    let ids: Vec<_> = documents.into_iter().map(|document| document.id).collect();
     Ok(app
         .ctx
         .documents

@@ -56,7 +56,7 @@ pub(crate) async fn begin_file_upload(
 ) -> ApiResult<Json<UploadResponse>> {
     let name = check_file_text("fileName", request.file_name)?;
     let declared = check_file_text("mimeType", request.mime_type.or(request.file_type))?;
-    let content = Content::Whole {
+    let content = Content::Complete {
         bytes: Bytes::new(),
         form: BodyForm::File { name, declared },
     };
@@ -87,9 +87,9 @@ pub(crate) async fn get_file_url(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<FileUrlResponse>> {
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     Ok(Json(FileUrlResponse {
         url: file_download_url(&app.ctx, &tenant, &document).await?,
     }))

@@ -46,7 +46,7 @@ pub(crate) struct ListRequest {
 fn deserialize_statuses<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<DocumentStatus>, D::Error> {
-    let read = |value: &Value| {
+    let parse_status = |value: &Value| {
         let status = value.as_str().and_then(DocumentStatus::parse);
         let names = "queued, extracting, chunking, embedding, indexing, done or failed";
         status.ok_or_else(|| {
@@ -56,11 +56,11 @@ fn deserialize_statuses<'de, D: Deserializer<'de>>(
 
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(Vec::new()),
-        Value::Array(many) if many.len() > MAX_ENTRIES => Err(serde::de::Error::custom(format!(
-            "expected at most {MAX_ENTRIES} states"
-        ))),
-        Value::Array(many) => many.iter().map(read).collect(),
-        one => Ok(vec![read(&one)?]),
+        Value::Array(values) if values.len() > MAX_ENTRIES => Err(serde::de::Error::custom(
+            format!("expected at most {MAX_ENTRIES} states"),
+        )),
+        Value::Array(values) => values.iter().map(parse_status).collect(),
+        one => Ok(vec![parse_status(&one)?]),
     }
 }
 

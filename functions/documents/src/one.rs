@@ -33,10 +33,10 @@ pub(crate) async fn get_document(
     State(service): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<FullDocument>> {
     let ctx = &service.app.ctx;
-    let document = find_document(ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(ctx, &tenant, &id, &query.scope()?).await?;
     let text = read_document_text(ctx, &tenant, &document).await?;
     let memories = load_memories(&service, &tenant, &document).await?;
     Ok(Json(FullDocument::new(&document, text, memories)))
@@ -59,9 +59,9 @@ async fn load_memories(
         .open(ctx, tenant, &document.container)
         .await?;
     let now = ctx.clock.now();
-    let stated = memories.ledger().memories_of_document(&document.id);
+    let document_memories = memories.ledger().memories_of_document(&document.id);
 
-    Ok(stated
+    Ok(document_memories
         .into_iter()
         .map(|memory| MemoryVersion::new(memory, now))
         .collect())
@@ -70,20 +70,20 @@ async fn load_memories(
 /// Checks whether search serves statements of the document. A document that is processed into
 /// chunks only shows no memories, even if it had some before.
 pub(crate) fn shows_memories(document: &Document) -> bool {
-    let states = document
+    let has_statements = document
         .indexed
         .as_ref()
         .is_some_and(|indexed| indexed.statements_blob().is_some());
-    states && document.task_type == TaskType::Memory
+    has_statements && document.task_type == TaskType::Memory
 }
 
 pub(crate) async fn delete_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<StatusCode> {
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     let documents = add_documents_with_same_custom_ids(&app.ctx, &tenant, vec![document]).await?;
     remove_documents(&app.ctx, &tenant, documents, |_| true).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -112,9 +112,9 @@ pub(crate) async fn list_chunks(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<ChunksResponse>> {
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     let pack = read_served_pack(&app.ctx, &tenant, &document).await?;
     let chunks = pack.map_or_else(Vec::new, |pack| {
         chunk_shapes(&pack, document.id.as_str(), document.updated_at)
@@ -129,19 +129,20 @@ pub(crate) async fn list_chunks(
 
 fn chunk_shapes(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
     let texts = pack.chunk_texts();
-    let wire = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| WireChunk {
-        id: format!("{document}-{position}"),
-        position,
-        content: text.to_owned(),
-        r#type: "text",
-        metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
-        created_at,
-    };
+    let to_wire_chunk =
+        |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| WireChunk {
+            id: format!("{document}-{position}"),
+            position,
+            content: text.to_owned(),
+            r#type: "text",
+            metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
+            created_at,
+        };
 
     pack.chunks
         .iter()
         .zip(texts)
         .enumerate()
-        .map(wire)
+        .map(to_wire_chunk)
         .collect()
 }

@@ -80,12 +80,12 @@ pub(crate) async fn list_processing(
         statuses.push(DocumentStatus::Failed);
     }
 
-    let list = ListQuery {
+    let list_query = ListQuery {
         statuses,
         ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 
-    let mut found = usecase::list_documents(&app.ctx, &tenant, &list)
+    let mut found = usecase::list_documents(&app.ctx, &tenant, &list_query)
         .await?
         .documents;
     let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);

@@ -33,13 +33,13 @@ pub(crate) async fn patch_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<AddResponse>> {
     let update = request.into_update()?;
     // The tag in the body is the new place of the document. Only the tag in the query distinguishes
     // equal customIds.
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
 
     Ok(Json(
         update_document(&app.ctx, &tenant, document, update)
@@ -52,9 +52,9 @@ pub(crate) async fn post_retry(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<DocumentScopeQuery>,
+    Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<AddResponse>> {
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     Ok(Json(
         retry_document(&app.ctx, &tenant, document).await?.into(),
     ))

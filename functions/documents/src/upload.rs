@@ -42,7 +42,7 @@ struct UploadForm {
 pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
-    Extension(most): Extension<DirectFileBytes>,
+    Extension(limit): Extension<DirectFileBytes>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
@@ -52,7 +52,7 @@ pub(crate) async fn add_file(
         )
     })?;
 
-    let form = read_form(multipart, most).await?;
+    let form = read_form(multipart, limit).await?;
     note_request_body(&form.logged_fields());
     let file = form
         .file
@@ -61,8 +61,8 @@ pub(crate) async fn add_file(
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
 
-    if file.len() > most.0 {
-        return Err(most.too_large_error().into());
+    if file.len() > limit.0 {
+        return Err(limit.too_large_error().into());
     }
 
     // compat: the TypeScript client declares every file as `application/octet-stream`, which says
@@ -72,7 +72,7 @@ pub(crate) async fn add_file(
         .filter(|kind| kind != "application/octet-stream");
     let name = check_file_text("file", form.name)?;
     let declared = check_file_text("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
-    let content = Content::Whole {
+    let content = Content::Complete {
         bytes: file,
         form: BodyForm::File { name, declared },
     };
@@ -114,31 +114,31 @@ pub(crate) fn check_file_text(field: &str, text: Option<String>) -> Result<Optio
 
 impl DirectFileBytes {
     fn too_large_error(self) -> Error {
-        let most = self.0;
-        if most == MAX_FILE_BYTES {
-            return Error::TooLarge(format!("a file has at most {most} bytes"));
+        let max_bytes = self.0;
+        if max_bytes == MAX_FILE_BYTES {
+            return Error::TooLarge(format!("a file has at most {max_bytes} bytes"));
         }
-        let larger = format!("up to {MAX_FILE_BYTES} bytes go by POST /v3/documents/file/uploads");
+        let hint = format!("up to {MAX_FILE_BYTES} bytes go by POST /v3/documents/file/uploads");
         Error::TooLarge(format!(
-            "a file has at most {most} bytes on this route; {larger}"
+            "a file has at most {max_bytes} bytes on this route; {hint}"
         ))
     }
 }
 
-fn form_error(error: &MultipartError, most: DirectFileBytes) -> Error {
+fn form_error(error: &MultipartError, limit: DirectFileBytes) -> Error {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        most.too_large_error()
+        limit.too_large_error()
     } else {
         Error::invalid("the form is broken, ended early or came too slowly")
     }
 }
 
-async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<UploadForm> {
+async fn read_form(mut multipart: Multipart, limit: DirectFileBytes) -> Result<UploadForm> {
     let mut form = UploadForm::default();
     while let Some(field) = multipart
         .next_field()
         .await
-        .map_err(|error| form_error(&error, most))?
+        .map_err(|error| form_error(&error, limit))?
     {
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
@@ -150,11 +150,11 @@ async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Up
                 field
                     .bytes()
                     .await
-                    .map_err(|error| form_error(&error, most))?,
+                    .map_err(|error| form_error(&error, limit))?,
             );
             continue;
         }
-        read_field(&mut form, &name, field, most).await?;
+        read_field(&mut form, &name, field, limit).await?;
     }
 
     Ok(form)
@@ -164,33 +164,33 @@ async fn read_field(
     form: &mut UploadForm,
     name: &str,
     field: Field<'_>,
-    most: DirectFileBytes,
+    limit: DirectFileBytes,
 ) -> Result<()> {
     let bytes = field
         .bytes()
         .await
-        .map_err(|error| form_error(&error, most))?;
+        .map_err(|error| form_error(&error, limit))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
     if text.is_empty() {
         return Ok(());
     }
 
-    let owned = Some(text.to_owned());
+    let value = Some(text.to_owned());
     let common = &mut form.common;
     match name {
-        "containerTag" => common.container_tag = owned,
+        "containerTag" => common.container_tag = value,
         "containerTags" => common.container_tags = Some(parse_tags(text)),
-        "customId" => common.custom_id = owned,
+        "customId" => common.custom_id = value,
         "metadata" => common.metadata = Some(parse_object_text(name, text)?),
         "filterByMetadata" => common.filter_by_metadata = Some(parse_object_text(name, text)?),
-        "filepath" => common.filepath = owned,
-        "entityContext" => common.entity_context = owned,
-        "documentDate" => common.document_date = owned,
+        "filepath" => common.filepath = value,
+        "entityContext" => common.entity_context = value,
+        "documentDate" => common.document_date = value,
         "taskType" => common.task_type = Some(parse_variant(name, text)?),
         "dreaming" => common.dreaming = Some(parse_variant(name, text)?),
         "provenance" => common.provenance = Some(parse_variant(name, text)?),
-        "fileType" => form.file_type = owned,
-        "mimeType" => form.mime_type = owned,
+        "fileType" => form.file_type = value,
+        "mimeType" => form.mime_type = value,
         _ => check_field_name(name, &["containerTag", "containerTags"])?,
     }
 

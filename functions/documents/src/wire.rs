@@ -93,11 +93,11 @@ struct MemoryExtraction {
 }
 
 impl MemoryExtraction {
-    fn new(learned: &StatementsRef) -> Self {
+    fn new(statements_ref: &StatementsRef) -> Self {
         Self {
-            extractor: learned.extractor.clone(),
-            count: learned.count,
-            reason: learned.fallback_reason.clone(),
+            extractor: statements_ref.extractor.clone(),
+            count: statements_ref.count,
+            reason: statements_ref.fallback_reason.clone(),
         }
     }
 }
@@ -141,12 +141,12 @@ impl FullDocument {
         text: Option<String>,
         memories: Vec<MemoryVersion>,
     ) -> Self {
-        let learns = document.task_type == TaskType::Memory;
+        let has_memories = document.task_type == TaskType::Memory;
         let authorship = document
             .indexed
             .as_ref()
             .and_then(|indexed| indexed.authorship.as_ref());
-        let learned = document
+        let statements_ref = document
             .indexed
             .as_ref()
             .and_then(|indexed| indexed.learned.as_ref());
@@ -172,8 +172,10 @@ impl FullDocument {
                 "dreaming"
             },
             latest_revision: document.revision_number,
-            memories: learns.then_some(memories),
-            memory_extraction: learned.filter(|_| learns).map(MemoryExtraction::new),
+            memories: has_memories.then_some(memories),
+            memory_extraction: statements_ref
+                .filter(|_| has_memories)
+                .map(MemoryExtraction::new),
         }
     }
 }

@@ -106,26 +106,27 @@ async fn add_memories(
     documents: &[Document],
 ) -> Result<Vec<DocumentWithMemories>> {
     let ctx = &service.app.ctx;
-    let mut opened: HashMap<ContainerId, IndexedMemories<()>> = HashMap::new();
+    let mut memories_by_container: HashMap<ContainerId, IndexedMemories<()>> = HashMap::new();
     for document in documents.iter().filter(|document| shows_memories(document)) {
-        if !opened.contains_key(&document.container) {
+        if !memories_by_container.contains_key(&document.container) {
             let memories = service
                 .ledgers
                 .open(ctx, tenant, &document.container)
                 .await?;
-            opened.insert(document.container.clone(), memories);
+            memories_by_container.insert(document.container.clone(), memories);
         }
     }
 
     let now = ctx.clock.now();
-    let show = |document: &Document| {
-        let memories = opened
+    let to_response = |document: &Document| {
+        let memories = memories_by_container
             .get(&document.container)
             .filter(|_| shows_memories(document));
         let ledger = memories.map(IndexedMemories::ledger);
         let entries = ledger.into_iter().flat_map(|ledger| {
-            let stated = ledger.memories_of_document(&document.id).into_iter();
-            stated.map(move |memory| SourcedEntry::new(document, ledger, memory, tenant, now))
+            let document_memories = ledger.memories_of_document(&document.id).into_iter();
+            document_memories
+                .map(move |memory| SourcedEntry::new(document, ledger, memory, tenant, now))
         });
         DocumentWithMemories {
             document: ListedDocument::new(document, None),
@@ -133,7 +134,7 @@ async fn add_memories(
         }
     };
 
-    Ok(documents.iter().map(show).collect())
+    Ok(documents.iter().map(to_response).collect())
 }
 
 pub(crate) async fn list_with_memories(
@@ -182,15 +183,15 @@ pub(crate) async fn get_by_ids(
     }
 
     let scope = parse_scope(None, request.container_tags.as_deref())?;
-    let naming = match request.by {
+    let name_kind = match request.by {
         IdKind::Id => DocumentNameKind::Id,
         IdKind::CustomId => DocumentNameKind::CustomId,
     };
 
     let mut documents: Vec<Document> = Vec::new();
-    for found in find_documents(&service.app.ctx, &tenant, &request.ids, naming, &scope).await? {
+    for found in find_documents(&service.app.ctx, &tenant, &request.ids, name_kind, &scope).await? {
         match found {
-            Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
+            Ok(document) if documents.iter().any(|other| other.id == document.id) => {}
             Ok(document) => documents.push(document),
             // Skip documents that do not exist, and names that only a tag could make unambiguous.
             Err(Error::NotFound(_) | Error::Conflict(_)) => {}

@@ -31,21 +31,21 @@ impl MaintenanceWorker {
     }
 
     async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
-        let done = if let Some(envelope) = JobMessage::parse(&delivery.body) {
-            self.run_job(&envelope, delivery.dead).await
+        let result = if let Some(envelope) = JobMessage::parse(&delivery.body) {
+            self.run_job(&envelope, delivery.is_dead_letter).await
         } else if let Some(arrivals) = self.ctx.blobs.parse_arrivals(&delivery.body) {
             self.record_arrivals(&arrivals).await
         } else {
             // An unreadable dead letter stays in its queue, for a person to look at.
             error!(
                 queue.message_bytes = delivery.body.len(),
-                queue.dead = delivery.dead,
+                queue.dead = delivery.is_dead_letter,
                 "a message is not one of ours"
             );
             return DeliveryOutcome::Retry;
         };
 
-        let Err(error) = done else {
+        let Err(error) = result else {
             return DeliveryOutcome::Done;
         };
 
@@ -56,13 +56,13 @@ impl MaintenanceWorker {
         DeliveryOutcome::Retry
     }
 
-    async fn run_job(&self, envelope: &JobMessage, dead: bool) -> Result<()> {
+    async fn run_job(&self, envelope: &JobMessage, is_dead_letter: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
             Job::ProcessV1 { document, revision }
             | Job::CommitV1 {
                 document, revision, ..
-            } if dead => {
+            } if is_dead_letter => {
                 let message =
                     "processing failed again and again; retry it, or send the content again"
                         .to_owned();
@@ -135,7 +135,7 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortRes
         .list_owners(tenant, std::slice::from_ref(container))
         .await?
         .pop();
-    Ok(owner == Some(ContainerOwner::Gone))
+    Ok(owner == Some(ContainerOwner::Deleted))
 }
 
 /// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.

@@ -22,10 +22,10 @@ pub struct OrphanWalk {
 
 #[derive(Debug, Clone, Default)]
 struct WalkState {
-    began: Option<Timestamp>,
+    started_at: Option<Timestamp>,
     /// The position at which the next page begins. `None` at the beginning and at the end.
     after: Option<String>,
-    ended: bool,
+    is_finished: bool,
 }
 
 impl OrphanWalk {
@@ -36,16 +36,16 @@ impl OrphanWalk {
     pub async fn examine_next_page(&self, ctx: &Ctx) -> Result<usize> {
         let now = ctx.clock.now();
         let mut state = self.lock_state().clone();
-        let is_over = state
-            .began
-            .is_none_or(|began| began.plus_seconds(WALK_INTERVAL_SECONDS) <= now);
-        if state.ended && !is_over {
+        let is_interval_over = state
+            .started_at
+            .is_none_or(|started_at| started_at.plus_seconds(WALK_INTERVAL_SECONDS) <= now);
+        if state.is_finished && !is_interval_over {
             return Ok(0);
         }
 
-        if state.ended || state.began.is_none() {
+        if state.is_finished || state.started_at.is_none() {
             state = WalkState {
-                began: Some(now),
+                started_at: Some(now),
                 ..WalkState::default()
             };
         }
@@ -61,7 +61,7 @@ impl OrphanWalk {
             info!(found, "deleted {found} objects that nothing names");
         }
 
-        (state.ended, state.after) = (next.is_none(), next);
+        (state.is_finished, state.after) = (next.is_none(), next);
         *self.lock_state() = state;
 
         Ok(found)

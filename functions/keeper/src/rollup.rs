@@ -28,7 +28,7 @@ const MINUTE_MS: i64 = 60_000;
 /// Those of finding the hours. An hour that cannot be counted is left to the next sweep.
 pub async fn roll_up_hours(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
     let mut hours = ctx
-        .activity
+        .request_log
         .list_overdue_hours(before.plus_seconds(-SETTLE_SECONDS), MAX_HOURS)
         .await?;
     let first = first_hour_index(before, hours.len());
@@ -42,9 +42,9 @@ pub async fn roll_up_hours(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
 
         // An hour that cannot be counted must not stop the others.
         match close_hour(ctx, &tenant, hour).await {
-            Ok((done, read)) => {
-                closed += usize::from(done);
-                pages += read;
+            Ok((is_closed, pages_read)) => {
+                closed += usize::from(is_closed);
+                pages += pages_read;
             }
             Err(error) => warn!(
                 error = &error as &dyn std::error::Error,
@@ -70,14 +70,18 @@ fn first_hour_index(before: Timestamp, hours: usize) -> usize {
 /// Counts and closes an hour. Returns whether it is closed now, and the number of pages of records
 /// that were read.
 async fn close_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
-    let known = ctx.activity.count_by_hour(tenant, hour, hour).await?.pop();
+    let counts = ctx
+        .request_log
+        .count_by_hour(tenant, hour, hour)
+        .await?
+        .pop();
     // The list of overdue hours may be slightly outdated.
-    let Some(HourCounts::Open(_, token)) = known else {
+    let Some(HourCounts::Open(_, token)) = counts else {
         return Ok((false, 0));
     };
     let (tally, pages) = tally_hour(ctx, tenant, hour, TimeSpan::for_hour(hour)).await?;
     Ok((
-        ctx.activity
+        ctx.request_log
             .close_hour(tenant, hour, &token, &tally)
             .await?,
         pages,

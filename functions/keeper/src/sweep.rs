@@ -40,14 +40,14 @@ pub struct SweepCounts {
 /// # Errors
 /// Those of the ports. Work that was picked up before the error stays picked up.
 pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<SweepCounts> {
-    let mut swept = SweepCounts::default();
+    let mut counts = SweepCounts::default();
     for overdue in ctx.documents.list_overdue(before, MAX_PICKED_UP).await? {
         // Work that cannot be picked up must not stop the rest.
         match pick_up_work(ctx, &overdue, before).await {
             Ok(true) => match overdue {
-                OverdueWork::Document(..) => swept.documents += 1,
-                OverdueWork::Purge(..) => swept.purges += 1,
-                OverdueWork::Task(..) => swept.tasks += 1,
+                OverdueWork::Document(..) => counts.documents += 1,
+                OverdueWork::Purge(..) => counts.purges += 1,
+                OverdueWork::Task(..) => counts.tasks += 1,
             },
             Ok(false) => {}
             Err(error) => warn!(
@@ -61,7 +61,7 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
     // is.
     let now = before.min(ctx.clock.now());
     match send_due_connections(ctx, now).await {
-        Ok(connections) => swept.connections = connections,
+        Ok(connections) => counts.connections = connections,
         Err(error) => warn!(
             error = &error as &dyn std::error::Error,
             "could not look for due connections"
@@ -70,7 +70,7 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
 
     // An hour that has not ended would only be opened again.
     match crate::rollup::roll_up_hours(ctx, now).await {
-        Ok(hours) => swept.hours = hours,
+        Ok(hours) => counts.hours = hours,
         Err(error) => {
             warn!(
                 error = &error as &dyn std::error::Error,
@@ -80,14 +80,14 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
     }
 
     match send_erasures(ctx, now).await {
-        Ok(erasures) => swept.erasures = erasures,
+        Ok(erasures) => counts.erasures = erasures,
         Err(error) => warn!(
             error = &error as &dyn std::error::Error,
             "could not look for due erasures"
         ),
     }
 
-    if swept != SweepCounts::default() {
+    if counts != SweepCounts::default() {
         let SweepCounts {
             documents,
             purges,
@@ -95,7 +95,7 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
             connections,
             hours,
             erasures,
-        } = swept;
+        } = counts;
         info!(
             documents,
             purges,
@@ -107,7 +107,7 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
         );
     }
 
-    Ok(swept)
+    Ok(counts)
 }
 
 /// Sends the messages of connections whose next run is due. A connection that is already running
@@ -138,9 +138,9 @@ async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
             org: org.clone(),
             job,
         };
-        let again = now.plus_seconds(ERASE_AFTER_SECONDS);
+        let retry_at = now.plus_seconds(ERASE_AFTER_SECONDS);
         ctx.index
-            .postpone_erasure(&message.tenant(), container, again)
+            .postpone_erasure(&message.tenant(), container, retry_at)
             .await?;
         ctx.jobs.send(&[message]).await?;
     }
@@ -180,10 +180,10 @@ async fn pick_up_work(ctx: &Ctx, overdue: &OverdueWork, before: Timestamp) -> Po
                 return Ok(false);
             }
             let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
-            let again = ctx.clock.now().plus_seconds(pause);
+            let retry_at = ctx.clock.now().plus_seconds(pause);
             if !ctx
                 .documents
-                .postpone_revision(&tenant, id, &document.revision, again)
+                .postpone_revision(&tenant, id, &document.revision, retry_at)
                 .await?
             {
                 return Ok(false);

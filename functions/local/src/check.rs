@@ -134,7 +134,7 @@ async fn find_containers(
             .list_owners(tenant, std::slice::from_ref(&id))
             .await?
             .pop();
-        if owner == Some(ContainerOwner::Gone) {
+        if owner == Some(ContainerOwner::Deleted) {
             continue;
         }
         let meaning =
@@ -256,10 +256,10 @@ async fn check_index(
         ));
     }
 
-    if !verdict.foreign.is_empty() {
+    if !verdict.unexpected.is_empty() {
         meanings.push(format!(
             "the index has documents that are gone: {}",
-            join_ids(&verdict.foreign)
+            join_ids(&verdict.unexpected)
         ));
     }
 

@@ -183,7 +183,7 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
 
     let delivery = |message: &ReceivedMessage| QueueDelivery {
         body: message.body.clone(),
-        dead: source.dead,
+        is_dead_letter: source.dead,
     };
 
     let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();

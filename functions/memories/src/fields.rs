@@ -40,9 +40,9 @@ impl TemporalContext {
             .flatten()
             .map(|date| parse_moment("temporalContext.eventDate", date));
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
-        let ends = dates.iter().min().zip(dates.iter().max());
+        let bounds = dates.iter().min().zip(dates.iter().max());
 
-        Ok(ends.map(|(from, to)| EventPeriod {
+        Ok(bounds.map(|(from, to)| EventPeriod {
             from: *from,
             to: *to,
         }))
@@ -98,13 +98,13 @@ pub(crate) fn check_content(field: &str, text: &str) -> Result<String> {
 /// Returns the one container that a request is about.
 pub(crate) fn resolve_container_tag(
     tenant: &Tenant,
-    one: Option<&str>,
-    many: Option<&[String]>,
+    tag: Option<&str>,
+    tags: Option<&[String]>,
 ) -> Result<ContainerTag> {
     resolve_tag(
         tenant,
-        one,
-        many,
+        tag,
+        tags,
         "name the container that the memories are in",
     )
 }

@@ -15,8 +15,8 @@ use memory::Memory;
 use serde::{Deserialize, Serialize};
 
 use crate::MemoriesState;
+use crate::container_memories::{ContainerMemories, LocatedMemory};
 use crate::fields::{MemoryTarget, check_reason, resolve_container_tag};
-use crate::room::{ContainerMemories, LocatedMemory};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -56,12 +56,12 @@ pub(crate) struct MemoryToForget {
 }
 
 impl MemoryToForget {
-    pub(crate) fn new(held: LocatedMemory<'_>, now: Timestamp) -> Self {
-        let memory = held.memory.id.clone();
+    pub(crate) fn new(located: LocatedMemory<'_>, now: Timestamp) -> Self {
+        let memory = located.memory.id.clone();
         Self {
-            container: held.container.clone(),
+            container: located.container.clone(),
             memory,
-            at: now.max(held.last_said()),
+            at: now.max(located.last_said()),
         }
     }
 }
@@ -78,17 +78,22 @@ pub(crate) async fn forget_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = check_reason("reason", request.reason.clone())?;
-    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
-    let (kind, doomed) = match target {
-        MemoryTarget::Id(id) if room.get_memory(id).is_none() => {
-            memories_of_source(&service, &tenant, &tag, &room, id).await?
+    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let (kind, to_forget) = match target {
+        MemoryTarget::Id(id) if container_memories.get_memory(id).is_none() => {
+            memories_of_source(&service, &tenant, &tag, &container_memories, id).await?
         }
-        target => (TargetKind::Memory, memories_of_target(&room, target)?),
+        target => (
+            TargetKind::Memory,
+            memories_of_target(&container_memories, target)?,
+        ),
     };
 
-    forget_memories(&service, &tenant, &doomed, reason.as_deref()).await?;
-    let forgotten_memories: Vec<MemoryId> =
-        doomed.into_iter().map(|doomed| doomed.memory).collect();
+    forget_memories(&service, &tenant, &to_forget, reason.as_deref()).await?;
+    let forgotten_memories: Vec<MemoryId> = to_forget
+        .into_iter()
+        .map(|to_forget| to_forget.memory)
+        .collect();
     let id = request
         .id
         .unwrap_or_else(|| forgotten_memories[0].to_string());
@@ -105,7 +110,7 @@ pub(crate) async fn forget_memory(
 pub(crate) async fn forget_memories(
     service: &MemoriesState,
     tenant: &Tenant,
-    doomed: &[MemoryToForget],
+    to_forget: &[MemoryToForget],
     reason: Option<&str>,
 ) -> Result<()> {
     let mut by_container: BTreeMap<&ContainerId, Vec<MemoryEdit>> = BTreeMap::new();
@@ -113,19 +118,19 @@ pub(crate) async fn forget_memories(
         container,
         memory,
         at,
-    } in doomed
+    } in to_forget
     {
         let reason = reason.map(str::to_owned);
-        let action = MemoryEdit::Forget {
+        let edit = MemoryEdit::Forget {
             memory: memory.clone(),
             reason,
             at: *at,
         };
-        by_container.entry(container).or_default().push(action);
+        by_container.entry(container).or_default().push(edit);
     }
 
-    for (container, actions) in by_container {
-        apply_memory_edits(&service.app.ctx, tenant, container, &actions).await?;
+    for (container, edits) in by_container {
+        apply_memory_edits(&service.app.ctx, tenant, container, &edits).await?;
     }
 
     Ok(())
@@ -134,17 +139,21 @@ pub(crate) async fn forget_memories(
 /// Returns the memory with an id, or every memory with this text, so that no other memory keeps
 /// saying the same.
 fn memories_of_target(
-    room: &ContainerMemories,
+    container_memories: &ContainerMemories,
     target: MemoryTarget<'_>,
 ) -> Result<Vec<MemoryToForget>> {
-    let first = room.find_target(target)?.memory;
-    let is_meant = |memory: &Memory| match target {
+    let first = container_memories.find_target(target)?.memory;
+    let is_targeted = |memory: &Memory| match target {
         MemoryTarget::Id(_) => memory.id == first.id,
-        MemoryTarget::Content(text) => memory.text == text && memory.is_live(room.now),
+        MemoryTarget::Content(text) => {
+            memory.text == text && memory.is_live(container_memories.now)
+        }
     };
-    let meant = room.all_memories().filter(|held| is_meant(held.memory));
-    Ok(meant
-        .map(|held| MemoryToForget::new(held, room.now))
+    let targeted = container_memories
+        .all_memories()
+        .filter(|located| is_targeted(located.memory));
+    Ok(targeted
+        .map(|located| MemoryToForget::new(located, container_memories.now))
         .collect())
 }
 
@@ -153,7 +162,7 @@ async fn memories_of_source(
     service: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
-    room: &ContainerMemories,
+    container_memories: &ContainerMemories,
     id: &str,
 ) -> Result<(TargetKind, Vec<MemoryToForget>)> {
     let (name, position) = match id.rsplit_once('-') {
@@ -170,13 +179,15 @@ async fn memories_of_source(
         None => None,
     };
 
-    let mut stated = room.memories_of_document(&document);
-    stated.retain(|held| is_stated_within(held.memory, &document.id, span));
-    let live = stated.iter().filter(|held| held.memory.is_live(room.now));
-    let doomed: Vec<MemoryToForget> = live
-        .map(|held| MemoryToForget::new(*held, room.now))
+    let mut document_memories = container_memories.memories_of_document(&document);
+    document_memories.retain(|located| is_stated_within(located.memory, &document.id, span));
+    let live = document_memories
+        .iter()
+        .filter(|located| located.memory.is_live(container_memories.now));
+    let to_forget: Vec<MemoryToForget> = live
+        .map(|located| MemoryToForget::new(*located, container_memories.now))
         .collect();
-    let (kind, nothing, done) = match span {
+    let (kind, missing_name, source_name) = match span {
         None => (
             TargetKind::Document,
             "A memory of this document",
@@ -185,17 +196,17 @@ async fn memories_of_source(
         Some(_) => (TargetKind::Chunk, "A memory of this chunk", "chunk"),
     };
 
-    if stated.is_empty() {
-        return Err(Error::NotFound(nothing));
+    if document_memories.is_empty() {
+        return Err(Error::NotFound(missing_name));
     }
 
-    if doomed.is_empty() {
+    if to_forget.is_empty() {
         return Err(Error::Conflict(format!(
-            "every memory of this {done} is already forgotten or replaced"
+            "every memory of this {source_name} is already forgotten or replaced"
         )));
     }
 
-    Ok((kind, doomed))
+    Ok((kind, to_forget))
 }
 
 /// Returns the document of this container with this id.
@@ -241,11 +252,12 @@ async fn chunk_span(
 /// Checks whether the document states the memory within the span.
 fn is_stated_within(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
     span.is_none_or(|(start, end)| {
-        let here = memory
+        let document_sources = memory
             .sources
             .iter()
             .filter(|source| source.document == *document);
-        here.into_iter()
+        document_sources
+            .into_iter()
             .any(|source| start <= source.start && source.end <= end)
     })
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::MemoriesState;
-use crate::room::ContainerMemories;
+use crate::container_memories::ContainerMemories;
 
 /// The most inferences of an answer. Part of the API.
 const MAX_LISTED: usize = 50;
@@ -52,12 +52,21 @@ pub(crate) async fn list_inferred(
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
-    let room =
+    let container_memories =
         ContainerMemories::open_container(&service, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let open = room.all_memories().map(|held| held.memory);
-    let open = open.filter(|memory| memory.is_inference && memory.is_live(room.now));
-    let mut memories: Vec<InferredMemory> = open.map(InferredMemory::new).collect();
-    memories.sort_by_cached_key(|one| Reverse((one.parent_count, one.created_at, one.id.clone())));
+    let pending = container_memories
+        .all_memories()
+        .map(|located| located.memory);
+    let pending =
+        pending.filter(|memory| memory.is_inference && memory.is_live(container_memories.now));
+    let mut memories: Vec<InferredMemory> = pending.map(InferredMemory::new).collect();
+    memories.sort_by_cached_key(|inferred| {
+        Reverse((
+            inferred.parent_count,
+            inferred.created_at,
+            inferred.id.clone(),
+        ))
+    });
     let total = memories.len();
     memories.truncate(MAX_LISTED);
     Ok(Json(InferredResponse { memories, total }))
@@ -84,25 +93,30 @@ pub(crate) async fn review_inferred(
     Json(request): Json<ReviewRequest>,
 ) -> ApiResult<Json<ReviewResponse>> {
     let tag = ContainerTag::parse(&tag)?;
-    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
-    let held = room.get_memory(&id).ok_or(Error::NotFound("Memory"))?;
-    check_reviewable(held.memory, room.now)?;
-    let memory = held.memory.id.clone();
-    let review = MemoryEdit::Review {
+    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let located = container_memories
+        .get_memory(&id)
+        .ok_or(Error::NotFound("Memory"))?;
+    check_reviewable(located.memory, container_memories.now)?;
+    let memory = located.memory.id.clone();
+    let edit = MemoryEdit::Review {
         memory,
         review: request.action,
-        at: room.now,
+        at: container_memories.now,
     };
 
-    apply_memory_edits(&service.app.ctx, &tenant, held.container, &[review]).await?;
-    let room = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    apply_memory_edits(&service.app.ctx, &tenant, located.container, &[edit]).await?;
+    let container_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
     // Its sources have just been deleted.
-    let memory = room.get_memory(&id).ok_or(PortError::Conflict)?.memory;
+    let memory = container_memories
+        .get_memory(&id)
+        .ok_or(PortError::Conflict)?
+        .memory;
 
     Ok(Json(ReviewResponse {
         id: memory.id.clone(),
         is_inference: memory.is_inference,
-        is_forgotten: memory.is_forgotten(room.now),
+        is_forgotten: memory.is_forgotten(container_memories.now),
         review_status: review_status(memory),
     }))
 }

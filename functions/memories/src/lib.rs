@@ -1,11 +1,11 @@
 //! Memories: `/v4/memories*`, and the inferences from them under `/v3/container-tags`.
 
+mod container_memories;
 mod fields;
 mod forget;
 mod inferred;
 mod list;
 mod matching;
-mod room;
 mod update;
 mod write;
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::MemoriesState;
-use crate::room::{ContainerMemories, LocatedMemory};
+use crate::container_memories::{ContainerMemories, LocatedMemory};
 
 /// The number of memories on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
@@ -61,48 +61,48 @@ pub(crate) async fn list_memories(
     let filter = Filter::parse_optional(request.filters.as_ref())?;
     let (page, limit) = request.page_and_limit()?;
 
-    let mut parts: Vec<(_, IndexedMemories<()>)> = Vec::new();
+    let mut containers: Vec<(_, IndexedMemories<()>)> = Vec::new();
     for id in find_containers(ctx, &tenant, &scope)
         .await?
         .into_iter()
         .flat_map(|container| container.ids)
     {
         let memories = service.ledgers.open(ctx, &tenant, &id).await?;
-        parts.push((id, memories));
+        containers.push((id, memories));
     }
 
-    let room = ContainerMemories {
-        parts,
+    let container_memories = ContainerMemories {
+        containers,
         now: ctx.clock.now(),
     };
 
-    let admitted = |held: &LocatedMemory<'_>| {
+    let admitted = |located: &LocatedMemory<'_>| {
         filter
             .as_ref()
-            .is_none_or(|filter| held.ledger.matches_filter(filter, held.memory))
+            .is_none_or(|filter| located.ledger.matches_filter(filter, located.memory))
     };
-    let mut found: Vec<LocatedMemory<'_>> = room
+    let mut found: Vec<LocatedMemory<'_>> = container_memories
         .all_memories()
-        .filter(|held| held.memory.is_latest)
+        .filter(|located| located.memory.is_latest)
         .filter(admitted)
         .collect();
 
     request.sort_memories(&mut found);
-    let shown = found
+    let page_entries = found
         .iter()
         .skip((page - 1).saturating_mul(limit))
         .take(limit);
 
-    let entry = |held: &LocatedMemory<'_>| {
+    let entry = |located: &LocatedMemory<'_>| {
         MemoryEntry::new(
-            held.ledger,
-            held.memory,
-            held.container,
+            located.ledger,
+            located.memory,
+            located.container,
             tenant.org(),
-            room.now,
+            container_memories.now,
         )
     };
-    let memory_entries = shown.map(entry).collect();
+    let memory_entries = page_entries.map(entry).collect();
 
     Ok(Json(ListResponse {
         memory_entries,
@@ -135,9 +135,9 @@ impl ListRequest {
         };
 
         if self.order == Some(Order::Asc) {
-            found.sort_by_cached_key(|held| key(held.memory));
+            found.sort_by_cached_key(|located| key(located.memory));
         } else {
-            found.sort_by_cached_key(|held| Reverse(key(held.memory)));
+            found.sort_by_cached_key(|located| Reverse(key(located.memory)));
         }
     }
 }

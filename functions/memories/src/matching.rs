@@ -11,9 +11,9 @@ use retrieval::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbed
 use serde::{Deserialize, Serialize};
 
 use crate::MemoriesState;
+use crate::container_memories::{ContainerMemories, LocatedMemory};
 use crate::fields::{check_reason, resolve_container_tag};
 use crate::forget::{MemoryToForget, forget_memories};
-use crate::room::{ContainerMemories, LocatedMemory};
 
 /// The most characters of a question. Part of the API.
 const MAX_QUERY_CHARS: usize = 2_000;
@@ -65,7 +65,7 @@ enum MatchTarget<'a> {
     Query {
         text: &'a str,
         threshold: f32,
-        most: usize,
+        limit: usize,
     },
     Ids(&'a [String]),
 }
@@ -80,7 +80,7 @@ pub(crate) async fn forget_matching(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let wanted = request.parse_target()?;
+    let target = request.parse_target()?;
     let reason = check_reason("reason", request.reason.clone())?;
     let ctx = &service.app.ctx;
     let container = match request.dry_run {
@@ -88,37 +88,37 @@ pub(crate) async fn forget_matching(
         false => find_writable_container(ctx, &tenant, &tag).await?,
     };
 
-    let found: Vec<(ForgetCandidate, MemoryToForget)> = match wanted {
+    let found: Vec<(ForgetCandidate, MemoryToForget)> = match target {
         MatchTarget::Ids(ids) => {
-            let room = ContainerMemories::load_memories(
+            let container_memories = ContainerMemories::load_memories(
                 &service.app,
                 &service.ledgers,
                 &tenant,
                 container,
             )
             .await?;
-            find_named(&room, ids)?
+            find_named(&container_memories, ids)?
         }
         MatchTarget::Query {
             text,
             threshold,
-            most,
+            limit,
         } => {
-            let room = ContainerMemories::load_memories(
+            let container_memories = ContainerMemories::load_memories(
                 &service.app,
                 &service.searchable,
                 &tenant,
                 container,
             )
             .await?;
-            find_similar(&room, text, threshold, most)?
+            find_similar(&container_memories, text, threshold, limit)?
         }
     };
 
-    let (candidates, doomed): (Vec<ForgetCandidate>, Vec<MemoryToForget>) =
+    let (candidates, to_forget): (Vec<ForgetCandidate>, Vec<MemoryToForget>) =
         found.into_iter().unzip();
     if !request.dry_run {
-        forget_memories(&service, &tenant, &doomed, reason.as_deref()).await?;
+        forget_memories(&service, &tenant, &to_forget, reason.as_deref()).await?;
     }
 
     Ok(Json(MatchingResponse::new(request.dry_run, candidates)))
@@ -153,8 +153,8 @@ impl MatchingRequest {
             return Err(Error::invalid_field("threshold", "a number from 0 to 1"));
         }
 
-        let most = self.max_forget.unwrap_or(DEFAULT_MEMORIES);
-        if !(1..=MAX_MEMORIES).contains(&most) {
+        let limit = self.max_forget.unwrap_or(DEFAULT_MEMORIES);
+        if !(1..=MAX_MEMORIES).contains(&limit) {
             return Err(Error::invalid_field(
                 "maxForget",
                 format!("1 to {MAX_MEMORIES}"),
@@ -164,29 +164,31 @@ impl MatchingRequest {
         Ok(MatchTarget::Query {
             text,
             threshold,
-            most,
+            limit,
         })
     }
 }
 
 /// Returns the memories with these ids that are not forgotten, each once.
 fn find_named(
-    room: &ContainerMemories,
+    container_memories: &ContainerMemories,
     ids: &[String],
 ) -> Result<Vec<(ForgetCandidate, MemoryToForget)>> {
-    let known: BTreeMap<&MemoryId, LocatedMemory<'_>> = ids
+    let memories_by_id: BTreeMap<&MemoryId, LocatedMemory<'_>> = ids
         .iter()
-        .filter_map(|id| room.get_memory(id))
-        .map(|held| (&held.memory.id, held))
+        .filter_map(|id| container_memories.get_memory(id))
+        .map(|located| (&located.memory.id, located))
         .collect();
-    if known.is_empty() {
+    if memories_by_id.is_empty() {
         return Err(Error::NotFound("Memory"));
     }
 
-    let live = known
+    let live = memories_by_id
         .into_values()
-        .filter(|held| !held.memory.is_forgotten(room.now));
-    let live: Vec<_> = live.map(|held| candidate_of(held, 1.0, room.now)).collect();
+        .filter(|located| !located.memory.is_forgotten(container_memories.now));
+    let live: Vec<_> = live
+        .map(|located| candidate_of(located, 1.0, container_memories.now))
+        .collect();
     if live.is_empty() {
         return Err(Error::Conflict(
             "all of these memories are already forgotten".into(),
@@ -198,58 +200,59 @@ fn find_named(
 
 /// Returns the memories that a question finds, the most similar first.
 fn find_similar(
-    room: &ContainerMemories<ContainerIndex>,
+    container_memories: &ContainerMemories<ContainerIndex>,
     text: &str,
     threshold: f32,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<(ForgetCandidate, MemoryToForget)>> {
-    let indexes: Vec<&ContainerIndex> = room
-        .parts
+    let indexes: Vec<&ContainerIndex> = container_memories
+        .containers
         .iter()
         .map(|(_, memories)| memories.index())
         .collect();
     let admit = |view: &DocumentView<'_>| {
-        room.get_memory(view.id)
-            .is_some_and(|held| held.memory.is_live(room.now))
+        container_memories
+            .get_memory(view.id)
+            .is_some_and(|located| located.memory.is_live(container_memories.now))
     };
 
     let query = SearchQuery {
-        limit: most,
+        limit,
         admit: Some(&admit),
         ..SearchQuery::new(text, StaticEmbedder.embed(text))
     };
 
     let response = retrieval::search_containers(&indexes, &query)
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
-    let good = response
+    let similar = response
         .hits
         .iter()
         .filter(|hit| hit.similarity >= threshold);
 
-    Ok(good
+    Ok(similar
         .filter_map(|hit| {
             Some(candidate_of(
-                room.get_memory(&hit.document)?,
+                container_memories.get_memory(&hit.document)?,
                 hit.similarity,
-                room.now,
+                container_memories.now,
             ))
         })
         .collect())
 }
 
 fn candidate_of(
-    held: LocatedMemory<'_>,
+    located: LocatedMemory<'_>,
     score: f32,
     now: Timestamp,
 ) -> (ForgetCandidate, MemoryToForget) {
-    let doomed = MemoryToForget::new(held, now);
+    let to_forget = MemoryToForget::new(located, now);
     (
         ForgetCandidate {
-            id: doomed.memory.clone(),
-            memory: held.memory.text.clone(),
+            id: to_forget.memory.clone(),
+            memory: located.memory.text.clone(),
             score,
         },
-        doomed,
+        to_forget,
     )
 }
 

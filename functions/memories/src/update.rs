@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::MemoriesState;
+use crate::container_memories::{ContainerMemories, LocatedMemory};
 use crate::fields::{
     MemoryTarget, TemporalContext, check_content, check_reason, parse_forget_after,
     resolve_container_tag,
 };
-use crate::room::{ContainerMemories, LocatedMemory};
 
 /// The time in seconds within which the same correction counts as a client's retry.
 const REPEAT_SECONDS: i64 = 120;
@@ -64,38 +64,39 @@ pub(crate) async fn update_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.parse_correction(ctx.clock.now())?;
-    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
-    let old = room.find_target(target)?;
+    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let old = container_memories.find_target(target)?;
     if !old.memory.is_latest {
-        let again = next_version(old).filter(|new| correction.has_just_made(new, old, room.now));
-        let again = again.ok_or_else(|| replaced_error(old.memory))?;
-        return Ok(Json(UpdateResponse::new(again)));
+        let repeated = next_version(old)
+            .filter(|new| correction.has_just_made(new, old, container_memories.now));
+        let repeated = repeated.ok_or_else(|| replaced_error(old.memory))?;
+        return Ok(Json(UpdateResponse::new(repeated)));
     }
 
     let version = correction.build_version(old);
-    let wanted = (version.text.clone(), version.said_at);
+    let expected = (version.text.clone(), version.said_at);
     apply_memory_edits(
         ctx,
         &tenant,
         old.container,
-        &correction_edits(old.memory, version, room.now),
+        &correction_edits(old.memory, version, container_memories.now),
     )
     .await?;
 
-    let now = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    let updated_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
     let topic = &old.memory.topic;
-    let made = now
+    let corrected = updated_memories
         .all_memories()
-        .map(|held| held.memory)
+        .map(|located| located.memory)
         .filter(|memory| memory.topic == *topic);
-    let made = made.filter(|memory| {
-        memory.sources.is_empty() && (&memory.text, memory.said_at) == (&wanted.0, wanted.1)
+    let corrected = corrected.filter(|memory| {
+        memory.sources.is_empty() && (&memory.text, memory.said_at) == (&expected.0, expected.1)
     });
-    let made = made
+    let corrected = corrected
         .max_by_key(|memory| memory.version)
         .ok_or(PortError::Conflict)?;
 
-    Ok(Json(UpdateResponse::new(made)))
+    Ok(Json(UpdateResponse::new(corrected)))
 }
 
 /// The checked fields of a correction.
@@ -151,24 +152,24 @@ impl MemoryCorrection {
             .unwrap_or(self.now);
         // Versions are ordered by their times.
         let new = statement_from_client(self.text.clone(), said_at.max(old.last_said()));
-        let answers = new.topic.as_ref().filter(|_| has_topic_of(old, &new));
-        let mut forget = (memory.forget_after, memory.forget_reason.clone());
-        self.forget_after.apply(&mut forget.0);
-        self.forget_reason.apply(&mut forget.1);
+        let topic = new.topic.as_ref().filter(|_| has_topic_of(old, &new));
+        let mut expiry = (memory.forget_after, memory.forget_reason.clone());
+        self.forget_after.apply(&mut expiry.0);
+        self.forget_reason.apply(&mut expiry.1);
         let mut metadata = Some(Metadata::from_stored(memory.metadata.clone()));
         self.metadata.apply(&mut metadata);
 
         Statement {
-            kind: if answers.is_some() {
+            kind: if topic.is_some() {
                 new.kind
             } else {
                 memory.kind
             },
-            topic: answers.cloned(),
+            topic: topic.cloned(),
             is_static: memory.is_static,
             event: self.context.parse_event().ok().flatten().or(memory.event),
-            forget_after: forget.0,
-            forget_reason: forget.1,
+            forget_after: expiry.0,
+            forget_reason: expiry.1,
             metadata: metadata.unwrap_or_default().as_object().clone(),
             ..new
         }
@@ -178,9 +179,10 @@ impl MemoryCorrection {
     /// repeated it because the answer was lost.
     fn has_just_made(&self, new: &Memory, old: LocatedMemory<'_>, now: Timestamp) -> bool {
         let version = self.build_version(old);
-        let same = (&new.text, &new.metadata, new.forget_after)
+        let is_same = (&new.text, &new.metadata, new.forget_after)
             == (&version.text, &version.metadata, version.forget_after);
-        same && new.sources.is_empty()
+        is_same
+            && new.sources.is_empty()
             && new.is_live(now)
             && new.created_at.plus_seconds(REPEAT_SECONDS) > now
     }
@@ -188,8 +190,9 @@ impl MemoryCorrection {
 
 /// Returns the version after this one.
 fn next_version(old: LocatedMemory<'_>) -> Option<&Memory> {
-    let line = old.ledger.memory_history(old.memory).into_iter();
-    line.into_iter()
+    let history = old.ledger.memory_history(old.memory).into_iter();
+    history
+        .into_iter()
         .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
 }
 

@@ -73,22 +73,26 @@ pub(crate) async fn create_memories(
     )?;
     let sent = SentMemories::parse_memories(&request.memories, ctx.clock.now())?;
     let container = find_writable_container(ctx, &tenant, &tag).await?;
-    let before = service
+    let memories_before = service
         .ledgers
         .open(ctx, &tenant, container.primary_id())
         .await?;
-    let statements = match sent.find_repeated_document(before.ledger()) {
-        Some(told) => told.statements.clone(),
+    let statements = match sent.find_repeated_document(memories_before.ledger()) {
+        Some(document_statements) => document_statements.statements.clone(),
         None => sent.statements.clone(),
     };
 
     let document = write_memories(ctx, &tenant, &container, statements).await?;
-    let after = service
+    let memories_after = service
         .ledgers
         .open(ctx, &tenant, &document.container)
         .await?;
-    let memories = sent.places.iter().map(|place| {
-        let memory = memory_stated_at(after.ledger(), &document.id, sent.statements[*place].start);
+    let memories = sent.statement_indices.iter().map(|index| {
+        let memory = memory_stated_at(
+            memories_after.ledger(),
+            &document.id,
+            sent.statements[*index].start,
+        );
         // The memory has just been deleted.
         memory
             .map(CreatedMemory::new)
@@ -109,9 +113,9 @@ struct SentMemories {
     /// The statements, each once.
     statements: Vec<Statement>,
     /// Set for each statement whose time the request gives.
-    dated: Vec<bool>,
+    has_said_at: Vec<bool>,
     /// The index of the statement for each memory of the request.
-    places: Vec<usize>,
+    statement_indices: Vec<usize>,
     now: Timestamp,
 }
 
@@ -126,29 +130,30 @@ impl SentMemories {
 
         let mut sent = Self {
             statements: Vec::new(),
-            dated: Vec::new(),
-            places: Vec::new(),
+            has_said_at: Vec::new(),
+            statement_indices: Vec::new(),
             now,
         };
 
         // The memories form the text of their document, one after the other with a line break
         // between them.
         let mut start = 0;
-        for (place, new) in memories.iter().enumerate() {
+        for (index, new) in memories.iter().enumerate() {
             let mut statement = new
                 .build_statement(now)
-                .map_err(|error| with_memory_position(place, error))?;
-            let known = sent
+                .map_err(|error| with_memory_position(index, error))?;
+            let existing = sent
                 .statements
                 .iter()
-                .position(|known| known.text == statement.text);
-            sent.places.push(known.unwrap_or(sent.statements.len()));
-            if known.is_none() {
+                .position(|existing| existing.text == statement.text);
+            sent.statement_indices
+                .push(existing.unwrap_or(sent.statements.len()));
+            if existing.is_none() {
                 statement.start += start;
                 statement.end += start;
                 start = statement.end + 1;
                 sent.statements.push(statement);
-                sent.dated.push(new.parse_said_at()?.is_some());
+                sent.has_said_at.push(new.parse_said_at()?.is_some());
             }
         }
 
@@ -162,23 +167,27 @@ impl SentMemories {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
         ledger
             .all_document_statements()
-            .filter(|told| told.document.created_at >= since)
-            .find(|told| {
+            .filter(|document_statements| document_statements.document.created_at >= since)
+            .find(|document_statements| {
                 let mut pairs = self
                     .statements
                     .iter()
-                    .zip(&self.dated)
-                    .zip(&told.statements);
-                told.statements.len() == self.statements.len()
-                    && pairs.all(|((new, dated), old)| {
-                        let said_at = if *dated { new.said_at } else { old.said_at };
+                    .zip(&self.has_said_at)
+                    .zip(&document_statements.statements);
+                document_statements.statements.len() == self.statements.len()
+                    && pairs.all(|((new, has_said_at), old)| {
+                        let said_at = if *has_said_at {
+                            new.said_at
+                        } else {
+                            old.said_at
+                        };
                         Statement {
                             said_at,
                             ..new.clone()
                         } == *old
                     })
                     && ledger
-                        .memories_of_document(&told.document.id)
+                        .memories_of_document(&document_statements.document.id)
                         .iter()
                         .all(|memory| memory.is_live(self.now))
             })
@@ -199,16 +208,16 @@ impl NewMemory {
         let text = check_content("content", &self.content)?;
         let context = self.temporal_context.clone().unwrap_or_default();
         let metadata = Metadata::parse(self.metadata.clone().unwrap_or_default())?;
-        let after = self
+        let forget_after = self
             .forget_after
             .as_deref()
-            .map(|after| parse_forget_after(after, now))
+            .map(|forget_after| parse_forget_after(forget_after, now))
             .transpose()?;
 
         Ok(Statement {
             is_static: self.is_static,
             event: context.parse_event()?,
-            forget_after: after,
+            forget_after,
             forget_reason: check_reason("forgetReason", self.forget_reason.clone())?,
             metadata: metadata.as_object().clone(),
             ..statement_from_client(text, self.parse_said_at()?.unwrap_or(now))
@@ -217,7 +226,7 @@ impl NewMemory {
 }
 
 /// Adds the position of the memory in the request to an error.
-fn with_memory_position(place: usize, error: Error) -> Error {
+fn with_memory_position(index: usize, error: Error) -> Error {
     let Error::Invalid {
         message,
         mut issues,
@@ -229,11 +238,11 @@ fn with_memory_position(place: usize, error: Error) -> Error {
     for issue in &mut issues {
         issue
             .path
-            .splice(0..0, ["memories".to_owned(), place.to_string()]);
+            .splice(0..0, ["memories".to_owned(), index.to_string()]);
     }
 
     Error::Invalid {
-        message: format!("memories[{place}].{message}"),
+        message: format!("memories[{index}].{message}"),
         issues,
     }
 }
@@ -244,12 +253,12 @@ fn memory_stated_at<'a>(
     document: &DocumentId,
     start: usize,
 ) -> Option<&'a Memory> {
-    let is_here =
+    let matches_position =
         |source: &memory::SupportingSpan| source.document == *document && source.start == start;
     ledger
         .memories_of_document(document)
         .into_iter()
-        .find(|memory| memory.sources.iter().any(is_here))
+        .find(|memory| memory.sources.iter().any(matches_position))
 }
 
 impl CreatedMemory {

@@ -41,21 +41,21 @@ async fn collect_changes(
     ids.sort();
     ids.dedup();
     let documents = ctx.documents.get(tenant, &ids).await?;
-    let wanted = documents.into_iter().flatten().filter(|document| {
-        let asked = members
+    let publishable = documents.into_iter().flatten().filter(|document| {
+        let is_requested = members
             .iter()
             .any(|(id, revision)| **id == document.id && document.is_newest_revision(revision));
-        let ready = document
+        let is_extracted = document
             .extracted
             .as_ref()
             .is_some_and(|new| document.is_newest_revision(&new.revision));
-        asked
-            && ready
+        is_requested
+            && is_extracted
             && document.status == DocumentStatus::Indexing
             && document.container == *container
     });
 
-    Ok(wanted
+    Ok(publishable
         .map(|document| DocumentChange::Publish(Box::new(document)))
         .collect())
 }

@@ -3,11 +3,11 @@
 //! may safely run twice.
 
 mod commit;
-mod learn;
 mod prepare;
 mod process;
 mod provenance;
 mod read;
+mod statements;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -138,13 +138,13 @@ impl QueueWorker for Processor {
     }
 }
 
-fn outcome_of(result: domain::Result<()>, what: &str) -> DeliveryOutcome {
+fn outcome_of(result: domain::Result<()>, operation: &str) -> DeliveryOutcome {
     match result {
         Ok(()) => DeliveryOutcome::Done,
         Err(error) => {
             warn!(
                 error = &error as &dyn std::error::Error,
-                "could not {what}; it is tried again"
+                "could not {operation}; it is tried again"
             );
             DeliveryOutcome::Retry
         }

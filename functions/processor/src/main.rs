@@ -16,8 +16,8 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
     };
 
     lambda::run_queue(|ctx| {
-        let told = readers.clone();
-        tokio::spawn(async move { told.log_isolation().await });
+        let readers_to_log = readers.clone();
+        tokio::spawn(async move { readers_to_log.log_isolation().await });
         Processor::new(ctx, readers)
     })?;
 

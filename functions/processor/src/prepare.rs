@@ -17,20 +17,24 @@ pub const WINDOW_CHARS: usize = 1200;
 /// Divides canonical text into chunks. If the organization has set a chunk size, it applies to
 /// every kind of content.
 pub(crate) fn cut_chunks(text: &ExtractedText, settings: &Settings) -> Vec<Chunk> {
-    let set = settings
+    let options = settings
         .chunk_size
         .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
 
     if text.turns.is_empty() {
-        return content::split_into_chunks(&text.text, text.format, &set.unwrap_or_default());
+        return content::split_into_chunks(&text.text, text.format, &options.unwrap_or_default());
     }
 
-    let windows = || ChunkOptions {
+    let default_options = || ChunkOptions {
         target_chars: WINDOW_CHARS,
         ..ChunkOptions::default()
     };
-    let places: Vec<Range<usize>> = text.turns.iter().map(|(_, place)| place.clone()).collect();
-    content::chunk_conversation(&text.text, &places, &set.unwrap_or_else(windows))
+    let ranges: Vec<Range<usize>> = text.turns.iter().map(|(_, range)| range.clone()).collect();
+    content::chunk_conversation(
+        &text.text,
+        &ranges,
+        &options.unwrap_or_else(default_options),
+    )
 }
 
 /// The pack of a text, and the number of vectors that had to be computed for it.
@@ -43,10 +47,10 @@ pub(crate) struct PreparedPack {
 pub(crate) fn embed_chunks(
     text: &ExtractedText,
     chunks: Vec<Chunk>,
-    known: Option<&Pack>,
+    previous_pack: Option<&Pack>,
 ) -> PreparedPack {
     let model = StaticEmbedder.model_id().to_owned();
-    let known = known
+    let known_vectors = previous_pack
         .filter(|known| known.model == model)
         .map(vectors_by_text)
         .unwrap_or_default();
@@ -63,7 +67,7 @@ pub(crate) fn embed_chunks(
             .chain(speakers.clone())
             .chain(chunk.headings)
             .collect();
-        let vector = known
+        let vector = known_vectors
             .get(chunk.text.as_str())
             .map(|vector| vector.to_vec())
             .unwrap_or_else(|| {

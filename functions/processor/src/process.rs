@@ -11,10 +11,10 @@ use tracing::info;
 
 use crate::MAX_ATTEMPTS;
 use crate::commit::commit_documents;
-use crate::learn::{ExtractedStatements, extract_statements};
 use crate::prepare::{self, PreparedPack};
 use crate::provenance::determine_authorship;
 use crate::read::{ContentReaders, ExtractedText, ReadError};
+use crate::statements::{ExtractedStatements, extract_statements};
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice.
@@ -49,13 +49,13 @@ pub(crate) async fn process_revision(
         .documents
         .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
         .await?;
-    let ClaimOutcome::Mine(mut document) = claim else {
+    let ClaimOutcome::Claimed(mut document) = claim else {
         return Ok(());
     };
 
     // While a document only waits for its file, every restart of a server counts as an attempt.
-    let waits = document.body.awaited_until.is_some_and(|until| until > now);
-    if document.attempts > MAX_ATTEMPTS && !waits {
+    let is_awaiting_upload = document.body.awaited_until.is_some_and(|until| until > now);
+    if document.attempts > MAX_ATTEMPTS && !is_awaiting_upload {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
         return fail_document(
             ctx,
@@ -77,9 +77,9 @@ pub(crate) async fn process_revision(
     if result.is_err() {
         // Another worker may start at once instead of after the lease. If it fails too, the next
         // one starts after the lease.
-        let soon = ctx.clock.now().plus_seconds(LEASE_SECONDS);
+        let retry_at = ctx.clock.now().plus_seconds(LEASE_SECONDS);
         ctx.documents
-            .postpone_revision(tenant, id, revision, soon)
+            .postpone_revision(tenant, id, revision, retry_at)
             .await
             .ok();
     }
@@ -93,11 +93,11 @@ async fn run_stages(
     tenant: &Tenant,
     document: &mut Document,
 ) -> Result<()> {
-    let known = document
+    let is_extracted = document
         .extracted
         .as_ref()
         .is_some_and(|known| document.is_newest_revision(&known.revision));
-    if known {
+    if is_extracted {
         if !ctx
             .documents
             .record_extracted(tenant, document, ctx.clock.now())
@@ -141,8 +141,8 @@ async fn run_stages(
     };
 
     let settings = ctx.settings.get(tenant).await?;
-    let visible = text.text.chars().count() > MIN_STAGED_CHARS;
-    if visible && !advance_status(ctx, tenant, document, DocumentStatus::Chunking).await? {
+    let shows_progress = text.text.chars().count() > MIN_STAGED_CHARS;
+    if shows_progress && !advance_status(ctx, tenant, document, DocumentStatus::Chunking).await? {
         return Ok(());
     }
 
@@ -153,14 +153,14 @@ async fn run_stages(
         return fail_document(ctx, tenant, document, FailureCode::ContentLimit, message).await;
     }
 
-    if visible && !advance_status(ctx, tenant, document, DocumentStatus::Embedding).await? {
+    if shows_progress && !advance_status(ctx, tenant, document, DocumentStatus::Embedding).await? {
         return Ok(());
     }
 
     let (pack, statements) = load_served(ctx, tenant, document).await?;
     let prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
     let authorship = determine_authorship(document, &text, &settings);
-    let lesson = extract_statements(
+    let extracted_statements = extract_statements(
         ctx,
         &readers.models,
         tenant,
@@ -170,7 +170,17 @@ async fn run_stages(
         statements.as_ref(),
     )
     .await?;
-    if !store_results(ctx, tenant, document, text, authorship, prepared, lesson).await? {
+    if !store_results(
+        ctx,
+        tenant,
+        document,
+        text,
+        authorship,
+        prepared,
+        extracted_statements,
+    )
+    .await?
+    {
         return Ok(());
     }
 
@@ -300,16 +310,22 @@ async fn store_results(
     text: ExtractedText,
     authorship: Authorship,
     prepared: PreparedPack,
-    lesson: Option<ExtractedStatements>,
+    extracted_statements: Option<ExtractedStatements>,
 ) -> Result<bool> {
     let chunks = prepared.pack.chunks.len();
-    let stated = lesson.as_ref().map_or(0, |lesson| lesson.statements.len());
+    let stated = extracted_statements
+        .as_ref()
+        .map_or(0, |extracted_statements| {
+            extracted_statements.statements.len()
+        });
     let (id, embedded) = (&document.id, prepared.embedded);
     info!(document.id = %id, chunks, embedded, stated,
         "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
     let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
-    let learned = match lesson {
-        Some(lesson) => Some(store_statements(ctx, tenant, document, lesson).await?),
+    let statements_ref = match extracted_statements {
+        Some(extracted_statements) => {
+            Some(store_statements(ctx, tenant, document, extracted_statements).await?)
+        }
         None => None,
     };
 
@@ -323,43 +339,43 @@ async fn store_results(
         revision,
         pack,
         chunks,
-        learned,
+        learned: statements_ref,
         authorship,
     };
 
     document.extracted = Some(extracted.clone());
-    let wanted = ctx
+    let is_recorded = ctx
         .documents
         .record_extracted(tenant, document, ctx.clock.now())
         .await?;
-    if !wanted {
+    if !is_recorded {
         discard_results(ctx, tenant, document, &extracted).await?;
     }
 
-    Ok(wanted)
+    Ok(is_recorded)
 }
 
 async fn store_statements(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    lesson: ExtractedStatements,
+    extracted_statements: ExtractedStatements,
 ) -> Result<StatementsRef> {
     let ExtractedStatements {
         statements,
-        mut learned,
-    } = lesson;
+        mut statements_ref,
+    } = extracted_statements;
 
     if !statements.is_empty() {
         let bytes = StatementSet::new(statements).encode();
-        learned.statements = Some(
+        statements_ref.statements = Some(
             ctx.blobs
                 .put(tenant, &document.statements_path(), bytes.into())
                 .await?,
         );
     }
 
-    Ok(learned)
+    Ok(statements_ref)
 }
 
 /// Deletes the results of a revision that is no longer wanted: the document was deleted or replaced
@@ -369,21 +385,23 @@ async fn discard_results(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    made: &ProcessingResult,
+    results: &ProcessingResult,
 ) -> Result<()> {
-    let now = ctx
+    let current = ctx
         .documents
         .get(tenant, std::slice::from_ref(&document.id))
         .await?
         .pop()
         .flatten();
-    let used = now.is_some_and(|now| {
-        now.is_newest_revision(&document.revision)
-            || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
+    let is_used = current.is_some_and(|current| {
+        current.is_newest_revision(&document.revision)
+            || current
+                .indexed
+                .is_some_and(|indexed| indexed.pack == results.pack)
     });
 
-    if !used {
-        let blobs: Vec<BlobRef> = made.blobs().cloned().collect();
+    if !is_used {
+        let blobs: Vec<BlobRef> = results.blobs().cloned().collect();
         ctx.blobs.delete(tenant, &blobs).await?;
     }
 

@@ -19,34 +19,34 @@ pub(crate) fn determine_authorship(
     text: &ExtractedText,
     settings: &Settings,
 ) -> Authorship {
-    let plain = match document.body.form {
+    let own_trust = match document.body.form {
         BodyForm::Conversation => Trust::User,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => Trust::Document,
     };
 
     if document.provenance == Some(Provenance::User) {
-        return Authorship::own_words(plain);
+        return Authorship::own_words(own_trust);
     }
 
-    let found = find_attribution(document, text);
+    let attribution = find_attribution(document, text);
     if document.provenance == Some(Provenance::External) {
-        let medium = if plain == Trust::User {
+        let medium = if own_trust == Trust::User {
             SourceMedium::Transcript
         } else {
             SourceMedium::Text
         };
         let title = document.display_title();
         return Authorship::external_words(
-            found.unwrap_or_else(|| Attribution::new(medium, title)),
+            attribution.unwrap_or_else(|| Attribution::new(medium, title)),
         );
     }
 
     let trusted = settings.trusted_sources.as_ref();
-    match found {
+    match attribution {
         Some(found) if !trusted.is_some_and(|trusted| is_trusted(trusted, document, text)) => {
             Authorship::external_words(found)
         }
-        _ => Authorship::own_words(plain),
+        _ => Authorship::own_words(own_trust),
     }
 }
 
@@ -55,17 +55,17 @@ pub(crate) fn determine_authorship(
 fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribution> {
     let title = document.display_title().or(text.title.as_deref());
     let url = document.url.as_deref();
-    if let Some(from) = mail_sender_of(document, text) {
-        return Some(Attribution::new(SourceMedium::Mail, from.or(title)));
+    if let Some(sender) = mail_sender_of(document, text) {
+        return Some(Attribution::new(SourceMedium::Mail, sender.or(title)));
     }
 
-    let crawled = document
+    let is_crawled = document
         .origin
         .as_ref()
         .is_some_and(|origin| origin.provider == Provider::WebCrawler);
     match document.body.form {
         BodyForm::Url => Some(Attribution::new(SourceMedium::Page, url)),
-        _ if crawled => Some(Attribution::new(SourceMedium::Page, url.or(title))),
+        _ if is_crawled => Some(Attribution::new(SourceMedium::Page, url.or(title))),
         BodyForm::File { .. } => Some(Attribution::new(SourceMedium::File, title)),
         BodyForm::Text if text.format == content::Format::Html => {
             Some(Attribution::new(SourceMedium::Page, title))
@@ -90,13 +90,13 @@ pub(crate) fn mail_sender_of<'a>(
 }
 
 fn is_trusted(trusted: &TrustedSources, document: &Document, text: &ExtractedText) -> bool {
-    let by_connection = document
+    let is_trusted_connection = document
         .origin
         .as_ref()
         .is_some_and(|origin| trusted.trusts_connection(origin));
-    let by_sender = mail_sender_of(document, text)
+    let is_trusted_sender = mail_sender_of(document, text)
         .flatten()
-        .is_some_and(|from| trusted.trusts_sender(from));
+        .is_some_and(|sender| trusted.trusts_sender(sender));
     // A fetched page belongs to the host at the end of all redirects.
     let address = match document.body.form {
         BodyForm::Url => text.address.as_deref(),
@@ -108,5 +108,7 @@ fn is_trusted(trusted: &TrustedSources, document: &Document, text: &ExtractedTex
         .and_then(parse_page_url)
         .and_then(|url| url.host_str().map(str::to_owned));
 
-    by_connection || by_sender || host.is_some_and(|host| trusted.trusts_host(&host))
+    is_trusted_connection
+        || is_trusted_sender
+        || host.is_some_and(|host| trusted.trusts_host(&host))
 }

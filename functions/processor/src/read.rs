@@ -95,8 +95,8 @@ impl ContentReaders {
                     .read_bytes(body, name.as_deref(), declared.as_deref())
                     .await?;
 
-                let of_drive = declared.as_deref().and_then(DocumentType::parse_drive_type);
-                text.kind = of_drive.unwrap_or(text.kind);
+                let drive_type = declared.as_deref().and_then(DocumentType::parse_drive_type);
+                text.kind = drive_type.unwrap_or(text.kind);
                 Ok(text)
             }
         }
@@ -139,14 +139,14 @@ impl ContentReaders {
         let source = ContentSource {
             bytes,
             name,
-            declared,
+            declared_type: declared,
         };
 
         let Some((format, media_type)) = content::detect_media(&source) else {
             return self.extract_in_sandbox(bytes, name, declared).await;
         };
 
-        let said = match format {
+        let description = match format {
             Format::Image => self.models.describe_image(bytes, media_type).await,
             _ => {
                 self.models
@@ -156,9 +156,9 @@ impl ContentReaders {
         };
 
         // The answer of a model is untrusted content as well.
-        let said = mark_as_text(said.map_err(model_error)?.as_bytes());
+        let description = mark_as_text(description.map_err(model_error)?.as_bytes());
         let text = self
-            .extract_in_sandbox(&said, Some("description.md"), None)
+            .extract_in_sandbox(&description, Some("description.md"), None)
             .await?;
 
         Ok(ExtractedText {
@@ -175,7 +175,7 @@ impl ContentReaders {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let found = self
+        let extracted = self
             .sandbox
             .extract_document(bytes, name, declared)
             .await
@@ -185,11 +185,11 @@ impl ContentReaders {
             })?;
 
         Ok(ExtractedText {
-            title: found.title.or_else(|| name.map(str::to_owned)),
-            text: found.text,
-            format: found.format,
-            kind: document_type_of(found.format),
-            properties: found.properties,
+            title: extracted.title.or_else(|| name.map(str::to_owned)),
+            text: extracted.text,
+            format: extracted.format,
+            kind: document_type_of(extracted.format),
+            properties: extracted.properties,
             address: None,
             turns: Vec::new(),
         })
@@ -211,10 +211,11 @@ fn document_type_of(format: Format) -> DocumentType {
 /// begins like a certain file type from being read as one. Control characters, which would make it
 /// look like a binary file and are dropped from every text, are removed.
 fn mark_as_text(text: &[u8]) -> Vec<u8> {
-    const MARK: &[u8] = b"\xEF\xBB\xBF";
-    let kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
-    MARK.iter()
-        .chain(text.iter().filter(|byte| kept(byte)))
+    const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
+    let is_kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    UTF8_BOM
+        .iter()
+        .chain(text.iter().filter(|byte| is_kept(byte)))
         .copied()
         .collect()
 }
@@ -234,8 +235,8 @@ fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
         date: None,
     };
 
-    let (text, places) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
-    let turns = stored.into_iter().zip(places).collect();
+    let (text, ranges) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
+    let turns = stored.into_iter().zip(ranges).collect();
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
 
     Ok(ExtractedText {

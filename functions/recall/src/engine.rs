@@ -24,7 +24,7 @@ pub(crate) struct SearchQuestion<'a> {
     /// The time of the question. Whatever has expired by then is not found.
     pub(crate) now: Timestamp,
     /// Includes forgotten memories.
-    pub(crate) forgotten: bool,
+    pub(crate) include_forgotten: bool,
 }
 
 /// A chunk with the index's record of its document.
@@ -69,11 +69,11 @@ pub(crate) async fn open_chunks(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedChunks>> {
-    let mut open = Vec::with_capacity(ids.len());
+    let mut indexed_chunks = Vec::with_capacity(ids.len());
     for id in ids {
-        open.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
+        indexed_chunks.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
     }
-    Ok(open)
+    Ok(indexed_chunks)
 }
 
 /// Opens the memories of these containers.
@@ -85,11 +85,11 @@ pub(crate) async fn open_memories(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedMemories>> {
-    let mut open = Vec::with_capacity(ids.len());
+    let mut indexed_memories = Vec::with_capacity(ids.len());
     for id in ids {
-        open.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
+        indexed_memories.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
     }
-    Ok(open)
+    Ok(indexed_memories)
 }
 
 /// Finds the chunks that answer a question, the best first.
@@ -97,13 +97,17 @@ pub(crate) async fn open_memories(
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_chunks(
-    open: &[IndexedChunks],
+    indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
-    let filtered = question.filter.is_some() || question.filepath.is_some();
-    let parts: Vec<&ContainerIndex> = open.iter().map(|chunks| &chunks.index).collect();
-    let hits = search_index(&parts, question, if filtered { Some(&admit) } else { None })?;
+    let is_filtered = question.filter.is_some() || question.filepath.is_some();
+    let indexes: Vec<&ContainerIndex> = indexed_chunks.iter().map(|chunks| &chunks.index).collect();
+    let hits = search_index(
+        &indexes,
+        question,
+        if is_filtered { Some(&admit) } else { None },
+    )?;
     let found = hits.into_iter().map(|hit| {
         Ok(FoundChunk {
             document: decode_attributes(&hit.attributes)?,
@@ -118,23 +122,27 @@ pub(crate) fn find_chunks(
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_memories(
-    open: &[IndexedMemories],
+    indexed_memories: &[IndexedMemories],
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
-    let of = |id: &str| {
+    let lookup = |id: &str| {
         let id = MemoryId::parse(id)?;
-        open.iter()
+        indexed_memories
+            .iter()
             .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
     };
 
     let admit = |view: &DocumentView<'_>| {
-        of(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
+        lookup(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
     };
 
-    let parts: Vec<&ContainerIndex> = open.iter().map(IndexedMemories::index).collect();
-    let hits = search_index(&parts, question, Some(&admit))?;
+    let indexes: Vec<&ContainerIndex> = indexed_memories
+        .iter()
+        .map(IndexedMemories::index)
+        .collect();
+    let hits = search_index(&indexes, question, Some(&admit))?;
     let found = hits.into_iter().filter_map(|hit| {
-        let memory = of(&hit.document)?.1.clone();
+        let memory = lookup(&hit.document)?.1.clone();
         Some(FoundMemory { hit, memory })
     });
 
@@ -142,7 +150,7 @@ pub(crate) fn find_memories(
 }
 
 fn search_index(
-    parts: &[&ContainerIndex],
+    indexes: &[&ContainerIndex],
     question: &SearchQuestion<'_>,
     admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
 ) -> Result<Vec<SearchHit>> {
@@ -153,7 +161,7 @@ fn search_index(
         ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
     };
 
-    let response = retrieval::search_containers(parts, &query)
+    let response = retrieval::search_containers(indexes, &query)
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     Ok(response.hits)
 }
@@ -163,14 +171,15 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
     let Ok(document) = decode_attributes(view.attributes) else {
         return false;
     };
-    let path = question
+    let is_path_match = question
         .filepath
         .as_ref()
-        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
-    path && question
-        .filter
-        .as_ref()
-        .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
+        .is_none_or(|filepath| path_matches(filepath, document.filepath.as_deref()));
+    is_path_match
+        && question
+            .filter
+            .as_ref()
+            .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
 }
 
 fn admits_memory(
@@ -179,16 +188,16 @@ fn admits_memory(
     memory: &Memory,
 ) -> bool {
     let ledger = memories.ledger();
-    let path = |wanted: &String| {
+    let has_path = |filepath: &String| {
         ledger
             .documents_of(memory)
             .iter()
-            .any(|document| path_matches(wanted, document.filepath.as_deref()))
+            .any(|document| path_matches(filepath, document.filepath.as_deref()))
     };
 
     memory.is_latest
-        && (question.forgotten || !memory.is_forgotten(question.now))
-        && question.filepath.as_ref().is_none_or(path)
+        && (question.include_forgotten || !memory.is_forgotten(question.now))
+        && question.filepath.as_ref().is_none_or(has_path)
         && question
             .filter
             .as_ref()

@@ -100,9 +100,9 @@ pub(crate) async fn get_profile(
         ),
         false => None,
     };
-    let shown = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
+    let shown_keys = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
 
-    let built = load_profile(
+    let built_profile = load_profile(
         &recall,
         &tenant,
         container.as_ref(),
@@ -127,16 +127,16 @@ pub(crate) async fn get_profile(
         None => None,
     };
 
-    let answer = ProfileResponse {
-        profile: request.select_parts(built, sorter.as_deref(), &shown),
+    let response = ProfileResponse {
+        profile: request.select_parts(built_profile, sorter.as_deref(), &shown_keys),
         search_results,
     };
 
     if markdown::is_preferred(&headers) {
-        return Ok(markdown::markdown_response(&answer));
+        return Ok(markdown::markdown_response(&response));
     }
 
-    Ok(Json(answer).into_response())
+    Ok(Json(response).into_response())
 }
 
 /// Returns the profile of an existing tag, without buckets.
@@ -147,10 +147,10 @@ pub(crate) async fn get_tag_profile(
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =
         find_existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let built = load_profile(&recall, &tenant, Some(&container), None, None).await?;
+    let built_profile = load_profile(&recall, &tenant, Some(&container), None, None).await?;
     let profile = ProfileParts {
-        statics: Some(built.static_lines),
-        dynamic: Some(built.dynamic_lines),
+        statics: Some(built_profile.static_lines),
+        dynamic: Some(built_profile.dynamic_lines),
         buckets: None,
     };
 
@@ -192,14 +192,14 @@ pub(crate) async fn list_buckets(
 /// Returns the scope of the one container tag that the request names.
 fn named_scope(
     tenant: &Tenant,
-    one: Option<&str>,
-    many: Option<&[String]>,
+    tag: Option<&str>,
+    tags: Option<&[String]>,
 ) -> Result<ContainerScope> {
     Ok(ContainerScope {
         tags: vec![resolve_tag(
             tenant,
-            one,
-            many,
+            tag,
+            tags,
             "name the container of the profile",
         )?],
     })
@@ -221,35 +221,38 @@ async fn effective_buckets(
     container: Option<&Container>,
 ) -> Result<Vec<ProfileBucket>> {
     let settings = recall.app.ctx.settings.get(tenant).await?;
-    let own = container
+    let container_buckets = container
         .map(|container| container.profile_buckets.as_slice())
         .unwrap_or_default();
-    Ok(settings.merge_buckets(own))
+    Ok(settings.merge_buckets(container_buckets))
 }
 
 /// Returns the keys of the buckets to show: the named ones, or all.
 fn shown_bucket_keys(
     sorter: Option<&BucketSorter>,
-    named: Option<&[String]>,
+    requested_keys: Option<&[String]>,
 ) -> Result<Vec<String>> {
-    let known = || {
+    let known_keys = || {
         sorter
             .into_iter()
             .flat_map(BucketSorter::buckets)
             .map(|bucket| bucket.key.clone())
     };
 
-    let Some(named) = named.filter(|named| !named.is_empty()) else {
-        return Ok(known().collect());
+    let Some(requested_keys) = requested_keys.filter(|named| !named.is_empty()) else {
+        return Ok(known_keys().collect());
     };
 
-    match named.iter().find(|key| known().all(|other| other != **key)) {
-        None => Ok(named.to_vec()),
+    match requested_keys
+        .iter()
+        .find(|key| known_keys().all(|other| other != **key))
+    {
+        None => Ok(requested_keys.to_vec()),
         Some(_) => {
-            let known = known().collect::<Vec<_>>().join(", ");
+            let known_keys = known_keys().collect::<Vec<_>>().join(", ");
             Err(Error::invalid_field(
                 "buckets",
-                format!("the buckets of this container are: {known}"),
+                format!("the buckets of this container are: {known_keys}"),
             ))
         }
     }
@@ -265,8 +268,11 @@ async fn load_profile(
     let ids = container
         .map(|container| container.ids.as_slice())
         .unwrap_or_default();
-    let open = open_memories(recall, tenant, ids).await?;
-    let ledgers: Vec<&Ledger> = open.iter().map(|memories| memories.ledger()).collect();
+    let indexed_memories = open_memories(recall, tenant, ids).await?;
+    let ledgers: Vec<&Ledger> = indexed_memories
+        .iter()
+        .map(|memories| memories.ledger())
+        .collect();
     let now = recall.app.ctx.clock.now();
 
     Ok(build_profile(
@@ -288,42 +294,43 @@ async fn search_for_question(
     threshold: Option<f32>,
     filters: Option<Value>,
 ) -> Result<Value> {
-    let found = crate::v4::search_for_profile(recall, tenant, q, scope, threshold, filters).await?;
-    serde_json::to_value(found).map_err(|_| Error::internal("results serialize"))
+    let response =
+        crate::v4::search_for_profile(recall, tenant, q, scope, threshold, filters).await?;
+    serde_json::to_value(response).map_err(|_| Error::internal("results serialize"))
 }
 
 impl ProfileRequest {
     fn includes_part(&self, part: ProfilePart) -> bool {
-        let named = self
+        let has_named_buckets = self
             .buckets
             .as_ref()
             .is_some_and(|buckets| !buckets.is_empty());
         match self.include.as_deref().unwrap_or_default() {
-            [] => part != ProfilePart::Buckets || named,
-            parts => parts.contains(&part) || (part == ProfilePart::Buckets && named),
+            [] => part != ProfilePart::Buckets || has_named_buckets,
+            parts => parts.contains(&part) || (part == ProfilePart::Buckets && has_named_buckets),
         }
     }
 
     fn select_parts(
         &self,
-        built: Profile,
+        profile: Profile,
         sorter: Option<&BucketSorter>,
-        shown: &[String],
+        shown_keys: &[String],
     ) -> ProfileParts {
         let keys = sorter
             .into_iter()
             .flat_map(BucketSorter::buckets)
             .map(|bucket| bucket.key.clone());
         let buckets = keys
-            .zip(built.bucket_lines)
-            .filter(|(key, _)| shown.contains(key));
+            .zip(profile.bucket_lines)
+            .filter(|(key, _)| shown_keys.contains(key));
         ProfileParts {
             statics: self
                 .includes_part(ProfilePart::Static)
-                .then_some(built.static_lines),
+                .then_some(profile.static_lines),
             dynamic: self
                 .includes_part(ProfilePart::Dynamic)
-                .then_some(built.dynamic_lines),
+                .then_some(profile.dynamic_lines),
             buckets: self
                 .includes_part(ProfilePart::Buckets)
                 .then(|| buckets.collect()),
@@ -342,11 +349,11 @@ impl SorterCache {
         const MAX_SORTERS: usize = 16;
         // A panic while the lock is held cannot leave the list half-changed.
         let mut sorters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = sorters
+        let position = sorters
             .iter()
             .position(|sorter| sorter.buckets() == buckets);
-        let sorter = match known {
-            Some(place) => sorters.remove(place),
+        let sorter = match position {
+            Some(index) => sorters.remove(index),
             None => Arc::new(BucketSorter::new(buckets)),
         };
 

@@ -73,29 +73,32 @@ pub(crate) fn mix_rows(
     memories: Vec<FoundMemory>,
     limit: usize,
 ) -> Vec<ResultRow> {
-    let first = |similarity: Option<f32>| similarity.unwrap_or_default();
-    let lead = first(memories.first().map(|found| found.hit.similarity))
-        >= first(chunks.first().map(|found| found.hit.similarity));
-    let share = if lead {
+    let or_zero = |similarity: Option<f32>| similarity.unwrap_or_default();
+    let memories_lead = or_zero(memories.first().map(|found| found.hit.similarity))
+        >= or_zero(chunks.first().map(|found| found.hit.similarity));
+    let memory_share = if memories_lead {
         (limit as f32 * MEMORY_SHARE).ceil() as usize
     } else {
         0
     };
 
-    let reserved = share.max(limit.saturating_sub(chunks.len()));
+    let reserved = memory_share.max(limit.saturating_sub(chunks.len()));
     let memories = memories
         .into_iter()
         .take(reserved.min(limit))
         .map(|found| ResultRow::Memory(Box::new(found)));
     let mut rows: Vec<ResultRow> = memories.collect();
-    let room = limit - rows.len();
+    let remaining = limit - rows.len();
     // A chunk that repeats a memory word for word would be the same result twice.
-    let said: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
-    let new = chunks
-        .into_iter()
-        .filter(|found| !said.iter().any(|text| text.trim() == found.hit.text.trim()));
+    let memory_texts: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
+    let new_chunks = chunks.into_iter().filter(|found| {
+        !memory_texts
+            .iter()
+            .any(|text| text.trim() == found.hit.text.trim())
+    });
     rows.extend(
-        new.take(room)
+        new_chunks
+            .take(remaining)
             .map(|found| ResultRow::Chunk(Box::new(found))),
     );
     sort_rows(&mut rows);
@@ -105,11 +108,11 @@ pub(crate) fn mix_rows(
 
 /// Sorts the best rows first, with a stable order of equals.
 pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
-    let kind = |row: &ResultRow| matches!(row, ResultRow::Chunk(_));
+    let is_chunk = |row: &ResultRow| matches!(row, ResultRow::Chunk(_));
     rows.sort_by(|a, b| {
         b.similarity()
             .total_cmp(&a.similarity())
-            .then(kind(a).cmp(&kind(b)))
+            .then(is_chunk(a).cmp(&is_chunk(b)))
             .then(b.updated_at().cmp(&a.updated_at()))
             .then_with(|| a.identity().cmp(&b.identity()))
     });
@@ -121,7 +124,7 @@ pub(crate) fn merge_answers(answers: Vec<Vec<ResultRow>>, limit: usize) -> Vec<R
     let mut best: HashMap<(String, u32), ResultRow> = HashMap::new();
     for row in answers.into_iter().flatten() {
         match best.get(&row.identity()) {
-            Some(known) if known.similarity() >= row.similarity() => {}
+            Some(existing) if existing.similarity() >= row.similarity() => {}
             _ => {
                 best.insert(row.identity(), row);
             }
@@ -138,7 +141,7 @@ pub(crate) fn merge_answers(answers: Vec<Vec<ResultRow>>, limit: usize) -> Vec<R
 /// Returns the question, and other wordings of it: the statement that would answer it, and its
 /// content words alone. The question itself comes first.
 pub(crate) fn query_wordings(question: &str) -> Vec<String> {
-    let mut all = vec![question.to_owned()];
+    let mut wordings = vec![question.to_owned()];
     let statement: Vec<&str> = question
         .trim_end_matches(['?', '？', ' '])
         .split_whitespace()
@@ -149,36 +152,36 @@ pub(crate) fn query_wordings(question: &str) -> Vec<String> {
         })
         .collect();
     for wording in [statement.join(" "), content_words(question).join(" ")] {
-        if !wording.is_empty() && !all.contains(&wording) {
-            all.push(wording);
+        if !wording.is_empty() && !wordings.contains(&wording) {
+            wordings.push(wording);
         }
     }
 
-    all
+    wordings
 }
 
 /// Reorders the rows by their words: by the share of the question's words that a row contains, and
 /// by the similarity of its nearest sentence to the question. The list of similarities stays the
 /// same and is reassigned in the new order.
 pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
-    let asked = content_words(question);
+    let question_words = content_words(question);
     let vector = StaticEmbedder.embed(question);
     let score = |row: &ResultRow| {
-        let said = split_words(row.text());
-        let stems: Vec<String> = content_words(row.text());
-        let held = asked
+        let row_words = split_words(row.text());
+        let row_stems: Vec<String> = content_words(row.text());
+        let match_count = question_words
             .iter()
-            .filter(|word| said.contains(word) || stems.contains(word))
+            .filter(|word| row_words.contains(word) || row_stems.contains(word))
             .count();
-        let coverage = held as f32 / asked.len().max(1) as f32;
+        let coverage = match_count as f32 / question_words.len().max(1) as f32;
 
-        let nearest = row
+        let best_similarity = row
             .text()
             .unicode_sentences()
             .map(|sentence| StaticEmbedder.embed(sentence).cosine(&vector))
             .fold(0f32, f32::max);
 
-        0.5 * row.similarity() + 0.25 * coverage + 0.25 * nearest
+        0.5 * row.similarity() + 0.25 * coverage + 0.25 * best_similarity
     };
 
     let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();

@@ -304,19 +304,24 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
         ));
     }
 
-    let others = |relations: &std::collections::BTreeMap<_, MemoryRelation>| -> Vec<RelatedMemory> {
-        let apart = relations
-            .iter()
-            .filter(|(_, relation)| **relation != MemoryRelation::Updates);
-        apart
-            .filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None)))
-            .collect()
-    };
+    let other_relations =
+        |relations: &std::collections::BTreeMap<_, MemoryRelation>| -> Vec<RelatedMemory> {
+            let non_updates = relations
+                .iter()
+                .filter(|(_, relation)| **relation != MemoryRelation::Updates);
+            non_updates
+                .filter_map(|(id, relation)| {
+                    Some(related(ledger.get(id)?, relation.as_str(), None))
+                })
+                .collect()
+        };
 
-    context.parents.extend(others(&memory.relations));
-    context.children.extend(others(&memory.reverse_relations));
-    let otherwise = memory.contradicts.iter().filter_map(|id| ledger.get(id));
-    context.related = otherwise
+    context.parents.extend(other_relations(&memory.relations));
+    context
+        .children
+        .extend(other_relations(&memory.reverse_relations));
+    let contradicting = memory.contradicts.iter().filter_map(|id| ledger.get(id));
+    context.related = contradicting
         .map(|other| related(other, "contradicts", None))
         .collect();
 
@@ -332,13 +337,13 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
         for chunks in chunks {
             let stored = chunks.index.load_document(source.document.as_str());
             let stored = stored.map_err(|error| PortError::Corrupt(error.to_string()))?;
-            let covering = stored
+            let overlapping = stored
                 .into_iter()
                 .flat_map(|document| document.chunks)
                 .filter(|chunk| {
                     (chunk.start as usize) < source.end && source.start < chunk.end as usize
                 });
-            found.extend(covering.map(|chunk| SourceChunk {
+            found.extend(overlapping.map(|chunk| SourceChunk {
                 content: chunk.text,
                 position: chunk.position,
                 document_id: source.document.to_string(),
@@ -351,7 +356,7 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
 }
 
 /// Returns the origin and history of a memory, with the source of each of its words.
-fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::HitScores) -> Value {
+fn explain_memory(ledger: &Ledger, memory: &Memory, scores: &retrieval::HitScores) -> Value {
     let sources: Vec<Value> = memory
         .sources
         .iter()
@@ -375,7 +380,7 @@ fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::HitSc
         .collect();
 
     json!({
-        "scores": row_scores(scores_of),
+        "scores": row_scores(scores),
         "sources": sources,
         "kind": memory.kind,
         "confidence": memory.confidence,

@@ -104,17 +104,17 @@ pub(crate) async fn search_documents(
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<DocumentSearchRequest>,
 ) -> ApiResult<Json<DocumentSearchResponse>> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let only = match &request.doc_id {
+    let only_document = match &request.doc_id {
         Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
         None => None,
     };
 
-    if let Some(document) = &only {
+    if let Some(document) = &only_document {
         scope.tags = vec![document.tag.clone()];
     }
 
@@ -124,19 +124,19 @@ pub(crate) async fn search_documents(
         text: check_question(&request.q)?,
         filter: Filter::parse_optional(request.filters.as_ref())?,
         filepath: request.filepath.clone(),
-        only_document: only.as_ref().map(|document| document.id.as_str()),
+        only_document: only_document.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
         now: recall.app.ctx.clock.now(),
-        forgotten: false,
+        include_forgotten: false,
     };
 
     let ids = find_physical_containers(&recall.app.ctx, &tenant, &scope).await?;
-    let open = open_chunks(&recall, &tenant, &ids).await?;
-    let found = find_document_chunks(&open, &question, &request)?;
+    let indexed_chunks = open_chunks(&recall, &tenant, &ids).await?;
+    let found = find_document_chunks(&indexed_chunks, &question, &request)?;
     let mut results = Vec::new();
     for mut group in group_by_document(&found, threshold, limit) {
         if request.only_matching_chunks == Some(false) {
-            add_neighbours(&open[group.container].index, &mut group)?;
+            add_neighbours(&indexed_chunks[group.container].index, &mut group)?;
         }
         let mut result = document_result(group);
         if request.include_summary {
@@ -152,20 +152,20 @@ pub(crate) async fn search_documents(
     Ok(Json(DocumentSearchResponse {
         total: results.len(),
         results,
-        timing: elapsed_millis(begun),
+        timing: elapsed_millis(started),
     }))
 }
 
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request
 /// asks for.
 fn find_document_chunks(
-    open: &[IndexedChunks],
+    indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
     request: &DocumentSearchRequest,
 ) -> Result<Vec<FoundChunk>> {
-    let ask = |text: &str| -> Result<Vec<ResultRow>> {
+    let search = |text: &str| -> Result<Vec<ResultRow>> {
         let found = find_chunks(
-            open,
+            indexed_chunks,
             &SearchQuestion {
                 text,
                 ..question.clone()
@@ -178,13 +178,13 @@ fn find_document_chunks(
     };
 
     let mut rows = if request.rewrite_query {
-        let asked = query_wordings(question.text)
+        let answers = query_wordings(question.text)
             .iter()
-            .map(|text| ask(text))
+            .map(|text| search(text))
             .collect::<Result<_>>()?;
-        merge_answers(asked, question.limit)
+        merge_answers(answers, question.limit)
     } else {
-        ask(question.text)?
+        search(question.text)?
     };
 
     if request.rerank {
@@ -206,10 +206,10 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
         .iter()
         .filter(|found| found.hit.similarity >= threshold)
     {
-        let known = groups
+        let existing = groups
             .iter()
             .position(|group| group.document.id == found.document.id);
-        let place = known.or_else(|| {
+        let group_index = existing.or_else(|| {
             (groups.len() < limit).then(|| {
                 let (document, container) = (found.document.clone(), found.hit.container);
                 groups.push(DocumentGroup {
@@ -221,7 +221,7 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
             })
         });
 
-        let Some(place) = place else {
+        let Some(group_index) = group_index else {
             continue;
         };
 
@@ -232,7 +232,7 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
             position,
             score,
         };
-        groups[place].chunks.insert(position, chunk);
+        groups[group_index].chunks.insert(position, chunk);
     }
 
     groups
@@ -243,10 +243,13 @@ fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<(
     let stored = index
         .load_document(group.document.id.as_str())
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
-    let hits: Vec<u32> = group.chunks.keys().copied().collect();
+    let hit_positions: Vec<u32> = group.chunks.keys().copied().collect();
 
     for chunk in stored.into_iter().flat_map(|document| document.chunks) {
-        if hits.iter().any(|hit| hit.abs_diff(chunk.position) == 1) {
+        if hit_positions
+            .iter()
+            .any(|hit| hit.abs_diff(chunk.position) == 1)
+        {
             let neighbour = ChunkResult {
                 content: chunk.text,
                 is_relevant: false,
@@ -264,8 +267,8 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
     let document = group.document;
     let mut chunks: Vec<ChunkResult> = group.chunks.into_values().collect();
     let score = chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
-    let with_context = chunks.iter().any(|chunk| !chunk.is_relevant);
-    if !with_context {
+    let has_neighbours = chunks.iter().any(|chunk| !chunk.is_relevant);
+    if !has_neighbours {
         chunks.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
 

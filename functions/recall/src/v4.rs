@@ -87,9 +87,9 @@ pub(crate) struct IncludedParts {
 #[serde(untagged)]
 enum PointInTime {
     /// The same time for both.
-    Then(Timestamp),
+    Single(Timestamp),
     /// A time for each. An absent one means now.
-    Times {
+    Separate {
         #[serde(default)]
         believed: Option<Timestamp>,
         #[serde(default)]
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
             only_document: None,
             limit: check_limit(request.limit, DEFAULT_LIMIT)?,
             now: valid_at.unwrap_or(now),
-            forgotten: request.include.forgotten_memories,
+            include_forgotten: request.include.forgotten_memories,
         };
 
         Ok(Self {
@@ -306,8 +306,8 @@ impl PointInTime {
     /// been recorded and said.
     fn recorded_and_valid(self) -> (Option<Timestamp>, Option<Timestamp>) {
         match self {
-            Self::Then(then) => (Some(then), Some(then)),
-            Self::Times { believed, r#true } => (believed, r#true),
+            Self::Single(time) => (Some(time), Some(time)),
+            Self::Separate { believed, r#true } => (believed, r#true),
         }
     }
 }

@@ -76,9 +76,9 @@ impl From<Permission> for PermissionShape {
 
 impl From<ApiKey> for KeyShape {
     fn from(key: ApiKey) -> Self {
-        let only = key.tags.as_deref().and_then(|tags| {
-            if let [only] = tags {
-                Some(only.clone())
+        let single_tag = key.tags.as_deref().and_then(|tags| {
+            if let [tag] = tags {
+                Some(tag.clone())
             } else {
                 None
             }
@@ -90,7 +90,7 @@ impl From<ApiKey> for KeyShape {
             name: key.name,
             kind: key.kind,
             permission: key.permission.into(),
-            container_tag: only,
+            container_tag: single_tag,
             container_tags: key.tags,
             created_at: key.created_at,
             expires_at: key.expires_at,
@@ -113,11 +113,11 @@ pub(crate) async fn list_api_keys(
 pub(crate) async fn create_scoped_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
-    Json(sent): Json<ScopedKeyRequest>,
+    Json(request): Json<ScopedKeyRequest>,
 ) -> ApiResult<Json<Value>> {
     let tag = parse_single_tag(
-        sent.container_tag.as_deref(),
-        sent.container_tags.as_deref(),
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
     )?
     .ok_or_else(|| {
         Error::invalid_field(
@@ -126,15 +126,15 @@ pub(crate) async fn create_scoped_api_key(
         )
     })?;
 
-    let wanted = ScopedKeySpec {
+    let spec = ScopedKeySpec {
         tag: tag.clone(),
-        name: sent.name,
-        expires_in_days: sent.expires_in_days,
-        rate_limit_max: sent.rate_limit_max,
-        rate_limit_time_window: sent.rate_limit_time_window,
+        name: request.name,
+        expires_in_days: request.expires_in_days,
+        rate_limit_max: request.rate_limit_max,
+        rate_limit_time_window: request.rate_limit_time_window,
     };
 
-    let key = create_scoped_key(&app.ctx, &tenant, wanted).await?;
+    let key = create_scoped_key(&app.ctx, &tenant, spec).await?;
     Ok(Json(json!({
         "key": key.key_text,
         "id": key.record.id,
@@ -148,19 +148,23 @@ pub(crate) async fn create_scoped_api_key(
 pub(crate) async fn create_agent_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
-    Json(sent): Json<AgentKeyRequest>,
+    Json(request): Json<AgentKeyRequest>,
 ) -> ApiResult<Json<Value>> {
-    let wanted = AgentKeySpec {
-        name: sent.name,
-        permission: match sent.permission {
+    let spec = AgentKeySpec {
+        name: request.name,
+        permission: match request.permission {
             PermissionShape::Read => Permission::Read,
             PermissionShape::Write => Permission::Write,
         },
-        tags: sent.container_tags.as_deref().map(parse_tags).transpose()?,
-        expires_in_days: sent.expires_in_days,
+        tags: request
+            .container_tags
+            .as_deref()
+            .map(parse_tags)
+            .transpose()?,
+        expires_in_days: request.expires_in_days,
     };
 
-    let key = create_agent_key(&app.ctx, &tenant, wanted).await?;
+    let key = create_agent_key(&app.ctx, &tenant, spec).await?;
     Ok(Json(json!({
         "id": key.record.id,
         "key": key.key_text,
@@ -172,9 +176,9 @@ pub(crate) async fn create_agent_api_key(
 }
 
 /// Parses the tags, each once.
-fn parse_tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
+fn parse_tags(texts: &[String]) -> Result<Vec<ContainerTag>> {
     let mut tags = Vec::new();
-    for text in sent {
+    for text in texts {
         let tag = ContainerTag::parse(text)?;
         if !tags.contains(&tag) {
             tags.push(tag);
@@ -187,10 +191,10 @@ pub(crate) async fn toggle_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
-    Json(sent): Json<ToggleRequest>,
+    Json(request): Json<ToggleRequest>,
 ) -> ApiResult<Json<Value>> {
     let id = parse_key_id(&id)?;
-    let enabled = match sent.enabled {
+    let enabled = match request.enabled {
         Some(enabled) => set_key_enabled(&app.ctx, &tenant, &id, enabled)
             .await
             .map(|()| enabled)?,

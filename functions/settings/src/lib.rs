@@ -54,19 +54,24 @@ async fn get_settings(
 async fn change_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
-    Json(sent): Json<Map<String, Value>>,
+    Json(fields): Json<Map<String, Value>>,
 ) -> ApiResult<Json<Map<String, Value>>> {
-    let (names, change) = wire::parse_change(&sent)?;
+    let (names, change) = wire::parse_change(&fields)?;
     let settings = update_settings(&app.ctx, &tenant, &change).await?;
-    let all = wire::show_settings(&settings);
+    let shown_settings = wire::show_settings(&settings);
     let updated: Map<String, Value> = names
         .into_iter()
-        .filter_map(|name| all.get(&name).cloned().map(|value| (name, value)))
+        .filter_map(|name| {
+            shown_settings
+                .get(&name)
+                .cloned()
+                .map(|value| (name, value))
+        })
         .collect();
-    let mut answer = updated.clone();
-    answer.insert("orgId".into(), json!(tenant.org()));
-    answer.insert("orgSlug".into(), json!(tenant.org()));
-    answer.insert("updated".into(), updated.into());
+    let mut response = updated.clone();
+    response.insert("orgId".into(), json!(tenant.org()));
+    response.insert("orgSlug".into(), json!(tenant.org()));
+    response.insert("updated".into(), updated.into());
 
-    Ok(Json(answer))
+    Ok(Json(response))
 }

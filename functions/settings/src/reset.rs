@@ -50,12 +50,12 @@ impl From<ResetCounts> for ResetAnswer {
 pub(crate) async fn reset_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
-    Json(sent): Json<ResetRequest>,
+    Json(request): Json<ResetRequest>,
 ) -> ApiResult<Json<ResetAnswer>> {
-    let confirmed = [CONFIRMATION, tenant.org().as_str()];
-    if !sent
+    let accepted = [CONFIRMATION, tenant.org().as_str()];
+    if !request
         .confirmation
-        .is_some_and(|sent| confirmed.contains(&sent.as_str()))
+        .is_some_and(|text| accepted.contains(&text.as_str()))
     {
         let rule =
             format!("this deletes everything; send \"{CONFIRMATION}\" or the organization's id");

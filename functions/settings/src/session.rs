@@ -46,8 +46,8 @@ fn scope_of(tenant: &Tenant, permission: &str) -> Value {
         json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
     if let Some(tags) = tenant.allowed_tags() {
         scope["tags"] = json!(tags);
-        if let [only] = tags {
-            scope["tag"] = json!(only);
+        if let [tag] = tags {
+            scope["tag"] = json!(tag);
         }
     }
 

@@ -77,26 +77,29 @@ pub(crate) async fn suggest_buckets(
 /// Returns suggestions, the best first. If few topics fit, the first topics of the catalogue
 /// follow, which suit nearly everybody.
 fn rank_suggestions(filter: &str, settings: &Settings) -> Vec<ProfileBucket> {
-    let taken = settings.merge_buckets(&[]);
-    let taken: HashSet<&str> = taken.iter().map(|bucket| bucket.key.as_str()).collect();
+    let used_buckets = settings.merge_buckets(&[]);
+    let used_keys: HashSet<&str> = used_buckets
+        .iter()
+        .map(|bucket| bucket.key.as_str())
+        .collect();
     let (filter, workspace) = (
         wanted_stems(filter),
         wanted_stems(settings.workspace_prompt.as_deref().unwrap_or_default()),
     );
-    let free = CATALOGUE
+    let unused_topics = CATALOGUE
         .iter()
-        .filter(|topic| !taken.contains(topic.bucket.key.as_str()));
-    let mut ranked: Vec<(usize, &CatalogueTopic)> = free
+        .filter(|topic| !used_keys.contains(topic.bucket.key.as_str()));
+    let mut ranked: Vec<(usize, &CatalogueTopic)> = unused_topics
         .map(|topic| {
-            let shared = |words: &HashSet<String>| topic.stems.intersection(words).count();
+            let count_shared = |words: &HashSet<String>| topic.stems.intersection(words).count();
             // The filter prompt says what to keep, and counts more than the description of the
             // work.
-            (2 * shared(&filter) + shared(&workspace), topic)
+            (2 * count_shared(&filter) + count_shared(&workspace), topic)
         })
         .collect();
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let fitting = ranked.iter().filter(|(score, _)| *score > 0).count();
-    ranked.truncate(fitting.clamp(MIN_SUGGESTIONS, MAX_SUGGESTIONS));
+    let matching = ranked.iter().filter(|(score, _)| *score > 0).count();
+    ranked.truncate(matching.clamp(MIN_SUGGESTIONS, MAX_SUGGESTIONS));
 
     ranked
         .into_iter()
@@ -107,7 +110,7 @@ fn rank_suggestions(filter: &str, settings: &Settings) -> Vec<ProfileBucket> {
 /// Returns the stems of the wanted topics in a prompt: each sentence counts up to the word after
 /// which it names unwanted topics.
 fn wanted_stems(prompt: &str) -> HashSet<String> {
-    let turns = |word: &&str| {
+    let is_negation = |word: &&str| {
         let word = word.to_lowercase().replace('’', "'");
         NEGATING_WORDS.contains(&word.as_str()) || word.ends_with("n't")
     };
@@ -117,7 +120,7 @@ fn wanted_stems(prompt: &str) -> HashSet<String> {
         .flat_map(|sentence| {
             sentence
                 .unicode_words()
-                .take_while(|word| !turns(word))
+                .take_while(|word| !is_negation(word))
                 .map(stem_word)
         })
         .collect()
@@ -128,9 +131,9 @@ fn stems_of(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn stem_word(word: &str) -> String {
-    let lower = word.to_lowercase();
+    let lowercase = word.to_lowercase();
     Stemmer::create(Algorithm::English)
-        .stem(&lower)
+        .stem(&lowercase)
         .into_owned()
 }
 

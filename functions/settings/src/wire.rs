@@ -31,8 +31,8 @@ const FLAG_RULE: &str = "true or false, or null";
 /// Returns every setting by its name. A secret is shown as null, next to a flag that says whether
 /// it is set.
 pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
-    let mut shown = Map::new();
-    let mut set = |name: String, value: Value| shown.insert(name, value);
+    let mut fields = Map::new();
+    let mut set = |name: String, value: Value| fields.insert(name, value);
     set(
         "chunkSize".into(),
         json!(settings.chunk_size.map_or(-1, i64::from)),
@@ -62,39 +62,44 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
         set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
     }
 
-    shown
+    fields
 }
 
 /// Parses the changes in a request. Returns them with the names under which the answer shows them.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
-pub(crate) fn parse_change(sent: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
+pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
     let (mut names, mut change) = (Vec::new(), SettingsChange::default());
-    for (name, value) in sent {
+    for (name, value) in fields {
         // Clients of the hosted service use the vendor's name here.
-        let ours = name
+        let canonical_name = name
             .strip_prefix("googleDrive")
             .map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
-        if names.contains(&ours) {
+        if names.contains(&canonical_name) {
             return Err(Error::invalid_field(
                 name,
-                format!("the same setting as {ours}, which is sent as well"),
+                format!("the same setting as {canonical_name}, which is sent as well"),
             ));
         }
-        parse_setting(&mut change, name, &ours, value)?;
-        let is_secret = ours.ends_with("ClientSecret");
-        let presence = is_secret.then(|| format!("{ours}Set"));
-        names.push(ours);
-        names.extend(presence);
+        parse_setting(&mut change, name, &canonical_name, value)?;
+        let is_secret = canonical_name.ends_with("ClientSecret");
+        let presence_field = is_secret.then(|| format!("{canonical_name}Set"));
+        names.push(canonical_name);
+        names.extend(presence_field);
     }
 
     Ok((names, change))
 }
 
 /// Parses one setting. `name` is the name in the request, and `ours` is the name of the setting.
-fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
-    match ours {
+fn parse_setting(
+    change: &mut SettingsChange,
+    name: &str,
+    canonical_name: &str,
+    value: &Value,
+) -> Result<()> {
+    match canonical_name {
         "chunkSize" => {
             change.chunk_size = parse_patch(name, value, "a whole number, or null", Value::as_i64)?
         }
@@ -110,7 +115,7 @@ fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Va
             let rule =
                 "an object of `patterns` and `folders`, which are arrays of strings; or null";
             let rules = parse_patch(name, value, rule, parse_item_rules)?;
-            *(if ours == "includeItems" {
+            *(if canonical_name == "includeItems" {
                 &mut change.include_items
             } else {
                 &mut change.exclude_items
@@ -132,7 +137,7 @@ fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Va
             let rule = "an array of origins like https://app.example.com, or null";
             change.allowed_redirect_urls = parse_patch(name, value, rule, as_texts)?;
         }
-        _ => return parse_app_setting(change, name, ours, value),
+        _ => return parse_app_setting(change, name, canonical_name, value),
     }
     Ok(())
 }
@@ -140,12 +145,17 @@ fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Va
 fn parse_app_setting(
     change: &mut SettingsChange,
     name: &str,
-    ours: &str,
+    canonical_name: &str,
     value: &Value,
 ) -> Result<()> {
     let providers = AppProvider::ALL.into_iter();
     let found = providers
-        .filter_map(|provider| Some((provider, ours.strip_prefix(provider.settings_prefix())?)))
+        .filter_map(|provider| {
+            Some((
+                provider,
+                canonical_name.strip_prefix(provider.settings_prefix())?,
+            ))
+        })
         .next();
     let (provider, field) = found
         .filter(|(_, field)| APP_NAMES.contains(field))
@@ -164,22 +174,22 @@ fn parse_app_setting(
 }
 
 fn unknown_setting_error(name: &str) -> Error {
-    let of_apps = AppProvider::ALL.iter().flat_map(|provider| {
+    let app_settings = AppProvider::ALL.iter().flat_map(|provider| {
         APP_NAMES
             .iter()
             .map(move |field| format!("{}{field}", provider.settings_prefix()))
     });
 
-    let all: Vec<String> = SETTING_NAMES
+    let setting_names: Vec<String> = SETTING_NAMES
         .iter()
         .map(|name| (*name).to_owned())
-        .chain(of_apps)
+        .chain(app_settings)
         .collect();
     Error::invalid_field(
         name,
         format!(
             "not a setting of this service; there are {}",
-            all.join(", ")
+            setting_names.join(", ")
         ),
     )
 }
@@ -188,12 +198,12 @@ fn parse_patch<T>(
     name: &str,
     value: &Value,
     rule: &str,
-    read: impl Fn(&Value) -> Option<T>,
+    parse: impl Fn(&Value) -> Option<T>,
 ) -> Result<Patch<T>> {
     if value.is_null() {
         return Ok(Patch::Clear);
     }
-    read(value)
+    parse(value)
         .map(Patch::Set)
         .ok_or_else(|| Error::invalid_field(name, rule))
 }
@@ -212,8 +222,8 @@ fn parse_buckets(value: &Value) -> Option<Vec<ProfileBucket>> {
 
 fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
     let object = value.as_object()?;
-    let known = ["providers", "connections", "senders", "hosts"];
-    if object.keys().any(|key| !known.contains(&key.as_str())) {
+    let known_keys = ["providers", "connections", "senders", "hosts"];
+    if object.keys().any(|key| !known_keys.contains(&key.as_str())) {
         return None;
     }
 
@@ -226,7 +236,7 @@ fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
             .collect::<Option<Vec<String>>>(),
     };
 
-    let lower = |key| {
+    let lowercase_list = |key| {
         Some(
             list(key)?
                 .iter()
@@ -240,7 +250,11 @@ fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
         .iter()
         .map(|name| connection::Provider::parse(name))
         .collect::<Option<_>>()?;
-    let (connections, senders, hosts) = (list("connections")?, lower("senders")?, lower("hosts")?);
+    let (connections, senders, hosts) = (
+        list("connections")?,
+        lowercase_list("senders")?,
+        lowercase_list("hosts")?,
+    );
 
     Some(TrustedSources {
         providers,
@@ -252,8 +266,8 @@ fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
 
 fn parse_item_rules(value: &Value) -> Option<ItemRules> {
     let object = value.as_object()?;
-    let known = ["patterns", "folders"];
-    if object.keys().any(|key| !known.contains(&key.as_str())) {
+    let known_keys = ["patterns", "folders"];
+    if object.keys().any(|key| !known_keys.contains(&key.as_str())) {
         return None;
     }
 

@@ -65,8 +65,8 @@ impl DynamoActivity {
 
     /// Puts the open marker of an hour, unless it exists. Each process does so once for an hour.
     async fn open_hour(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
-        let known = (tenant.org().clone(), hour);
-        if self.lock_marked_hours().contains(&known) {
+        let key = (tenant.org().clone(), hour);
+        if self.lock_marked_hours().contains(&key) {
             return Ok(());
         }
 
@@ -81,12 +81,12 @@ impl DynamoActivity {
             }
         }
 
-        let mut marked = self.lock_marked_hours();
-        if marked.len() >= MAX_REMEMBERED_HOURS {
-            marked.clear();
+        let mut open_hours = self.lock_marked_hours();
+        if open_hours.len() >= MAX_REMEMBERED_HOURS {
+            open_hours.clear();
         }
 
-        marked.insert(known);
+        open_hours.insert(key);
         Ok(())
     }
 
@@ -192,8 +192,9 @@ fn open_marker(tenant: &Tenant, hour: Hour) -> Item {
 }
 
 /// Returns the sort key of the last item of a page, or `None` if the page is the last one.
-fn next_page_key(last: Option<Item>) -> PortResult<Option<String>> {
-    last.map(|key| key.get_text("sk").map(str::to_owned))
+fn next_page_key(last_key: Option<Item>) -> PortResult<Option<String>> {
+    last_key
+        .map(|key| key.get_text("sk").map(str::to_owned))
         .transpose()
 }
 
@@ -211,11 +212,11 @@ impl RequestLog for DynamoActivity {
             let transaction = self.table.client.transact_write_items();
             let transaction =
                 transaction.transact_items(self.put_write(open_marker(tenant, hour))?);
-            let sent = transaction
+            let result = transaction
                 .transact_items(self.put_write(item)?)
                 .send()
                 .await;
-            return sent.map(|_| ()).map_err(transaction_error);
+            return result.map(|_| ()).map_err(transaction_error);
         }
 
         self.open_hour(tenant, hour).await?;
@@ -313,9 +314,9 @@ impl RequestLog for DynamoActivity {
         let transaction =
             transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
         let counts = self.put_write(shape::write_tally(tenant, hour, token, tally)?)?;
-        let sent = transaction.transact_items(counts).send().await;
+        let result = transaction.transact_items(counts).send().await;
 
-        match sent.map_err(transaction_error) {
+        match result.map_err(transaction_error) {
             Ok(_) => Ok(true),
             Err(PortError::Conflict) => self.is_closed_with(tenant, hour, token).await,
             Err(error) => Err(error),
@@ -370,12 +371,12 @@ impl RequestLog for DynamoActivity {
             return Ok((Vec::new(), None));
         }
 
-        let tells: Vec<String> = (0..containers.len())
+        let conditions: Vec<String> = (0..containers.len())
             .map(|i| format!("contains(cs, :c{i})"))
             .collect();
         let filter = format!(
             "({}) AND (attribute_exists(#in) OR attribute_exists(#out))",
-            tells.join(" OR ")
+            conditions.join(" OR ")
         );
         let mut query = self
             .query_hour(tenant, hour, after)
@@ -412,8 +413,8 @@ impl RequestLog for DynamoActivity {
         names: &[String],
     ) -> PortResult<()> {
         let pk = hours::records_partition(tenant, hour);
-        for some in names.chunks(PARALLEL_UPDATES) {
-            let keys = some.iter().map(|name| (pk.clone(), name.clone()));
+        for batch in names.chunks(PARALLEL_UPDATES) {
+            let keys = batch.iter().map(|name| (pk.clone(), name.clone()));
             try_join_all(keys.map(|key| self.forget_content(key))).await?;
         }
         Ok(())

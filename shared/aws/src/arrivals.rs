@@ -50,11 +50,12 @@ pub(crate) fn parse_arrivals(bucket: &str, message: &str) -> Option<Vec<UploadAr
     match serde_json::from_str(message).ok()? {
         S3Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
         S3Message::Records { records } => {
-            let here = records.iter().filter(|record| {
+            let uploads = records.iter().filter(|record| {
                 record.event_name.starts_with("ObjectCreated:") && record.s3.bucket.name == bucket
             });
             Some(
-                here.filter_map(|record| parse_arrival(&record.s3.object.key))
+                uploads
+                    .filter_map(|record| parse_arrival(&record.s3.object.key))
                     .collect(),
             )
         }
@@ -105,14 +106,14 @@ mod tests {
             record("ObjectCreated:Put", "content", "beta%2Fd%2F%C3%BC/upload"),
         ];
 
-        let wanted = [
+        let expected = [
             ("acme", "d/one two+three/upload"),
             ("beta", "d/\u{fc}/upload"),
         ];
 
         assert_eq!(
             parsed(&records),
-            wanted.map(|(org, path)| (org.to_owned(), path.to_owned()))
+            expected.map(|(org, path)| (org.to_owned(), path.to_owned()))
         );
     }
 

@@ -117,9 +117,9 @@ impl AwsBlobs {
             .build()
             .map_err(build_error)?;
         let request = self.s3.delete_objects().bucket(&self.bucket).delete(delete);
-        let answer = request.send().await.map_err(port_error)?;
+        let response = request.send().await.map_err(port_error)?;
 
-        if answer.errors().is_empty() {
+        if response.errors().is_empty() {
             Ok(())
         } else {
             Err(PortError::Unavailable(
@@ -161,19 +161,19 @@ fn read_inline(item: Option<Item>) -> BlobContent {
         })
     };
 
-    let plain = value("b");
+    let uncompressed = value("b");
     let compressed = value("z");
     let unpack = |compressed: Vec<u8>| zstd::bulk::decompress(&compressed, COMPRESSIBLE_BYTES).ok();
-    let bytes = plain.or_else(|| compressed.and_then(unpack));
-    let is_whole = |bytes: &Vec<u8>| match &checksum {
+    let bytes = uncompressed.or_else(|| compressed.and_then(unpack));
+    let is_intact = |bytes: &Vec<u8>| match &checksum {
         None => true,
-        Some(known) => known
+        Some(expected) => expected
             .as_ref()
-            .is_ok_and(|known| *known == crc32fast::hash(bytes)),
+            .is_ok_and(|expected| *expected == crc32fast::hash(bytes)),
     };
 
     bytes
-        .filter(is_whole)
+        .filter(is_intact)
         .map_or(BlobContent::Damaged, |bytes| {
             BlobContent::Intact(bytes.into())
         })
@@ -255,8 +255,8 @@ impl Blobs for AwsBlobs {
             }
         }
 
-        let wanted: Vec<_> = inline.iter().map(|(_, key)| key.clone()).collect();
-        let items = match wanted.as_slice() {
+        let inline_keys: Vec<_> = inline.iter().map(|(_, key)| key.clone()).collect();
+        let items = match inline_keys.as_slice() {
             [] => Vec::new(),
             [key] => vec![self.table.get(key).await?],
             keys => self.table.get_many(keys).await?,
@@ -289,14 +289,16 @@ impl Blobs for AwsBlobs {
             .prefix(keys::object_key(tenant, prefix));
         let list =
             list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
-        let own = keys::object_key(tenant, "");
+        let tenant_prefix = keys::object_key(tenant, "");
         let mut found = Vec::new();
         let mut pages = list.into_paginator().send();
         while found.len() < limit
             && let Some(page) = pages.next().await
         {
             for object in page.map_err(port_error)?.contents() {
-                let path = object.key().and_then(|key| key.strip_prefix(&own));
+                let path = object
+                    .key()
+                    .and_then(|key| key.strip_prefix(&tenant_prefix));
                 let path = path.ok_or_else(|| PortError::Corrupt("listed object".into()))?;
                 found.push((
                     path.to_owned(),
@@ -311,11 +313,11 @@ impl Blobs for AwsBlobs {
 
     async fn list_inventory(
         &self,
-        shelf: BlobStore,
+        store: BlobStore,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<InventoryPage> {
-        match shelf {
+        match store {
             BlobStore::Inline => self.list_inline_blobs(after, limit).await,
             BlobStore::Objects => self.list_all_objects(after, limit).await,
         }

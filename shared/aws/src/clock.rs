@@ -33,14 +33,14 @@ impl SystemClock {
     /// Continues from `time`, at which something was written before this process began. Does
     /// nothing if the process has already read the clock or called this function.
     pub fn continue_from(time: SystemTime) {
-        let told = LastTime {
+        let last_time = LastTime {
             millis: unix_millis(time),
             at: Instant::now(),
         };
         LAST_TIME
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(told);
+            .get_or_insert(last_time);
     }
 }
 
@@ -75,13 +75,13 @@ impl Clock for SystemClock {
 }
 
 fn unix_millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    let elapsed = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns the time that follows `last` after `passed`, while the machine's clock says `wall`.
-fn next_millis(last: i64, passed: Duration, wall: i64) -> i64 {
-    let steady = last.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX));
+fn next_millis(last: i64, elapsed: Duration, wall: i64) -> i64 {
+    let steady = last.saturating_add(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX));
     let set_back = steady.saturating_sub(wall);
     if set_back > MAX_SET_BACK_MS {
         wall

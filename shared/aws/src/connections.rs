@@ -29,16 +29,16 @@ pub(crate) const WRITE_TOKEN: &str = "w";
 pub(crate) async fn put_if_revision(
     table: &Table,
     mut item: Item,
-    before: Option<u64>,
+    previous_revision: Option<u64>,
 ) -> PortResult<bool> {
-    let write = string_value(Revision::random().as_str());
-    item.insert(WRITE_TOKEN.into(), write.clone());
+    let write_token = string_value(Revision::random().as_str());
+    item.insert(WRITE_TOKEN.into(), write_token.clone());
     let put = table
         .client
         .put_item()
         .table_name(&table.name)
         .set_item(Some(item));
-    let put = match before {
+    let put = match previous_revision {
         None => put.condition_expression("attribute_not_exists(pk)"),
         Some(before) => put
             .condition_expression("rev = :before")
@@ -53,7 +53,7 @@ pub(crate) async fn put_if_revision(
 
     match error.as_service_error() {
         Some(PutItemError::ConditionalCheckFailedException(old)) => {
-            Ok(old.item().and_then(|old| old.get(WRITE_TOKEN)) == Some(&write))
+            Ok(old.item().and_then(|old| old.get(WRITE_TOKEN)) == Some(&write_token))
         }
         _ => Err(port_error(error)),
     }
@@ -165,8 +165,8 @@ impl Connections for DynamoConnections {
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(OrgId, ConnectionId)>> {
-        let of_shard = |shard| self.list_due_in_shard(shard, before, limit);
-        let mut items = try_join_all((0..keys::DUE_SHARDS).map(of_shard))
+        let list_shard = |shard| self.list_due_in_shard(shard, before, limit);
+        let mut items = try_join_all((0..keys::DUE_SHARDS).map(list_shard))
             .await?
             .concat();
         items.sort_by(|a, b| a.get_optional_text("qd").cmp(&b.get_optional_text("qd")));

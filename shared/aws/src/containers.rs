@@ -25,12 +25,12 @@ pub(crate) struct DynamoContainers(pub(crate) Table);
 
 #[async_trait]
 impl Containers for DynamoContainers {
-    async fn reserve_tag(&self, tenant: &Tenant, most: u64) -> PortResult<bool> {
+    async fn reserve_tag(&self, tenant: &Tenant, limit: u64) -> PortResult<bool> {
         self.add_to_tag_count(
             tenant,
             1,
             "attribute_not_exists(tags) OR tags < :bound",
-            most,
+            limit,
         )
         .await
     }
@@ -104,14 +104,15 @@ impl Containers for DynamoContainers {
         ids: &[ContainerId],
     ) -> PortResult<Vec<ContainerOwner>> {
         let keys: Vec<_> = ids.iter().map(|id| keys::owner_key(tenant, id)).collect();
-        let marks = match keys.as_slice() {
+        let owner_items = match keys.as_slice() {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        marks
+        owner_items
             .iter()
-            .map(|mark| {
-                mark.as_ref()
+            .map(|owner_item| {
+                owner_item
+                    .as_ref()
                     .map_or(Ok(ContainerOwner::Original), read_owner)
             })
             .collect()
@@ -247,7 +248,7 @@ impl DynamoContainers {
     async fn add_to_tag_count(
         &self,
         tenant: &Tenant,
-        by: i64,
+        delta: i64,
         condition: &str,
         bound: u64,
     ) -> PortResult<bool> {
@@ -256,7 +257,7 @@ impl DynamoContainers {
         let update = update
             .update_expression("ADD tags :by")
             .condition_expression(condition);
-        let update = update.expression_attribute_values(":by", number_value(by));
+        let update = update.expression_attribute_values(":by", number_value(delta));
 
         condition_held(
             update
@@ -268,11 +269,11 @@ impl DynamoContainers {
 }
 
 /// Checks whether the condition of a write held.
-fn condition_held<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
+fn condition_held<T, E>(result: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
-    match answer {
+    match result {
         Ok(_) => Ok(true),
         Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
         Err(error) => Err(port_error(error)),
@@ -280,10 +281,10 @@ where
 }
 
 /// Reads the owner record of a container.
-fn read_owner(mark: &Item) -> PortResult<ContainerOwner> {
-    match mark.get_optional_text("tag").map(ContainerTag::parse) {
+fn read_owner(item: &Item) -> PortResult<ContainerOwner> {
+    match item.get_optional_text("tag").map(ContainerTag::parse) {
         Some(Ok(tag)) => Ok(ContainerOwner::Tag(tag)),
-        None if mark.contains_key("gone") => Ok(ContainerOwner::Gone),
+        None if item.contains_key("gone") => Ok(ContainerOwner::Deleted),
         _ => Err(PortError::Corrupt("a container's owner".into())),
     }
 }
@@ -314,28 +315,31 @@ impl UpdateExpression {
                 change.memory_paths.clone().map(|paths| json_value(&paths)),
             ),
         ];
-        let made = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
-        let (mut sets, mut removed, mut values) =
-            (format!("SET {made}, up = :now"), Vec::new(), Vec::new());
+        let creation_clause = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
+        let (mut set_clause, mut removed_names, mut values) = (
+            format!("SET {creation_clause}, up = :now"),
+            Vec::new(),
+            Vec::new(),
+        );
         for (name, value_name, patch) in fields {
             match patch {
                 Patch::Keep => {}
-                Patch::Clear => removed.push(name),
+                Patch::Clear => removed_names.push(name),
                 Patch::Set(value) => {
-                    sets.push_str(&format!(", {name} = {value_name}"));
+                    set_clause.push_str(&format!(", {name} = {value_name}"));
                     values.push((value_name, value));
                 }
             }
         }
 
-        let remove = if removed.is_empty() {
+        let remove_clause = if removed_names.is_empty() {
             String::new()
         } else {
-            format!(" REMOVE {}", removed.join(", "))
+            format!(" REMOVE {}", removed_names.join(", "))
         };
 
         Self {
-            text: sets + &remove,
+            text: set_clause + &remove_clause,
             values,
         }
     }

@@ -3,7 +3,7 @@
 //! The item appears in two sparse indexes: `by-container` for listings, and `due` while the
 //! document is unfinished.
 
-mod begin;
+mod create;
 mod edit;
 mod scan;
 mod shape;
@@ -31,7 +31,7 @@ use crate::item::{ReadItem, Table, json_value, key_item, number_value, string_va
 use crate::keys;
 use crate::purge::purge_put;
 
-pub(crate) use begin::check_id_free;
+pub(crate) use create::check_id_free;
 pub(crate) use edit::{EDIT, EDITS_UNCHANGED, edit_values};
 use shape::sent_attribute;
 pub(crate) use shape::{new_document_item, read_document};
@@ -135,12 +135,12 @@ impl Documents for DynamoDocuments {
         tenant: &Tenant,
         document: &Document,
         expected: Option<&Revision>,
-        garbage: &[BlobRef],
+        unused_blobs: &[BlobRef],
     ) -> PortResult<()> {
         let overdue_at = shape::overdue_at(document);
         let item = new_document_item(tenant, document);
         let (condition, values) = replacement_condition(expected, document);
-        let old = if garbage.is_empty() {
+        let existing_item = if unused_blobs.is_empty() {
             let put = self
                 .0
                 .client
@@ -178,7 +178,7 @@ impl Documents for DynamoDocuments {
                 tenant,
                 &document.container,
                 document.revision.as_str(),
-                garbage,
+                unused_blobs,
                 overdue_at,
             )?;
             let transaction = self.0.client.transact_write_items();
@@ -196,7 +196,7 @@ impl Documents for DynamoDocuments {
                         match classify_cancellation(canceled.cancellation_reasons()) {
                             Cancellation::Condition => {}
                             Cancellation::Conflict => return Err(PortError::Conflict),
-                            Cancellation::Passing => {
+                            Cancellation::Temporary => {
                                 return Err(PortError::Unavailable(Box::new(error)));
                             }
                             Cancellation::Other => return Err(port_error(error)),
@@ -209,9 +209,9 @@ impl Documents for DynamoDocuments {
         };
 
         // The SDK repeats a request whose answer was lost, so the record in the way may be our own.
-        let ours =
-            old.is_some_and(|old| old.get_optional_text("rev") == Some(document.revision.as_str()));
-        if ours {
+        let is_ours = existing_item
+            .is_some_and(|old| old.get_optional_text("rev") == Some(document.revision.as_str()));
+        if is_ours {
             Ok(())
         } else {
             Err(PortError::Conflict)
@@ -222,12 +222,13 @@ impl Documents for DynamoDocuments {
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &CreationConditions,
+        creation_conditions: &CreationConditions,
     ) -> PortResult<()> {
-        if *beginning == CreationConditions::default() {
+        if *creation_conditions == CreationConditions::default() {
             return self.accept_revision(tenant, document, None, &[]).await;
         }
-        self.create_with_checks(tenant, document, beginning).await
+        self.create_with_checks(tenant, document, creation_conditions)
+            .await
     }
 
     async fn update_description(
@@ -257,17 +258,17 @@ impl Documents for DynamoDocuments {
 
         // Our own edit whose answer was lost has written exactly these values. The count is
         // compared too, because an edit may change nothing else.
-        let written = [
+        let expected_values = [
             ("sent", sent_attribute(document)),
             ("ed", number_value(document.edit_count)),
         ];
-        let is_there = |item: &HashMap<_, _>| {
-            written
+        let has_been_written = |item: &HashMap<_, _>| {
+            expected_values
                 .iter()
                 .all(|(name, value)| item.get(*name) == Some(value))
         };
 
-        Ok(failed.item().is_some_and(is_there))
+        Ok(failed.item().is_some_and(has_been_written))
     }
 
     async fn claim_revision(
@@ -290,11 +291,11 @@ impl Documents for DynamoDocuments {
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let error = match update.send().await {
-            Ok(answer) => {
-                let item = answer
+            Ok(response) => {
+                let item = response
                     .attributes
                     .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
-                return Ok(ClaimOutcome::Mine(Box::new(read_document(&item)?)));
+                return Ok(ClaimOutcome::Claimed(Box::new(read_document(&item)?)));
             }
             Err(error) => error,
         };
@@ -306,18 +307,18 @@ impl Documents for DynamoDocuments {
         };
 
         let Some(document) = failed.item().map(read_document).transpose()? else {
-            return Ok(ClaimOutcome::Gone);
+            return Ok(ClaimOutcome::Outdated);
         };
 
         if !document.is_newest_revision(revision) || document.status.is_final() {
-            return Ok(ClaimOutcome::Gone);
+            return Ok(ClaimOutcome::Outdated);
         }
 
         // Our own claim whose answer was lost has our lease. Two workers that claim within one
         // millisecond would both continue. That costs work and does no harm, because the commit is
         // conditional.
         if document.lease_until == lease_until {
-            Ok(ClaimOutcome::Mine(Box::new(document)))
+            Ok(ClaimOutcome::Claimed(Box::new(document)))
         } else {
             Ok(ClaimOutcome::Busy)
         }
@@ -481,13 +482,13 @@ impl Documents for DynamoDocuments {
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        enough: usize,
+        limit: usize,
     ) -> PortResult<Option<usize>> {
-        self.count_documents(tenant, container, enough).await
+        self.count_documents(tenant, container, limit).await
     }
 
-    async fn count_unfinished(&self, tenant: &Tenant, enough: usize) -> PortResult<usize> {
-        self.count_unfinished_documents(tenant, enough).await
+    async fn count_unfinished(&self, tenant: &Tenant, limit: usize) -> PortResult<usize> {
+        self.count_unfinished_documents(tenant, limit).await
     }
 
     async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {

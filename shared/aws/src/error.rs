@@ -25,7 +25,7 @@ pub(crate) fn port_error<E>(error: SdkError<E, HttpResponse>) -> PortError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
-    let passing = match &error {
+    let is_temporary = match &error {
         SdkError::ServiceError(service) => {
             let status = service.raw().status().as_u16();
             status >= 500
@@ -42,7 +42,7 @@ where
     };
 
     let source = Box::new(error);
-    if passing {
+    if is_temporary {
         PortError::Unavailable(source)
     } else {
         PortError::Internal(source)
@@ -62,7 +62,7 @@ pub(crate) enum Cancellation {
     /// again.
     Conflict,
     /// The service throttled the request.
-    Passing,
+    Temporary,
     /// The request itself is wrong.
     Other,
 }
@@ -79,7 +79,7 @@ pub(crate) fn classify_cancellation(reasons: &[CancellationReason]) -> Cancellat
     } else if has(&["TransactionConflict"]) {
         Cancellation::Conflict
     } else if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
-        Cancellation::Passing
+        Cancellation::Temporary
     } else {
         Cancellation::Other
     }

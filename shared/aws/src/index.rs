@@ -143,12 +143,16 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         after: u64,
     ) -> PortResult<Vec<LogRecord>> {
-        let from = keys::log_sort_key(after + 1);
+        let start_key = keys::log_sort_key(after + 1);
         let items = self
             .0
-            .get_range(&keys::container_partition(tenant, container), &from, "L#~")
+            .get_range(
+                &keys::container_partition(tenant, container),
+                &start_key,
+                "L#~",
+            )
             .await?;
-        let read = |item: &Item| {
+        let read_record = |item: &Item| {
             let seq = item
                 .get_text("sk")?
                 .strip_prefix("L#")
@@ -160,7 +164,7 @@ impl Index for DynamoIndex {
             })
         };
 
-        items.iter().map(read).collect()
+        items.iter().map(read_record).collect()
     }
 
     async fn commit(
@@ -184,10 +188,10 @@ impl Index for DynamoIndex {
             TransactWriteItem::builder().put(record).build(),
         ];
         // The change to which each item belongs.
-        let mut owners = Vec::new();
-        for (place, change) in changes.iter().enumerate() {
+        let mut change_indexes = Vec::new();
+        for (index, change) in changes.iter().enumerate() {
             let records = change_records(&self.0, tenant, change, now)?;
-            owners.extend(records.iter().map(|_| place));
+            change_indexes.extend(records.iter().map(|_| index));
             items.extend(records);
         }
 
@@ -196,11 +200,18 @@ impl Index for DynamoIndex {
             .iter()
             .filter_map(|change| Some((change, change.document()?)))
         {
-            let garbage = change.unneeded_blobs();
-            if !garbage.is_empty() {
+            let unused_blobs = change.unneeded_blobs();
+            if !unused_blobs.is_empty() {
                 let purge = format!("{}-{}", document.id, token);
                 let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
-                let put = purge_put(&self.0, tenant, container, &purge, &garbage, overdue_at)?;
+                let put = purge_put(
+                    &self.0,
+                    tenant,
+                    container,
+                    &purge,
+                    &unused_blobs,
+                    overdue_at,
+                )?;
                 items.push(TransactWriteItem::builder().put(put).build());
                 purges.push(purge);
             }
@@ -221,7 +232,7 @@ impl Index for DynamoIndex {
             return Err(port_error(error));
         };
 
-        let outcome = commit_outcome(reasons.cancellation_reasons(), changes, &owners);
+        let outcome = commit_outcome(reasons.cancellation_reasons(), changes, &change_indexes);
         match outcome {
             Some(CommitOutcome::Moved)
                 if self

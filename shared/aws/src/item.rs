@@ -119,14 +119,14 @@ impl Table {
 
     /// Reads many items, with strong consistency, in the order of `keys`.
     pub(crate) async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<Option<Item>>> {
-        let mut found: HashMap<(String, String), Item> = HashMap::new();
+        let mut items_by_key: HashMap<(String, String), Item> = HashMap::new();
         let mut unique: Vec<&Key> = keys.iter().collect();
         unique.sort();
         unique.dedup();
         for batch in unique.chunks(BATCH_KEYS) {
-            let wanted = batch.iter().map(|key| key_item(key)).collect();
-            for item in self.get_batch(wanted).await? {
-                found.insert(
+            let key_items = batch.iter().map(|key| key_item(key)).collect();
+            for item in self.get_batch(key_items).await? {
+                items_by_key.insert(
                     (
                         item.get_text("pk")?.to_owned(),
                         item.get_text("sk")?.to_owned(),
@@ -136,41 +136,44 @@ impl Table {
             }
         }
 
-        Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
+        Ok(keys
+            .iter()
+            .map(|key| items_by_key.get(key).cloned())
+            .collect())
     }
 
     async fn get_batch(&self, keys: Vec<Item>) -> PortResult<Vec<Item>> {
         let mut items = Vec::new();
-        let mut open = Some(keys);
+        let mut pending = Some(keys);
         for attempt in 0..BATCH_ATTEMPTS {
-            let Some(keys) = open.take().filter(|keys| !keys.is_empty()) else {
+            let Some(keys) = pending.take().filter(|keys| !keys.is_empty()) else {
                 return Ok(items);
             };
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
             }
-            let wanted = KeysAndAttributes::builder()
+            let requested_keys = KeysAndAttributes::builder()
                 .set_keys(Some(keys))
                 .consistent_read(true);
             let request = self
                 .client
                 .batch_get_item()
-                .request_items(&self.name, wanted.build().map_err(build_error)?);
-            let answer = request.send().await.map_err(port_error)?;
+                .request_items(&self.name, requested_keys.build().map_err(build_error)?);
+            let response = request.send().await.map_err(port_error)?;
             items.extend(
-                answer
+                response
                     .responses
                     .into_iter()
                     .flatten()
                     .flat_map(|(_, items)| items),
             );
-            open = answer
+            pending = response
                 .unprocessed_keys
                 .and_then(|mut keys| keys.remove(&self.name))
                 .map(|left| left.keys);
         }
 
-        if open.is_none_or(|keys| keys.is_empty()) {
+        if pending.is_none_or(|keys| keys.is_empty()) {
             Ok(items)
         } else {
             Err(throttled_error())
@@ -199,7 +202,7 @@ impl Table {
     }
 
     async fn write_batch(&self, writes: Vec<WriteRequest>) -> PortResult<()> {
-        let mut open = writes;
+        let mut pending = writes;
         for attempt in 0..BATCH_ATTEMPTS {
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
@@ -207,12 +210,12 @@ impl Table {
             let request = self
                 .client
                 .batch_write_item()
-                .request_items(&self.name, open);
-            let left = request.send().await.map_err(port_error)?.unprocessed_items;
-            open = left
-                .and_then(|mut left| left.remove(&self.name))
+                .request_items(&self.name, pending);
+            let unprocessed = request.send().await.map_err(port_error)?.unprocessed_items;
+            pending = unprocessed
+                .and_then(|mut unprocessed| unprocessed.remove(&self.name))
                 .unwrap_or_default();
-            if open.is_empty() {
+            if pending.is_empty() {
                 return Ok(());
             }
         }

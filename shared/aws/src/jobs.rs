@@ -10,7 +10,7 @@ use crate::error::{build_error, port_error};
 use crate::names::ResourceNames;
 
 /// The most entries of one batch.
-const BATCH: usize = 10;
+const MAX_BATCH_ENTRIES: usize = 10;
 
 pub(crate) struct SqsJobs {
     client: aws_sdk_sqs::Client,
@@ -53,9 +53,9 @@ impl SqsJobs {
             .send_message_batch()
             .queue_url(queue)
             .set_entries(Some(entries));
-        let answer = send.send().await.map_err(port_error)?;
+        let response = send.send().await.map_err(port_error)?;
 
-        if answer.failed().is_empty() {
+        if response.failed().is_empty() {
             Ok(())
         } else {
             Err(PortError::Unavailable(
@@ -113,11 +113,11 @@ impl JobQueue for SqsJobs {
             &self.keeper_queue,
             &self.sync_queue,
         ] {
-            let here: Vec<&JobMessage> = messages
+            let queue_messages: Vec<&JobMessage> = messages
                 .iter()
                 .filter(|message| self.queue_url(&message.job) == queue)
                 .collect();
-            for batch in here.chunks(BATCH) {
+            for batch in queue_messages.chunks(MAX_BATCH_ENTRIES) {
                 let entries = batch
                     .iter()
                     .enumerate()

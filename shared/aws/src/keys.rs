@@ -13,13 +13,16 @@ use domain::Tenant;
 pub(crate) type Key = (String, String);
 
 /// The sort key of items that are alone in their partition.
-pub(crate) const ALONE: &str = "A";
+pub(crate) const SINGLE_ITEM_SORT_KEY: &str = "A";
 /// The number of partitions of the sparse index of unfinished work. Several partitions spread its
 /// writes.
 pub(crate) const DUE_SHARDS: u32 = 8;
 
 pub(crate) fn document_key(tenant: &Tenant, id: &DocumentId) -> Key {
-    (format!("D#{}#{id}", tenant.org()), ALONE.into())
+    (
+        format!("D#{}#{id}", tenant.org()),
+        SINGLE_ITEM_SORT_KEY.into(),
+    )
 }
 
 /// Returns the prefix of the partition keys of an organization's documents.
@@ -79,7 +82,10 @@ pub(crate) fn purge_key(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
 }
 
 pub(crate) fn task_key(tenant: &Tenant, id: &TaskId) -> Key {
-    (format!("J#{}#{id}", tenant.org()), ALONE.into())
+    (
+        format!("J#{}#{id}", tenant.org()),
+        SINGLE_ITEM_SORT_KEY.into(),
+    )
 }
 
 /// Parses the partition key of a task into its organization and id.
@@ -101,7 +107,7 @@ pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, Str
 pub(crate) fn blob_key(tenant: &Tenant, path: &str) -> Key {
     (
         format!("{BLOB_PREFIX}{}#{path}", tenant.org()),
-        ALONE.into(),
+        SINGLE_ITEM_SORT_KEY.into(),
     )
 }
 
@@ -183,7 +189,7 @@ pub(crate) fn due_sort_key(at: Timestamp) -> String {
 }
 
 pub(crate) fn api_key(id: &KeyId) -> Key {
-    (format!("K#{id}"), ALONE.into())
+    (format!("K#{id}"), SINGLE_ITEM_SORT_KEY.into())
 }
 
 pub(crate) const KEY_PREFIX: &str = "K#";
@@ -193,12 +199,15 @@ pub(crate) fn api_key_pointer_key(tenant: &Tenant, id: &KeyId) -> Key {
 }
 
 pub(crate) fn repeat_key(tenant: &Tenant, key: &str) -> Key {
-    (format!("R#{}#{key}", tenant.org()), ALONE.into())
+    (
+        format!("R#{}#{key}", tenant.org()),
+        SINGLE_ITEM_SORT_KEY.into(),
+    )
 }
 
 /// Returns the key of a ticket. Kinds are words of this project, without `#`.
 pub(crate) fn ticket_key(kind: &str, digest: &str) -> Key {
-    (format!("E#{kind}#{digest}"), ALONE.into())
+    (format!("E#{kind}#{digest}"), SINGLE_ITEM_SORT_KEY.into())
 }
 
 pub(crate) const CONNECTION_PREFIX: &str = "CX#";

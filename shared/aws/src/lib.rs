@@ -21,9 +21,9 @@ mod keys;
 mod names;
 mod presign;
 mod purge;
-mod rates;
+mod rate_limits;
 mod receive;
-mod repeats;
+mod recent_requests;
 mod secrets;
 mod settings;
 mod setup;
@@ -78,13 +78,13 @@ pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Cl
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
         keys: Arc::new(secrets::DynamoKeys(secrets.clone())),
-        repeats: Arc::new(repeats::DynamoRepeats(activity.clone())),
+        recent_requests: Arc::new(recent_requests::DynamoRepeats(activity.clone())),
         tasks: Arc::new(tasks::DynamoTasks(records.clone())),
         connections: Arc::new(connections::DynamoConnections(records.clone())),
         sync: Arc::new(sync::DynamoSync(records)),
         tickets: Arc::new(tickets::DynamoTickets(secrets.clone())),
-        activity: Arc::new(activity::DynamoActivity::new(activity.clone())),
-        rates: Arc::new(rates::DynamoRates(activity)),
+        request_log: Arc::new(activity::DynamoActivity::new(activity.clone())),
+        rate_limits: Arc::new(rate_limits::DynamoRates(activity)),
         vault: Arc::new(vault::KmsVault::new(
             secrets,
             clients.kms.clone(),

@@ -48,9 +48,9 @@ impl Presigner {
     /// the host of the bucket, as it demands of new buckets. Another endpoint is addressed by path,
     /// which every endpoint understands.
     pub(crate) fn new(config: &SdkConfig) -> Self {
-        let by_path = config.endpoint_url().is_some();
+        let uses_path_style = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config)
-            .force_path_style(by_path)
+            .force_path_style(uses_path_style)
             .build();
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3),
@@ -166,8 +166,8 @@ impl Presigner {
 
     /// Returns the address to which the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
-        let object = self.download_address(bucket, "o", None, now, 1).await?;
-        let address = object
+        let object_url = self.download_address(bucket, "o", None, now, 1).await?;
+        let address = object_url
             .split('?')
             .next()
             .and_then(|address| address.strip_suffix("/o"));
@@ -210,16 +210,16 @@ fn content_disposition(name: Option<&str>) -> String {
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     let is_plain =
         |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
-    let plain: String = name
+    let ascii_name: String = name
         .chars()
         .map(|letter| if is_plain(letter) { letter } else { '_' })
         .collect();
     let escaped = utf8_percent_encode(&name, &ESCAPED);
 
-    if plain == name {
-        format!("attachment; filename=\"{plain}\"")
+    if ascii_name == name {
+        format!("attachment; filename=\"{ascii_name}\"")
     } else {
-        format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{escaped}")
+        format!("attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{escaped}")
     }
 }
 

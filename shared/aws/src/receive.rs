@@ -61,12 +61,12 @@ impl QueueReceiver {
             .max_number_of_messages(self.batch_size);
         let request = request
             .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
-        let answer = request
+        let response = request
             .wait_time_seconds(seconds)
             .send()
             .await
             .map_err(port_error)?;
-        let read = |message: aws_sdk_sqs::types::Message| {
+        let to_received = |message: aws_sdk_sqs::types::Message| {
             let count = message.attributes.as_ref();
             let count =
                 count.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
@@ -77,11 +77,11 @@ impl QueueReceiver {
             }
         };
 
-        Ok(answer
+        Ok(response
             .messages
             .unwrap_or_default()
             .into_iter()
-            .map(read)
+            .map(to_received)
             .collect())
     }
 

@@ -35,9 +35,9 @@ impl Keys for DynamoKeys {
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
         let tenant = Tenant::for_operator(key.org.clone());
-        let listed = (key.kind != KeyKind::Session).then(|| pointer_item(&tenant, key));
+        let pointer = (key.kind != KeyKind::Session).then(|| pointer_item(&tenant, key));
         let mut transaction = self.0.client.transact_write_items();
-        for item in [Some(key_to_item(key)), listed].into_iter().flatten() {
+        for item in [Some(key_to_item(key)), pointer].into_iter().flatten() {
             let put = Put::builder()
                 .table_name(&self.0.name)
                 .set_item(Some(item))
@@ -75,11 +75,11 @@ impl Keys for DynamoKeys {
         let ids = pointers
             .iter()
             .filter_map(|item| item.get_optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
-        let wanted: Vec<_> = ids
+        let record_keys: Vec<_> = ids
             .filter_map(KeyId::parse)
             .map(|id| keys::api_key(&id))
             .collect();
-        let items = self.0.get_many(&wanted).await?;
+        let items = self.0.get_many(&record_keys).await?;
         let mut found = items
             .iter()
             .flatten()
@@ -159,12 +159,13 @@ fn pointer_item(tenant: &Tenant, key: &ApiKey) -> Item {
 
 /// Returns the time from which DynamoDB may remove the items of a key, in seconds since 1970.
 fn removal_seconds(key: &ApiKey) -> Option<i64> {
-    let kept = if key.kind == KeyKind::Session {
+    let retained_seconds = if key.kind == KeyKind::Session {
         0
     } else {
         EXPIRED_LISTED_SECONDS
     };
-    key.expires_at.map(|end| end.as_millis() / 1000 + kept)
+    key.expires_at
+        .map(|end| end.as_millis() / 1000 + retained_seconds)
 }
 
 fn key_to_item(key: &ApiKey) -> Item {
@@ -220,13 +221,13 @@ fn key_from_item(item: &Item) -> PortResult<ApiKey> {
     });
 
     // Older keys have no kind. Those that reached all containers could administer as well.
-    let before_kinds = if tags.is_some() {
+    let legacy_kind = if tags.is_some() {
         KeyKind::Agent
     } else {
         KeyKind::Full
     };
 
-    let exp = if item.contains_key("exp") {
+    let expires_at = if item.contains_key("exp") {
         Some(Timestamp::from_millis(item.get_number("exp")?))
     } else {
         None
@@ -236,7 +237,7 @@ fn key_from_item(item: &Item) -> PortResult<ApiKey> {
         id: KeyId::parse(item.get_text("id")?).ok_or_else(corrupt)?,
         org: OrgId::parse(item.get_text("org")?).map_err(|_| corrupt())?,
         name: item.get_text("name")?.to_owned(),
-        kind: item.get_optional_json("kind")?.unwrap_or(before_kinds),
+        kind: item.get_optional_json("kind")?.unwrap_or(legacy_kind),
         secret_hash: hash.as_ref().try_into().map_err(|_| corrupt())?,
         permission: if flag("write")? {
             Permission::Write
@@ -246,7 +247,7 @@ fn key_from_item(item: &Item) -> PortResult<ApiKey> {
         tags: tags.transpose().map_err(|_| corrupt())?,
         enabled: flag("enabled")?,
         created_at: Timestamp::from_millis(item.get_number("cr")?),
-        expires_at: exp,
+        expires_at,
         rate_limit: item.get_optional_json("rate")?,
     })
 }
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn keys_of_before_there_were_kinds_reach_as_far_as_before() {
         let full = key_from_item(&old(None)).unwrap();
-        let wanted = ApiKey {
+        let expected = ApiKey {
             id: KeyId::parse("Rk3v9PqLm2").unwrap(),
             org: OrgId::parse("acme").unwrap(),
             name: "laptop".into(),
@@ -289,7 +290,7 @@ mod tests {
             expires_at: None,
             rate_limit: None,
         };
-        assert_eq!(full, wanted);
+        assert_eq!(full, expected);
 
         let confined = key_from_item(&old(Some(r#"["home","work"]"#))).unwrap();
         assert_eq!(

@@ -74,26 +74,26 @@ pub async fn create_missing_resources(
 pub async fn dead_letter_queue_urls(clients: &Clients) -> Result<Vec<String>> {
     let mut urls = Vec::new();
     for layout in &QUEUES {
-        let answer = clients
+        let response = clients
             .sqs
             .get_queue_url()
             .queue_name(layout.dead_letter_queue)
             .send()
             .await?;
-        urls.push(answer.queue_url.context("a queue without an address")?);
+        urls.push(response.queue_url.context("a queue without an address")?);
     }
     Ok(urls)
 }
 
 async fn get_queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
-    let wanted = QueueAttributeName::QueueArn;
-    let answer = client
+    let attribute = QueueAttributeName::QueueArn;
+    let response = client
         .get_queue_attributes()
         .queue_url(url)
-        .attribute_names(wanted.clone())
+        .attribute_names(attribute.clone())
         .send()
         .await?;
-    let arn = answer.attributes().and_then(|all| all.get(&wanted));
+    let arn = response.attributes().and_then(|all| all.get(&attribute));
     arn.cloned().context("a queue without an ARN")
 }
 
@@ -109,14 +109,14 @@ async fn notify_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Resu
         .queue_arn(get_queue_arn(&clients.sqs, queue).await?)
         .events(Event::from("s3:ObjectCreated:*"))
         .filter(NotificationConfigurationFilter::builder().key(key).build());
-    let wanted = NotificationConfiguration::builder()
+    let configuration = NotificationConfiguration::builder()
         .queue_configurations(queue.build()?)
         .build();
     let put = clients
         .s3
         .put_bucket_notification_configuration()
         .bucket(bucket);
-    put.notification_configuration(wanted).send().await?;
+    put.notification_configuration(configuration).send().await?;
 
     Ok(())
 }
@@ -131,18 +131,18 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
         }
     };
 
-    let dead = create(layout.dead_letter_queue)
+    let dead_letter_queue = create(layout.dead_letter_queue)
         .attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
-    let dead = dead.attributes(
+    let dead_letter_queue = dead_letter_queue.attributes(
         QueueAttributeName::VisibilityTimeout,
         layout.visibility_seconds().to_string(),
     );
-    let dead = dead
+    let dead_letter_queue = dead_letter_queue
         .send()
         .await?
         .queue_url
         .context("a queue without an address")?;
-    let arn = get_queue_arn(client, &dead).await?;
+    let arn = get_queue_arn(client, &dead_letter_queue).await?;
     let redrive =
         serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
     let queue = create(layout.name)

@@ -5,7 +5,7 @@
 //! node. It is written and deleted in the transaction that changes the node. A reader that follows
 //! a hint always checks the node itself.
 
-mod place;
+mod item_keys;
 mod plan;
 mod shape;
 mod transact;
@@ -50,14 +50,17 @@ impl DynamoSync {
         limit: usize,
     ) -> PortResult<(Vec<Item>, bool)> {
         let mut items = Vec::new();
-        let mut from = after.map(|after| key_item(&(pk.to_owned(), format!("{prefix}{after}"))));
+        let mut start_key =
+            after.map(|after| key_item(&(pk.to_owned(), format!("{prefix}{after}"))));
         while items.len() < limit {
-            let query = self.query_prefix(pk, prefix).set_exclusive_start_key(from);
+            let query = self
+                .query_prefix(pk, prefix)
+                .set_exclusive_start_key(start_key);
             let query = query.limit(page_size(limit - items.len()));
-            let answer = query.send().await.map_err(port_error)?;
-            items.extend(answer.items.unwrap_or_default());
-            from = answer.last_evaluated_key;
-            if from.is_none() {
+            let response = query.send().await.map_err(port_error)?;
+            items.extend(response.items.unwrap_or_default());
+            start_key = response.last_evaluated_key;
+            if start_key.is_none() {
                 return Ok((items, false));
             }
         }
@@ -74,25 +77,25 @@ impl DynamoSync {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
-        let (hints, more) = self.read_page(pk, prefix, after, limit).await?;
+        let (hints, has_more) = self.read_page(pk, prefix, after, limit).await?;
         let part = |hint: &Item| {
             hint.get_text("sk")
                 .map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
         };
 
         let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
-        let wanted: Vec<_> = parts
+        let node_keys: Vec<_> = parts
             .iter()
-            .map(|part| (pk.to_owned(), place::node_key_of_part(part)))
+            .map(|part| (pk.to_owned(), item_keys::node_key_of_part(part)))
             .collect();
-        let found = self.0.get_many(&wanted).await?;
+        let found = self.0.get_many(&node_keys).await?;
         let nodes = found
             .iter()
             .flatten()
             .map(shape::read_node)
             .collect::<PortResult<_>>()?;
 
-        Ok((nodes, parts.last().filter(|_| more).cloned()))
+        Ok((nodes, parts.last().filter(|_| has_more).cloned()))
     }
 }
 
@@ -103,12 +106,12 @@ fn page_size(limit: usize) -> i32 {
 
 #[async_trait]
 impl SyncStore for DynamoSync {
-    async fn get_state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
+    async fn get_state(&self, tenant: &Tenant, connection: &ConnectionId) -> PortResult<SyncState> {
         let found = self
             .0
             .get(&(
-                keys::connection_items_partition(tenant, of),
-                place::STATE_KEY.into(),
+                keys::connection_items_partition(tenant, connection),
+                item_keys::STATE_KEY.into(),
             ))
             .await?;
         found
@@ -116,12 +119,16 @@ impl SyncStore for DynamoSync {
             .map_or_else(|| Ok(SyncState::default()), shape::read_state)
     }
 
-    async fn get_selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
+    async fn get_selection(
+        &self,
+        tenant: &Tenant,
+        connection: &ConnectionId,
+    ) -> PortResult<Selection> {
         let found = self
             .0
             .get(&(
-                keys::connection_items_partition(tenant, of),
-                place::SELECTION_KEY.into(),
+                keys::connection_items_partition(tenant, connection),
+                item_keys::SELECTION_KEY.into(),
             ))
             .await?;
         found.map_or_else(|| Ok(Selection::default()), |item| item.get_json("sel"))
@@ -130,29 +137,37 @@ impl SyncStore for DynamoSync {
     async fn save_selection(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         selection: &Selection,
     ) -> PortResult<bool> {
-        let before = selection
+        let previous_revision = selection
             .rev
             .checked_sub(1)
             .ok_or_else(|| uncounted_error("selection"))?;
-        let item = shape::selection_item(&keys::connection_items_partition(tenant, of), selection);
-        put_if_revision(&self.0, item, (before > 0).then_some(before)).await
+        let item = shape::selection_item(
+            &keys::connection_items_partition(tenant, connection),
+            selection,
+        );
+        put_if_revision(
+            &self.0,
+            item,
+            (previous_revision > 0).then_some(previous_revision),
+        )
+        .await
     }
 
     async fn get_items(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         ids: &[String],
     ) -> PortResult<Vec<Option<ItemRecord>>> {
-        let pk = keys::connection_items_partition(tenant, of);
-        let wanted: Vec<_> = ids
+        let pk = keys::connection_items_partition(tenant, connection);
+        let node_keys: Vec<_> = ids
             .iter()
-            .map(|id| (pk.clone(), place::node_key(id)))
+            .map(|id| (pk.clone(), item_keys::node_key(id)))
             .collect();
-        let found = self.0.get_many(&wanted).await?;
+        let found = self.0.get_many(&node_keys).await?;
         found
             .iter()
             .map(|item| item.as_ref().map(shape::read_node).transpose())
@@ -162,15 +177,15 @@ impl SyncStore for DynamoSync {
     async fn list_items(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>> {
-        let after = after.map(place::key_part);
+        let after = after.map(item_keys::key_part);
         let (items, _) = self
             .read_page(
-                &keys::connection_items_partition(tenant, of),
-                place::NODE_PREFIX,
+                &keys::connection_items_partition(tenant, connection),
+                item_keys::NODE_PREFIX,
                 after.as_deref(),
                 limit,
             )
@@ -182,14 +197,14 @@ impl SyncStore for DynamoSync {
     async fn list_children(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         folder: &str,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, of),
-            place::children_prefix(folder),
+            keys::connection_items_partition(tenant, connection),
+            item_keys::children_prefix(folder),
         );
         let (mut nodes, next) = self.read_hinted_nodes(&pk, &prefix, after, limit).await?;
         nodes.retain(|node| node.parent.as_deref() == Some(folder));
@@ -199,13 +214,13 @@ impl SyncStore for DynamoSync {
     async fn list_shortcuts(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         target: &str,
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>> {
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, of),
-            place::shortcuts_prefix(target),
+            keys::connection_items_partition(tenant, connection),
+            item_keys::shortcuts_prefix(target),
         );
         let (mut found, mut after) = (Vec::new(), None);
 
@@ -229,15 +244,15 @@ impl SyncStore for DynamoSync {
     async fn list_queue(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<Vec<SyncQueueEntry>> {
-        let after = after.map(place::key_part);
+        let after = after.map(item_keys::key_part);
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, of),
-            place::queue_prefix(queue),
+            keys::connection_items_partition(tenant, connection),
+            item_keys::queue_prefix(queue),
         );
         let (items, _) = self.read_page(&pk, prefix, after.as_deref(), limit).await?;
         items.iter().map(shape::read_entry).collect()
@@ -246,16 +261,16 @@ impl SyncStore for DynamoSync {
     async fn get_queue_entries(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         queue: SyncQueue,
         keys: &[String],
     ) -> PortResult<Vec<Option<SyncQueueEntry>>> {
-        let pk = keys::connection_items_partition(tenant, of);
-        let wanted: Vec<_> = keys
+        let pk = keys::connection_items_partition(tenant, connection);
+        let entry_keys: Vec<_> = keys
             .iter()
-            .map(|key| (pk.clone(), place::queue_entry_key(queue, key)))
+            .map(|key| (pk.clone(), item_keys::queue_entry_key(queue, key)))
             .collect();
-        let found = self.0.get_many(&wanted).await?;
+        let found = self.0.get_many(&entry_keys).await?;
 
         found
             .iter()
@@ -266,18 +281,18 @@ impl SyncStore for DynamoSync {
     async fn commit_step(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         writes: &[SyncWrite],
         next: &SyncState,
     ) -> PortResult<bool> {
-        let before = next
+        let previous_step = next
             .step
             .checked_sub(1)
             .ok_or_else(|| uncounted_error("step"))?;
-        let pk = keys::connection_items_partition(tenant, of);
+        let pk = keys::connection_items_partition(tenant, connection);
         let fence = transact::StepFence {
             pk: &pk,
-            before: (before > 0).then_some(before),
+            previous_step: (previous_step > 0).then_some(previous_step),
         };
 
         let mut parts = plan::split_into_transactions(&pk, writes);
@@ -294,19 +309,19 @@ impl SyncStore for DynamoSync {
     async fn list_runs(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         limit: usize,
     ) -> PortResult<Vec<Run>> {
         let query = self.query_prefix(
-            &keys::connection_items_partition(tenant, of),
-            place::RUN_PREFIX,
+            &keys::connection_items_partition(tenant, connection),
+            item_keys::RUN_PREFIX,
         );
-        let answer = query
+        let response = query
             .scan_index_forward(false)
             .limit(page_size(limit))
             .send()
             .await;
-        let items = answer.map_err(port_error)?.items.unwrap_or_default();
+        let items = response.map_err(port_error)?.items.unwrap_or_default();
         items
             .iter()
             .take(limit)
@@ -317,13 +332,13 @@ impl SyncStore for DynamoSync {
     async fn erase_records(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         limit: usize,
     ) -> PortResult<bool> {
-        let pk = keys::connection_items_partition(tenant, of);
+        let pk = keys::connection_items_partition(tenant, connection);
         // Two items more than may be deleted show whether these are all. One of the two may be the
         // state, which is not counted because it is deleted last.
-        let (items, more) = self
+        let (items, has_more) = self
             .read_page(&pk, "", None, limit.saturating_add(2))
             .await?;
         let sort_keys = items
@@ -332,23 +347,23 @@ impl SyncStore for DynamoSync {
             .collect::<PortResult<Vec<_>>>()?;
         let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
 
-        let known: Vec<_> = sort_keys
+        let other_keys: Vec<_> = sort_keys
             .iter()
-            .filter(|sk| **sk != place::STATE_KEY)
+            .filter(|sk| **sk != item_keys::STATE_KEY)
             .collect();
-        let going: Vec<_> = known.iter().take(limit).map(|sk| key(sk)).collect();
-        self.0.delete_many(&going).await?;
-        if more || known.len() > going.len() {
+        let keys_to_delete: Vec<_> = other_keys.iter().take(limit).map(|sk| key(sk)).collect();
+        self.0.delete_many(&keys_to_delete).await?;
+        if has_more || other_keys.len() > keys_to_delete.len() {
             return Ok(true);
         }
 
         self.0
-            .delete_many(&[(pk, place::STATE_KEY.to_owned())])
+            .delete_many(&[(pk, item_keys::STATE_KEY.to_owned())])
             .await?;
         Ok(false)
     }
 }
 
-fn uncounted_error(what: &str) -> PortError {
-    PortError::Internal(format!("a {what} that was not counted").into())
+fn uncounted_error(name: &str) -> PortError {
+    PortError::Internal(format!("a {name} that was not counted").into())
 }

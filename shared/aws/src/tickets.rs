@@ -18,12 +18,12 @@ impl Tickets for DynamoTickets {
         &self,
         kind: &str,
         digest: &str,
-        stands_for: &str,
+        value: &str,
         until: Timestamp,
     ) -> PortResult<()> {
         let mut item = key_item(&keys::ticket_key(kind, digest));
         item.insert("v".into(), number_value(1));
-        item.insert("for".into(), string_value(stands_for));
+        item.insert("for".into(), string_value(value));
         item.insert("until".into(), number_value(until.as_millis()));
         item.insert(
             "ttl".into(),
@@ -54,12 +54,12 @@ impl Tickets for DynamoTickets {
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
         let delete = delete.set_key(Some(key_item(&keys::ticket_key(kind, digest))));
-        let answer = delete
+        let response = delete
             .return_values(ReturnValue::AllOld)
             .send()
             .await
             .map_err(port_error)?;
-        Ok(answer
+        Ok(response
             .attributes
             .map(|item| ticket_value(&item, now))
             .transpose()?

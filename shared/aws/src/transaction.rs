@@ -20,7 +20,7 @@ pub(crate) fn transaction_error(
     };
     match classify_cancellation(cancelled.cancellation_reasons()) {
         Cancellation::Condition => PortError::Conflict,
-        Cancellation::Conflict | Cancellation::Passing => PortError::Unavailable(Box::new(error)),
+        Cancellation::Conflict | Cancellation::Temporary => PortError::Unavailable(Box::new(error)),
         Cancellation::Other => port_error(error),
     }
 }

@@ -37,15 +37,15 @@ fn corrupt_secret() -> PortError {
 #[async_trait]
 impl Vault for KmsVault {
     async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()> {
-        let seal = self
+        let request = self
             .kms
             .encrypt()
             .key_id(&self.key)
             .plaintext(Blob::new(secret.expose()));
-        let seal = seal
+        let request = request
             .encryption_context("org", tenant.org().as_str())
             .encryption_context("name", name);
-        let sealed = seal
+        let sealed = request
             .send()
             .await
             .map_err(port_error)?
@@ -73,15 +73,15 @@ impl Vault for KmsVault {
             .get("sealed")
             .and_then(|value| value.as_b().ok())
             .ok_or_else(corrupt_secret)?;
-        let open = self
+        let request = self
             .kms
             .decrypt()
             .key_id(&self.key)
             .ciphertext_blob(sealed.clone());
-        let open = open
+        let request = request
             .encryption_context("org", tenant.org().as_str())
             .encryption_context("name", name);
-        let opened = open
+        let response = request
             .send()
             .await
             .map_err(|error| match error.as_service_error() {
@@ -89,7 +89,7 @@ impl Vault for KmsVault {
                 _ => port_error(error),
             })?;
 
-        let text = opened
+        let text = response
             .plaintext
             .and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
         text.map(|text| Some(Secret::new(text)))

@@ -8,18 +8,18 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 pub(crate) fn to_canonical(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut previous = '\0';
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '\n' if previous == '\r' => {}
             '\r' | '\n' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 clean.push('\n')
             }
             '\t' => clean.push('\t'),
             '\u{FEFF}' => {}
-            _ if letter.is_control() => {}
-            _ => clean.push(letter),
+            _ if character.is_control() => {}
+            _ => clean.push(character),
         }
-        previous = letter;
+        previous = character;
     }
 
     if is_nfc_quick(clean.chars()) != IsNormalized::Yes {

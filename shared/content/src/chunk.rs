@@ -10,7 +10,7 @@ mod blocks;
 mod code;
 mod json;
 mod pack;
-mod sync;
+mod segments;
 
 use std::ops::Range;
 
@@ -117,7 +117,7 @@ fn split_sections(text: &str, format: Format, target: usize) -> Vec<Section> {
 /// Adds the character offsets and the text to byte spans.
 pub(crate) fn chunks_from_spans(text: &str, spans: Vec<ChunkSpan>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::with_capacity(spans.len());
-    let (mut byte, mut character) = (0, 0);
+    let (mut byte_offset, mut char_offset) = (0, 0);
     for span in spans {
         let untrimmed = &text[span.bytes.clone()];
         let slice = untrimmed.trim();
@@ -126,12 +126,12 @@ pub(crate) fn chunks_from_spans(text: &str, spans: Vec<ChunkSpan>) -> Vec<Chunk>
         }
         let start = span.bytes.start + (untrimmed.len() - untrimmed.trim_start().len());
         // Spans start in order, so the characters of the text are counted only once.
-        character += text[byte..start].chars().count();
-        byte = start;
+        char_offset += text[byte_offset..start].chars().count();
+        byte_offset = start;
         chunks.push(Chunk {
             position: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
-            start: character,
-            end: character + slice.chars().count(),
+            start: char_offset,
+            end: char_offset + slice.chars().count(),
             headings: span.headings,
             text: slice.to_owned(),
             turns: span.turns,

@@ -17,7 +17,7 @@ pub(crate) fn detect_format(
     bytes: &[u8],
     hints: [Option<Format>; 2],
 ) -> Result<Format, ContentFailure> {
-    let has = |name: &str| {
+    let has_stream = |name: &str| {
         let name: Vec<u8> = name
             .encode_utf16()
             .chain([0])
@@ -28,7 +28,7 @@ pub(crate) fn detect_format(
             .any(|entry| entry.starts_with(&name))
     };
 
-    if has("EncryptedPackage") {
+    if has_stream("EncryptedPackage") {
         let message = "The file is encrypted: it opens only with a password.";
         return Err(ContentFailure::new(FailureCode::Encrypted, message));
     }
@@ -41,17 +41,17 @@ pub(crate) fn detect_format(
     ];
     let found = streams
         .into_iter()
-        .find(|(name, _)| has(name))
+        .find(|(name, _)| has_stream(name))
         .map(|(_, format)| format);
     // The file is truncated before its directory, which its reader reports.
-    let is_old = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
-    let hinted = hints
+    let is_legacy = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
+    let hinted_format = hints
         .into_iter()
         .flatten()
-        .find(is_old)
-        .filter(|_| !has("Root Entry"));
+        .find(is_legacy)
+        .filter(|_| !has_stream("Root Entry"));
 
     found
-        .or(hinted)
+        .or(hinted_format)
         .ok_or_else(|| unsupported_failure("an office document (application/x-ole-storage)"))
 }

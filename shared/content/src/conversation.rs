@@ -29,12 +29,12 @@ pub struct Turn {
 /// paragraph.
 pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
     let mut text = String::new();
-    let mut places = Vec::with_capacity(turns.len());
+    let mut ranges = Vec::with_capacity(turns.len());
     let mut chars = 0;
     for turn in turns {
-        let words = to_canonical(&turn.text);
-        if words.trim().is_empty() {
-            places.push(chars..chars);
+        let turn_text = to_canonical(&turn.text);
+        if turn_text.trim().is_empty() {
+            ranges.push(chars..chars);
             continue;
         }
         if !text.is_empty() {
@@ -46,15 +46,15 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
         let paragraph = to_canonical(&format!(
             "{speaker}{}{}",
             if speaker.is_empty() { "" } else { ": " },
-            words.trim()
+            turn_text.trim()
         ));
         let length = paragraph.chars().count();
         text.push_str(&paragraph);
-        places.push(chars..chars + length);
+        ranges.push(chars..chars + length);
         chars += length;
     }
 
-    (text, places)
+    (text, ranges)
 }
 
 /// Returns the name of the speaker, or else the role with a capital letter.
@@ -88,14 +88,14 @@ pub fn chunk_conversation(
     turn_spans: &[Range<usize>],
     options: &ChunkOptions,
 ) -> Vec<Chunk> {
-    let (places, turns): (Vec<usize>, Vec<TextUnit>) =
+    let (turn_indices, turns): (Vec<usize>, Vec<TextUnit>) =
         spoken_turns(text, turn_spans).into_iter().unzip();
     let target = options.clamped_target();
     let mut spans = Vec::new();
     let mut first = 0;
     while first < turns.len() {
         if turns[first].chars > target {
-            let before = spans.len();
+            let span_count = spans.len();
             pack_units(
                 text,
                 &long_turn_units(text, &turns[first], target),
@@ -103,8 +103,8 @@ pub fn chunk_conversation(
                 options,
                 &mut spans,
             );
-            for span in &mut spans[before..] {
-                span.turns = Some(places[first]..places[first] + 1);
+            for span in &mut spans[span_count..] {
+                span.turns = Some(turn_indices[first]..turn_indices[first] + 1);
             }
             first += 1;
             continue;
@@ -115,7 +115,7 @@ pub fn chunk_conversation(
         spans.push(ChunkSpan {
             bytes,
             headings: Vec::new(),
-            turns: Some(places[first]..places[end - 1] + 1),
+            turns: Some(turn_indices[first]..turn_indices[end - 1] + 1),
         });
         first = find_next_window(&turns, first, end, options);
     }
@@ -125,17 +125,17 @@ pub fn chunk_conversation(
 
 /// Converts the character spans of turns to bytes. Returns each turn that is not blank, with its
 /// index.
-fn spoken_turns(text: &str, places: &[Range<usize>]) -> Vec<(usize, TextUnit)> {
-    let mut turns = Vec::with_capacity(places.len());
+fn spoken_turns(text: &str, ranges: &[Range<usize>]) -> Vec<(usize, TextUnit)> {
+    let mut turns = Vec::with_capacity(ranges.len());
     let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
-    let mut byte_of = |character: usize| {
+    let mut byte_index_of = |character: usize| {
         while indices.next_if(|(index, _)| *index < character).is_some() {}
         indices.peek().map_or(text.len(), |(_, at)| *at)
     };
 
-    for (index, place) in places.iter().enumerate() {
-        let start = byte_of(place.start);
-        let bytes = start..byte_of(place.end).max(start);
+    for (index, range) in ranges.iter().enumerate() {
+        let start = byte_index_of(range.start);
+        let bytes = start..byte_index_of(range.end).max(start);
         if !text[bytes.clone()].trim().is_empty() {
             turns.push((index, TextUnit::of(text, bytes, UnitEnd::Block)));
         }
@@ -186,13 +186,13 @@ fn find_next_window(turns: &[TextUnit], first: usize, end: usize, options: &Chun
 /// Cuts a long turn into sentences, and those into pieces if necessary. Leaves out blank pieces,
 /// because a chunk that began with one would begin at the same character as the next chunk.
 fn long_turn_units(text: &str, turn: &TextUnit, target: usize) -> Vec<TextUnit> {
-    let cut = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
+    let split_long = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
         Some(_) => split_pieces(text, sentence, target),
         None => vec![sentence],
     };
     let parts = split_sentences(text, turn.bytes.clone())
         .into_iter()
-        .flat_map(cut);
+        .flat_map(split_long);
     parts
         .filter(|part| !text[part.clone()].trim().is_empty())
         .map(|part| TextUnit::of(text, part, UnitEnd::Sentence))

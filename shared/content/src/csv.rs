@@ -73,9 +73,9 @@ fn measure_table(text: &str, delimiter: u8) -> TableSize {
     let (mut columns, mut at_start, mut in_quotes, mut is_blank) = (1, true, false, true);
     for byte in text.bytes() {
         // The second of two quotes opens the quoted part again, as if the first had closed it.
-        let opens = byte == b'"' && (at_start || in_quotes);
+        let is_quote = byte == b'"' && (at_start || in_quotes);
         match byte {
-            b'"' if opens => in_quotes = !in_quotes,
+            b'"' if is_quote => in_quotes = !in_quotes,
             b'\n' | b'\r' if !in_quotes => {
                 if !is_blank {
                     size = TableSize {
@@ -93,7 +93,7 @@ fn measure_table(text: &str, delimiter: u8) -> TableSize {
             _ => {}
         }
         // The next quote after a quoted part belongs to it.
-        at_start = opens && !in_quotes;
+        at_start = is_quote && !in_quotes;
         is_blank = false;
     }
 
@@ -129,7 +129,7 @@ fn column_count(text: &str, delimiter: u8) -> usize {
 /// than one.
 fn detect_delimiter(text: &str) -> Option<u8> {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
-    let alike = |delimiter: u8| {
+    let longest_uniform_run = |delimiter: u8| {
         let records = csv_reader(sample, delimiter)
             .into_records()
             .take(SAMPLE_RECORDS)
@@ -145,8 +145,8 @@ fn detect_delimiter(text: &str) -> Option<u8> {
     let best = DELIMITERS
         .into_iter()
         .rev()
-        .max_by_key(|delimiter| alike(*delimiter))?;
-    (alike(best) > 0).then_some(best)
+        .max_by_key(|delimiter| longest_uniform_run(*delimiter))?;
+    (longest_uniform_run(best) > 0).then_some(best)
 }
 
 #[cfg(test)]

@@ -28,10 +28,10 @@ pub(crate) fn decode_text(bytes: &[u8], charset: Option<&str>) -> String {
         }
     }
 
-    let declared = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let declared_encoding = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
     // A document that is declared as UTF-8 but invalid either has a few broken bytes, or its
     // declaration is wrong.
-    let encoding = match declared {
+    let encoding = match declared_encoding {
         Some(encoding) if encoding != UTF_8 || mostly_utf8(bytes) => encoding,
         _ => guess_encoding(bytes),
     };
@@ -70,7 +70,7 @@ pub(crate) fn detect_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     };
 
     let text = encoding.decode_without_bom_handling(sample).0;
-    let is_strange = |letter: char| letter == '\u{FFFD}' || is_non_text_char(letter);
+    let is_strange = |character: char| character == '\u{FFFD}' || is_non_text_char(character);
     // The sample may end between two surrogates.
     let is_cut = sample.len() < bytes.len();
 
@@ -78,8 +78,8 @@ pub(crate) fn detect_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Checks for a character that does not occur in any text.
-fn is_non_text_char(letter: char) -> bool {
-    matches!(letter, '\0'..='\u{8}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{E000}'..='\u{F8FF}')
+fn is_non_text_char(character: char) -> bool {
+    matches!(character, '\0'..='\u{8}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{E000}'..='\u{F8FF}')
 }
 
 /// Checks whether the bytes are UTF-8 except for a few damaged places.

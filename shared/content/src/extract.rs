@@ -109,16 +109,16 @@ pub fn extract_document_as(
 
 /// Runs a reader, and brings its text into canonical form.
 fn run_guarded(
-    read: impl FnOnce() -> Result<ExtractedDocument, ContentFailure>,
+    extract: impl FnOnce() -> Result<ExtractedDocument, ContentFailure>,
 ) -> Result<ExtractedDocument, ContentFailure> {
-    let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    let result = catch_unwind(AssertUnwindSafe(extract)).unwrap_or_else(|_| {
         Err(ContentFailure::new(
             FailureCode::Corrupt,
             "The file could not be read: its structure broke the reader.",
         ))
     });
 
-    let mut extracted = read?;
+    let mut extracted = result?;
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
@@ -217,9 +217,12 @@ pub(crate) fn is_human_title(value: &str) -> bool {
         "presentation1",
     ];
     let value = value.trim().to_lowercase();
-    let is_file = [
+    let file_extensions = [
         ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls",
     ];
 
-    !PLACEHOLDERS.contains(&&*value) && !is_file.iter().any(|extension| value.ends_with(extension))
+    !PLACEHOLDERS.contains(&&*value)
+        && !file_extensions
+            .iter()
+            .any(|extension| value.ends_with(extension))
 }

@@ -103,9 +103,9 @@ impl Format {
 
     /// Returns the format that a media type, or the `fileType` of the API, indicates.
     pub(crate) fn from_declared_type(declared: &str) -> Option<Self> {
-        let essence = declared.split(';').next()?.trim().to_ascii_lowercase();
+        let media_type = declared.split(';').next()?.trim().to_ascii_lowercase();
 
-        match essence.as_str() {
+        match media_type.as_str() {
             "pdf" | "application/pdf" | "application/x-pdf" => Some(Self::Pdf),
             "webpage" | "text/html" | "application/xhtml+xml" => Some(Self::Html),
             "text/markdown" | "text/x-markdown" | "github_markdown" => Some(Self::Markdown),
@@ -119,12 +119,12 @@ impl Format {
             "application/vnd.ms-excel" => Some(Self::Xls),
             "application/vnd.ms-powerpoint" => Some(Self::Ppt),
             "application/x-ipynb+json" => Some(Self::Notebook),
-            _ => format_of_office_type(&essence),
+            _ => format_of_office_type(&media_type),
         }
     }
 }
 
-fn format_of_office_type(essence: &str) -> Option<Format> {
+fn format_of_office_type(media_type: &str) -> Option<Format> {
     let kinds = [
         (
             "application/vnd.openxmlformats-officedocument.wordprocessingml",
@@ -151,7 +151,7 @@ fn format_of_office_type(essence: &str) -> Option<Format> {
 
     kinds
         .into_iter()
-        .find(|(prefix, _)| essence.starts_with(prefix))
+        .find(|(prefix, _)| media_type.starts_with(prefix))
         .map(|(_, format)| format)
 }
 

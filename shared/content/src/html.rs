@@ -95,16 +95,16 @@ fn readability_config() -> Config {
 
 /// Returns the readable part of a page.
 fn readable_text(page: Document) -> String {
-    let whole = render_markdown(&page.root(), RenderMode::Content);
+    let full_text = render_markdown(&page.root(), RenderMode::Content);
     if let Some(main) = main_element(&page) {
         let text = render_markdown(&main, RenderMode::Content);
-        if is_believable(&text, &whole) {
+        if is_believable(&text, &full_text) {
             return text;
         }
     }
 
     if !is_fast_to_serialize(&page.root()) {
-        return whole;
+        return full_text;
     }
 
     let article = Readability::with_document(page, None, Some(readability_config()))
@@ -115,18 +115,18 @@ fn readable_text(page: Document) -> String {
                 &tree::parse_html(&article.content).root(),
                 RenderMode::Content,
             );
-            if is_believable(&text, &whole) {
+            if is_believable(&text, &full_text) {
                 text
             } else {
-                whole
+                full_text
             }
         }
-        Err(_) => whole,
+        Err(_) => full_text,
     }
 }
 
-fn is_believable(part: &str, whole: &str) -> bool {
-    part.len() as f64 >= whole.len() as f64 * READABLE_SHARE
+fn is_believable(part: &str, full_text: &str) -> bool {
+    part.len() as f64 >= full_text.len() as f64 * READABLE_SHARE
 }
 
 /// Returns the element that the page marks as its main part.

@@ -102,9 +102,13 @@ pub(crate) fn read_message(bytes: &[u8]) -> Result<ExtractedDocument, ContentFai
 
 /// Returns names and addresses on one line.
 fn format_addresses(address: &Address) -> String {
-    let one = |person: &mail_parser::Addr| match (person.name(), person.address()) {
+    let format_address = |person: &mail_parser::Addr| match (person.name(), person.address()) {
         (Some(name), Some(address)) => format!("{name} <{address}>"),
         (name, address) => name.or(address).unwrap_or_default().to_owned(),
     };
-    address.iter().map(one).collect::<Vec<_>>().join(", ")
+    address
+        .iter()
+        .map(format_address)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -10,9 +10,9 @@ const LOOK_BYTES: usize = 64 * 1024;
 /// if only blank lines precede it.
 pub(crate) fn read_markdown(text: String) -> ExtractedDocument {
     let mut extracted = ExtractedDocument::new(Format::Markdown, String::new());
-    let (front, body) = split_front_matter(&text);
+    let (front_matter, body) = split_front_matter(&text);
     let mut title = None;
-    for (key, value) in front.lines().filter_map(|line| line.split_once(':')) {
+    for (key, value) in front_matter.lines().filter_map(|line| line.split_once(':')) {
         let value = value.trim().trim_matches(['"', '\'']);
         match key.to_ascii_lowercase().as_str() {
             "title" => title = Some(value),
@@ -84,10 +84,10 @@ pub(crate) fn parse_atx_heading(line: &str) -> Option<(u8, &str)> {
     }
 
     let title = rest.trim();
-    let open = title.trim_end_matches('#');
+    let without_closing = title.trim_end_matches('#');
     // Closing marks count only after white space: `# C#` is about C#.
-    let title = if open.is_empty() || open.ends_with([' ', '\t']) {
-        open.trim_end()
+    let title = if without_closing.is_empty() || without_closing.ends_with([' ', '\t']) {
+        without_closing.trim_end()
     } else {
         title
     };
@@ -163,10 +163,10 @@ impl MarkdownSigns {
             self.tables,
             self.inline,
         ];
-        let different = kinds.iter().filter(|count| **count > 0).count();
+        let kind_count = kinds.iter().filter(|count| **count > 0).count();
         self.tables > 0
             || self.fences >= 2
-            || self.headings >= 1 && (different >= 2 || self.headings <= 3)
+            || self.headings >= 1 && (kind_count >= 2 || self.headings <= 3)
     }
 }
 
@@ -185,13 +185,13 @@ mod tests {
 
     #[test]
     fn front_matter_gives_title_and_properties() {
-        let read = read_markdown(
+        let extracted = read_markdown(
             "---\ntitle: \"Tides: a primer\"\nauthor: Mira\ndate: 2024-03-05\n---\n# Other\n"
                 .into(),
         );
-        assert_eq!(read.title.as_deref(), Some("Tides: a primer"));
-        assert_eq!(read.properties["author"], "Mira");
-        assert_eq!(read.properties["created"], "2024-03-05");
+        assert_eq!(extracted.title.as_deref(), Some("Tides: a primer"));
+        assert_eq!(extracted.properties["author"], "Mira");
+        assert_eq!(extracted.properties["created"], "2024-03-05");
     }
 
     #[test]

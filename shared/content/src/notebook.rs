@@ -99,7 +99,7 @@ pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFail
         .language
         .unwrap_or_else(|| "python".to_owned());
     let mut parts = Vec::new();
-    let on_sheets = || {
+    let worksheet_cells = || {
         Some(
             notebook
                 .worksheets?
@@ -111,7 +111,7 @@ pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFail
 
     for cell in notebook
         .cells
-        .or_else(on_sheets)
+        .or_else(worksheet_cells)
         .ok_or_else(package::corrupt_failure)?
     {
         let source = cell.source.text();
@@ -123,11 +123,17 @@ pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFail
             _ => parts.push(source),
         }
         for output in cell.outputs {
-            let printed = output
+            let printed_text = output
                 .text
                 .or(output.data.plain)
                 .map(|lines| fence_code(&lines.text(), ""));
-            parts.extend(output.data.markdown.map(MultilineText::text).or(printed));
+            parts.extend(
+                output
+                    .data
+                    .markdown
+                    .map(MultilineText::text)
+                    .or(printed_text),
+            );
         }
     }
 
@@ -148,7 +154,7 @@ fn fence_code(code: &str, language: &str) -> String {
     if code.is_empty() {
         return String::new();
     }
-    let runs = code.split(|letter| letter != '`').map(str::len);
+    let runs = code.split(|character| character != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
     format!("{fence}{language}\n{code}\n{fence}")
 }

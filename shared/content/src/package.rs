@@ -70,7 +70,7 @@ pub(crate) fn detect_format(
 /// The sizes in the directory are checked first, but never trusted.
 pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, ContentFailure> {
     let mut package = open_package(bytes)?.ok_or_else(corrupt_failure)?;
-    let mut claimed = 0u64;
+    let mut declared_size = 0u64;
     for index in 0..package.len() {
         let entry = package.by_index_raw(index).map_err(|_| corrupt_failure())?;
         if entry.encrypted() {
@@ -80,8 +80,8 @@ pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, ContentFailu
             .compressed_size()
             .saturating_mul(MAX_RATIO)
             .max(SMALL_ENTRY_BYTES);
-        claimed = claimed.saturating_add(entry.size());
-        if entry.size() > MAX_ENTRY_BYTES.min(ratio_limit) || claimed > MAX_TOTAL_BYTES {
+        declared_size = declared_size.saturating_add(entry.size());
+        if entry.size() > MAX_ENTRY_BYTES.min(ratio_limit) || declared_size > MAX_TOTAL_BYTES {
             return Err(bomb_failure());
         }
     }

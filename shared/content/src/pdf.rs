@@ -62,25 +62,25 @@ fn parse_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
 /// Returns the text layer, part by part for a long document. The reader joins paragraphs across
 /// pages, in time that grows with the square of the text it joins.
 fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, ContentFailure> {
-    let part = |pages: Option<(usize, usize)>| {
+    let convert_pages = |pages: Option<(usize, usize)>| {
         let options = TextOptions {
             word_gap: None,
             keep_typography: true,
         };
         convert_text_layer_pages_opts(bytes, "", pages, options)
-            .map(|part| part.export_to_markdown())
+            .map(|document| document.export_to_markdown())
     };
 
-    let mut markdown =
-        part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure_from_error)?;
+    let mut markdown = convert_pages((pages > PART_PAGES).then_some((1, PART_PAGES)))
+        .map_err(failure_from_error)?;
     if pages > PART_PAGES && markdown.trim().is_empty() {
         // The document may be a scan, in which case each part would process all pages again.
-        return part(None).map_err(failure_from_error);
+        return convert_pages(None).map_err(failure_from_error);
     }
 
     for first in (1..=pages).step_by(PART_PAGES).skip(1) {
         // The pages that the file counts do not always exist.
-        let Ok(next) = part(Some((first, pages.min(first + PART_PAGES - 1)))) else {
+        let Ok(next) = convert_pages(Some((first, pages.min(first + PART_PAGES - 1)))) else {
             break;
         };
         markdown.push_str("\n\n");
@@ -151,11 +151,13 @@ fn read_sparse_text(bytes: &[u8]) -> String {
 
 /// Returns the text that another reader finds, which supports more fonts.
 fn read_with_fallback(bytes: &[u8]) -> String {
-    let read = Unpdf::new()
+    let document = Unpdf::new()
         .sequential()
         .with_images(false)
         .parse_bytes(bytes);
-    read.and_then(|read| read.to_markdown()).unwrap_or_default()
+    document
+        .and_then(|document| document.to_markdown())
+        .unwrap_or_default()
 }
 
 /// Sets the title and the properties from the document information dictionary.
@@ -209,7 +211,7 @@ fn restore_headings(markdown: &str, bytes: &[u8]) -> String {
 fn comparable_title(title: &str) -> String {
     title
         .chars()
-        .filter(|letter| letter.is_alphanumeric())
+        .filter(|character| character.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect()
 }

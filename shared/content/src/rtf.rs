@@ -41,31 +41,31 @@ fn is_binary(control: &[u8]) -> bool {
 /// Returns the length of the control at the start: a symbol, or a word with its number and the
 /// bytes that it announces.
 fn control_length(control: &[u8]) -> usize {
-    let letters = control[1..]
+    let letter_count = control[1..]
         .iter()
         .take_while(|byte| byte.is_ascii_alphabetic())
         .count();
-    if letters == 0 {
+    if letter_count == 0 {
         return control.len().min(2);
     }
 
-    let word = 1 + letters;
-    if !is_binary(&control[..word]) {
-        return word;
+    let word_len = 1 + letter_count;
+    if !is_binary(&control[..word_len]) {
+        return word_len;
     }
 
-    let digits = control[word..]
+    let digit_count = control[word_len..]
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let count = str::from_utf8(&control[word..word + digits])
+    let byte_count = str::from_utf8(&control[word_len..word_len + digit_count])
         .ok()
-        .and_then(|count| count.parse().ok());
+        .and_then(|byte_count| byte_count.parse().ok());
     // A space separates the number from the bytes.
-    let blank = usize::from(control.get(word + digits) == Some(&b' '));
+    let blank_len = usize::from(control.get(word_len + digit_count) == Some(&b' '));
 
-    (word + digits + blank)
-        .saturating_add(count.unwrap_or(0_usize))
+    (word_len + digit_count + blank_len)
+        .saturating_add(byte_count.unwrap_or(0_usize))
         .min(control.len())
 }
 
@@ -108,14 +108,14 @@ fn decode_escape(part: &str) -> String {
     let digits = part
         .strip_prefix('u')
         .map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
-    let letter = digits
+    let character = digits
         .and_then(|digits| digits.parse().ok())
         .and_then(char::from_u32);
 
-    match (letter, digits) {
-        (Some(letter), Some(digits)) => {
+    match (character, digits) {
+        (Some(character), Some(digits)) => {
             let rest: String = part[1 + digits.len()..].chars().skip(1).collect();
-            format!("{letter}{rest}")
+            format!("{character}{rest}")
         }
         // A control word ends at a space.
         _ => part.split_once(' ').map_or("", |(_, rest)| rest).to_owned(),

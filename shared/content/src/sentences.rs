@@ -45,17 +45,17 @@ pub(crate) fn split_pieces(text: &str, range: Range<usize>, limit: usize) -> Vec
 fn find_cut(window: &str, is_torn: bool) -> usize {
     // An earlier cut would leave many small pieces.
     let earliest = window.floor_char_boundary(window.len() / 3);
-    let after = |at: usize| earliest + at;
+    let in_window = |at: usize| earliest + at;
     let tail = &window[earliest..];
     if let Some(newline) = tail.rfind('\n') {
-        return after(newline + 1);
+        return in_window(newline + 1);
     }
 
     let blank = tail
         .char_indices()
-        .rfind(|(_, letter)| letter.is_whitespace());
-    if let Some((at, letter)) = blank {
-        return after(at + letter.len_utf8());
+        .rfind(|(_, character)| character.is_whitespace());
+    if let Some((at, character)) = blank {
+        return in_window(at + character.len_utf8());
     }
 
     let last = window.grapheme_indices(true).next_back().map(|(at, _)| at);

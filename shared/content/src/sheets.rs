@@ -40,10 +40,10 @@ pub(crate) fn read_workbook(
     let mut workbook = open_workbook(format, &readable)?;
     let names = workbook.sheet_names();
     let mut tables = MarkdownTables::default();
-    let mut room = MAX_CELLS;
+    let mut remaining_cells = MAX_CELLS;
     for name in &names {
-        let cells = read_cells(&mut workbook, name, room)?;
-        room -= cells.len();
+        let cells = read_cells(&mut workbook, name, remaining_cells)?;
+        remaining_cells -= cells.len();
         write_sheet(name, cells, &mut tables)?;
     }
 
@@ -87,7 +87,7 @@ fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, ContentFa
 fn read_cells(
     workbook: &mut Workbook,
     name: &str,
-    room: usize,
+    remaining_cells: usize,
 ) -> Result<Vec<Cell>, ContentFailure> {
     let mut cells = Vec::new();
     if let Sheets::Xlsx(workbook) = workbook {
@@ -102,7 +102,7 @@ fn read_cells(
                 row,
                 column,
                 format_value(&Data::from(cell.get_value().clone())),
-                room,
+                remaining_cells,
             )?;
         }
         cells.sort_by_key(|(row, column, _)| (*row, *column));
@@ -117,7 +117,13 @@ fn read_cells(
             u32::try_from(row).unwrap_or(u32::MAX),
             u32::try_from(column).unwrap_or(u32::MAX),
         );
-        push_cell(&mut cells, row, column, format_value(value), room)?;
+        push_cell(
+            &mut cells,
+            row,
+            column,
+            format_value(value),
+            remaining_cells,
+        )?;
     }
 
     Ok(cells)
@@ -128,13 +134,13 @@ fn push_cell(
     row: u32,
     column: u32,
     text: String,
-    room: usize,
+    remaining_cells: usize,
 ) -> Result<(), ContentFailure> {
     if text.trim().is_empty() {
         return Ok(());
     }
 
-    if cells.len() == room {
+    if cells.len() == remaining_cells {
         let message = format!("The workbook has more than {MAX_CELLS} cells.");
         return Err(ContentFailure::new(FailureCode::ContentLimit, message));
     }
@@ -161,8 +167,8 @@ fn write_sheet(
         let mut texts: Vec<&str> = Vec::new();
         for (_, column, text) in row {
             // The column of every cell is in `columns`. Two cells may claim the same place.
-            let place = columns.partition_point(|other| other < column);
-            texts.resize(place.max(texts.len()), "");
+            let index = columns.partition_point(|other| other < column);
+            texts.resize(index.max(texts.len()), "");
             texts.push(text);
         }
         tables.row(&texts, columns.len())?;

@@ -24,7 +24,7 @@ pub struct ContentSource<'a> {
     /// The file name or path, if there is one.
     pub name: Option<&'a str>,
     /// A media type (`text/html; charset=koi8-r`) or the `fileType` of the API (`pdf`, `webpage`).
-    pub declared: Option<&'a str>,
+    pub declared_type: Option<&'a str>,
 }
 
 impl ContentSource<'_> {
@@ -32,7 +32,7 @@ impl ContentSource<'_> {
     fn format_hints(&self) -> [Option<Format>; 2] {
         [
             self.name.and_then(Format::from_file_name),
-            self.declared.and_then(Format::from_declared_type),
+            self.declared_type.and_then(Format::from_declared_type),
         ]
     }
 }
@@ -84,9 +84,9 @@ pub(crate) fn sniff_content(source: &ContentSource) -> Result<SniffedContent, Co
         if let Some((format, _)) = detect_media_type(source) {
             return Ok(SniffedContent::Binary(format));
         }
-        let promised = hints.into_iter().flatten().find(|hint| hint.is_binary());
+        let hinted_format = hints.into_iter().flatten().find(|hint| hint.is_binary());
         // Something that should be a PDF and is not another known format is a damaged PDF.
-        return match (binary_type(bytes), promised) {
+        return match (binary_type(bytes), hinted_format) {
             (None, Some(format)) => Ok(SniffedContent::Binary(format)),
             (found, _) => Err(unsupported_failure(
                 &found.map_or("an unknown binary file".to_owned(), describe_type),
@@ -98,8 +98,8 @@ pub(crate) fn sniff_content(source: &ContentSource) -> Result<SniffedContent, Co
         return Ok(SniffedContent::Binary(Format::Email));
     }
 
-    let in_declared = source.declared.and_then(charset_of);
-    let text = decode_text(bytes, in_declared.or_else(|| find_charset(bytes)));
+    let declared_charset = source.declared_type.and_then(charset_of);
+    let text = decode_text(bytes, declared_charset.or_else(|| find_charset(bytes)));
     let format = detect_text_format(&text, hints);
 
     Ok(SniffedContent::Text { text, format })
@@ -146,8 +146,8 @@ fn detect_text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
         return Format::Notebook;
     }
 
-    let [name, declared] = hints;
-    match name.or(declared) {
+    let [name, declared_format] = hints;
+    match name.or(declared_format) {
         Some(Format::Html) if text.contains('<') => Format::Html,
         Some(format @ (Format::Markdown | Format::Code | Format::Csv | Format::Data)) => format,
         // A name such as `notes.log` shows that `# this` is not a heading, whereas a declared
@@ -172,8 +172,8 @@ fn is_pdf(bytes: &[u8]) -> bool {
 /// the declared type decide.
 fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
-    let is_sound = source
-        .declared
+    let is_audio = source
+        .declared_type
         .is_some_and(|declared| declared.trim().starts_with("audio/"))
         || source.name.is_some_and(|name| {
             [".weba", ".mka", ".m4a", ".oga"]
@@ -184,10 +184,10 @@ fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
     match (found.matcher_type(), found.mime_type()) {
         (infer::MatcherType::Image, media_type) => Some((Format::Image, media_type)),
         (infer::MatcherType::Audio, media_type) => Some((Format::Audio, media_type)),
-        (infer::MatcherType::Video, "video/webm" | "video/x-matroska") if is_sound => {
+        (infer::MatcherType::Video, "video/webm" | "video/x-matroska") if is_audio => {
             Some((Format::Audio, "audio/webm"))
         }
-        (infer::MatcherType::Video, "video/mp4") if is_sound => Some((Format::Audio, "audio/mp4")),
+        (infer::MatcherType::Video, "video/mp4") if is_audio => Some((Format::Audio, "audio/mp4")),
         (infer::MatcherType::Video, media_type) => Some((Format::Video, media_type)),
         _ => None,
     }
@@ -201,8 +201,8 @@ fn is_text(bytes: &[u8]) -> bool {
         return true;
     }
 
-    let strange = sample.iter().filter(|byte| is_strange(**byte)).count();
-    if strange == 0 {
+    let strange_count = sample.iter().filter(|byte| is_strange(**byte)).count();
+    if strange_count == 0 {
         return true;
     }
 
@@ -211,10 +211,10 @@ fn is_text(bytes: &[u8]) -> bool {
     }
 
     // A stray control character (terminal logs, form data) does not make a text binary.
-    let zeros = sample.iter().filter(|byte| **byte == 0).count();
+    let zero_count = sample.iter().filter(|byte| **byte == 0).count();
     binary_type(bytes).is_none()
-        && strange <= 1 + sample.len() / 50
-        && zeros <= 1 + sample.len() / 500
+        && strange_count <= 1 + sample.len() / 50
+        && zero_count <= 1 + sample.len() / 500
 }
 
 /// Checks for a control character that no text encoding uses. Escape is not among them, because
@@ -229,8 +229,8 @@ fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
 }
 
 /// Returns the failure for a format that is recognized but not read.
-pub(crate) fn unsupported_failure(what: &str) -> ContentFailure {
-    let message = format!("This is {what}, a type that cannot be read here.");
+pub(crate) fn unsupported_failure(description: &str) -> ContentFailure {
+    let message = format!("This is {description}, a type that cannot be read here.");
     ContentFailure::new(FailureCode::UnsupportedType, message)
 }
 

@@ -12,8 +12,8 @@ fn slice(text: &str, start: usize, end: usize) -> String {
 
 /// Checks the guarantees that hold for any text.
 fn check_guarantees(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseError> {
-    let letters: Vec<char> = text.chars().collect();
-    let mut covered = vec![false; letters.len()];
+    let characters: Vec<char> = text.chars().collect();
+    let mut covered = vec![false; characters.len()];
     let mut last_start = None;
     for (index, chunk) in chunks.iter().enumerate() {
         prop_assert_eq!(chunk.position as usize, index);
@@ -29,10 +29,10 @@ fn check_guarantees(text: &str, chunks: &[Chunk], target: usize) -> Result<(), T
         covered[chunk.start..chunk.end].fill(true);
     }
 
-    for (at, letter) in letters.iter().enumerate() {
+    for (at, character) in characters.iter().enumerate() {
         prop_assert!(
-            covered[at] || letter.is_whitespace(),
-            "character {at} ({letter:?}) is in no chunk"
+            covered[at] || character.is_whitespace(),
+            "character {at} ({character:?}) is in no chunk"
         );
     }
 

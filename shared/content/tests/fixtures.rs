@@ -16,7 +16,7 @@ fn extract_fixture(name: &str) -> Result<ExtractedDocument, ContentFailure> {
     extract_document(&ContentSource {
         bytes: &fixture(name),
         name: Some(name),
-        declared: None,
+        declared_type: None,
     })
 }
 
@@ -115,7 +115,7 @@ fn bytes_are_trusted_more_than_name_and_declared_type() {
     let source = ContentSource {
         bytes: &pdf,
         name: Some("notes.txt"),
-        declared: Some("text/html"),
+        declared_type: Some("text/html"),
     };
 
     assert_eq!(detect_format(&source).unwrap(), Format::Pdf);
@@ -123,7 +123,7 @@ fn bytes_are_trusted_more_than_name_and_declared_type() {
     let source = ContentSource {
         bytes: &page,
         name: Some("paper.pdf"),
-        declared: Some("application/pdf"),
+        declared_type: Some("application/pdf"),
     };
 
     assert_eq!(detect_format(&source).unwrap(), Format::Html);
@@ -135,7 +135,7 @@ fn name_is_trusted_more_than_declared_type() {
         detect_format(&ContentSource {
             bytes,
             name,
-            declared,
+            declared_type: declared,
         })
         .unwrap()
     };
@@ -169,7 +169,7 @@ fn unsupported_binaries_are_named() {
         let failure = detect_format(&ContentSource {
             bytes,
             name: Some("x.txt"),
-            declared: None,
+            declared_type: None,
         })
         .unwrap_err();
         assert_eq!(failure.code, FailureCode::UnsupportedType);
@@ -186,7 +186,7 @@ fn garbage_that_claims_to_be_pdf_is_corrupt() {
         let source = ContentSource {
             bytes,
             name: Some("x.pdf"),
-            declared: None,
+            declared_type: None,
         };
         assert_eq!(
             extract_document(&source).unwrap_err().code,
@@ -206,7 +206,7 @@ fn blank_documents_are_empty() {
         let source = ContentSource {
             bytes,
             name: None,
-            declared: None,
+            declared_type: None,
         };
         assert_eq!(
             extract_document(&source).unwrap_err().code,
@@ -233,7 +233,7 @@ fn text_that_only_begins_like_a_binary_is_text() {
                 detect_format(&ContentSource {
                     bytes,
                     name: None,
-                    declared: None
+                    declared_type: None
                 })
                 .unwrap(),
                 Format::Text,
@@ -247,7 +247,7 @@ fn markdown_of(html: &str) -> String {
     extract_document(&ContentSource {
         bytes: html.as_bytes(),
         name: None,
-        declared: Some("text/html"),
+        declared_type: Some("text/html"),
     })
     .expect("it is read")
     .text

@@ -11,7 +11,7 @@ fn extract_file(bytes: &[u8], name: &str) -> ExtractedDocument {
     extract_document(&ContentSource {
         bytes,
         name: Some(name),
-        declared: None,
+        declared_type: None,
     })
     .unwrap_or_else(|failure| panic!("{name}: {failure}"))
 }
@@ -25,11 +25,14 @@ fn fixture(name: &str) -> Vec<u8> {
 
 #[test]
 fn word_document_keeps_headings_tables_and_footnotes() {
-    let read = extract_file(&make::docx(&make::docx_body()), "rules.docx");
-    assert_eq!((read.format, read.format.as_str()), (Format::Docx, "text"));
-    assert_eq!(read.title.as_deref(), Some("Harbour rules"));
-    assert_eq!(read.properties["author"], "Mira Osei");
-    assert_eq!(read.properties["created"], "2024-03-05T08:00:00Z");
+    let extracted = extract_file(&make::docx(&make::docx_body()), "rules.docx");
+    assert_eq!(
+        (extracted.format, extracted.format.as_str()),
+        (Format::Docx, "text")
+    );
+    assert_eq!(extracted.title.as_deref(), Some("Harbour rules"));
+    assert_eq!(extracted.properties["author"], "Mira Osei");
+    assert_eq!(extracted.properties["created"], "2024-03-05T08:00:00Z");
 
     for part in [
         "# Berths",
@@ -38,20 +41,24 @@ fn word_document_keeps_headings_tables_and_footnotes() {
         "| A1 | 40 |",
     ] {
         assert!(
-            read.text.contains(part),
+            extracted.text.contains(part),
             "{part:?} is missing in {}",
-            read.text
+            extracted.text
         );
     }
 
-    assert!(read.text.ends_with("By decree of 1871."), "{}", read.text);
+    assert!(
+        extracted.text.ends_with("By decree of 1871."),
+        "{}",
+        extracted.text
+    );
 }
 
 #[test]
 fn presentation_keeps_slides_and_speaker_notes() {
-    let read = extract_file(&make::pptx(), "tides.pptx");
-    assert_eq!(read.format, Format::Pptx);
-    assert_eq!(read.properties["slideCount"], "1");
+    let extracted = extract_file(&make::pptx(), "tides.pptx");
+    assert_eq!(extracted.format, Format::Pptx);
+    assert_eq!(extracted.properties["slideCount"], "1");
 
     for part in [
         "# How tides work",
@@ -60,9 +67,9 @@ fn presentation_keeps_slides_and_speaker_notes() {
         "Then ask.",
     ] {
         assert!(
-            read.text.contains(part),
+            extracted.text.contains(part),
             "{part:?} is missing in {}",
-            read.text
+            extracted.text
         );
     }
 }
@@ -75,20 +82,20 @@ fn workbook_is_a_heading_and_a_table_for_each_sheet() {
         make::cell("D2", "Day\nof year"),
         make::cell("F2", "Spring")
     );
-    let read = extract_file(&make::xlsx(&rows), "tides.xlsx");
-    assert_eq!(read.format, Format::Xlsx);
+    let extracted = extract_file(&make::xlsx(&rows), "tides.xlsx");
+    assert_eq!(extracted.format, Format::Xlsx);
     let table = "# Tide table\n\n| High \\| m | Day of year | Spring |\n| --- | --- | --- |\n| 6.1 | 2024-03-05 | TRUE |";
-    assert_eq!(read.text, table);
-    assert_eq!(read.title.as_deref(), Some("Harbour rules"));
-    assert_eq!(read.properties["sheetCount"], "2");
+    assert_eq!(extracted.text, table);
+    assert_eq!(extracted.title.as_deref(), Some("Harbour rules"));
+    assert_eq!(extracted.properties["sheetCount"], "2");
 }
 
 #[test]
 fn each_sheet_of_a_workbook_is_a_table() {
     let row = |text: &str| format!("<row r=\"1\">{}</row>", make::cell("A1", text));
-    let read = extract_file(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
+    let extracted = extract_file(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
     assert_eq!(
-        read.text,
+        extracted.text,
         "# Tide table\n\n| High |\n| --- |\n\n# Empty\n\n| Low |\n| --- |"
     );
 }
@@ -109,10 +116,10 @@ fn workbook_with_far_cells_is_as_small_as_its_cells() {
 
 #[test]
 fn old_workbook_is_read() {
-    let read = extract_file(&fixture("old.xls"), "old.xls");
-    assert_eq!(read.format, Format::Xls);
+    let extracted = extract_file(&fixture("old.xls"), "old.xls");
+    assert_eq!(extracted.format, Format::Xls);
     assert_eq!(
-        read.text,
+        extracted.text,
         "# Old\n\n| Name | n |\n| --- | --- |\n| Zoë | 3.5 |"
     );
 }
@@ -120,15 +127,15 @@ fn old_workbook_is_read() {
 #[test]
 fn open_documents_are_read() {
     let text = r#"<text:h text:outline-level="1">Berths</text:h><text:p>East quay.</text:p>"#;
-    let read_text = extract_file(&make::open_document("text", text, ""), "rules.odt");
+    let text_document = extract_file(&make::open_document("text", text, ""), "rules.odt");
     assert_eq!(
-        (read_text.format, read_text.title.as_deref()),
+        (text_document.format, text_document.title.as_deref()),
         (Format::Odt, Some("Harbour rules"))
     );
     assert!(
-        read_text.text.contains("# Berths\n\nEast quay."),
+        text_document.text.contains("# Berths\n\nEast quay."),
         "{}",
-        read_text.text
+        text_document.text
     );
 
     let cell = |text: &str| {
@@ -143,13 +150,13 @@ fn open_documents_are_read() {
         cell("A1"),
         cell("5")
     );
-    let read_sheet = extract_file(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
-    assert_eq!(read_sheet.format, Format::Ods);
+    let sheet_document = extract_file(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
+    assert_eq!(sheet_document.format, Format::Ods);
     assert_eq!(
-        read_sheet.text,
+        sheet_document.text,
         "# Fees\n\n| Berth | Fee |\n| --- | --- |\n| A1 | 5 |"
     );
-    assert_eq!(read_sheet.properties["author"], "Mira Osei");
+    assert_eq!(sheet_document.properties["author"], "Mira Osei");
 
     let cells = r#"<table:table table:name="Rates"><table:table-row>
         <table:table-cell office:value-type="percentage" office:value="0.0617"><text:p>6.2%</text:p></table:table-cell>
@@ -166,9 +173,13 @@ fn open_documents_are_read() {
     );
 
     let slide = r#"<draw:page draw:name="one"><draw:frame presentation:class="title"><draw:text-box><text:p>Tides</text:p></draw:text-box></draw:frame></draw:page>"#;
-    let read_slide = extract_file(&make::open_document("presentation", slide, ""), "tides.odp");
-    assert_eq!(read_slide.format, Format::Odp);
-    assert!(read_slide.text.contains("Tides"), "{}", read_slide.text);
+    let slide_document = extract_file(&make::open_document("presentation", slide, ""), "tides.odp");
+    assert_eq!(slide_document.format, Format::Odp);
+    assert!(
+        slide_document.text.contains("Tides"),
+        "{}",
+        slide_document.text
+    );
 }
 
 #[test]
@@ -180,22 +191,25 @@ fn e_book_is_read_chapter_by_chapter() {
         ],
         &[],
     );
-    let read = extract_file(&book, "tales.epub");
+    let extracted = extract_file(&book, "tales.epub");
 
     assert_eq!(
-        (read.format, read.title.as_deref()),
+        (extracted.format, extracted.title.as_deref()),
         (Format::Epub, Some("Short tales"))
     );
     assert_eq!(
-        (&*read.properties["author"], &*read.properties["language"]),
+        (
+            &*extracted.properties["author"],
+            &*extracted.properties["language"]
+        ),
         ("Jo Field", "en")
     );
-    let mut rest = read.text.as_str();
+    let mut rest = extracted.text.as_str();
 
     for part in ["# One", "It was **dark**.", "Before.", "# Two", "Light."] {
         let at = rest
             .find(part)
-            .unwrap_or_else(|| panic!("{part:?} is missing in {}", read.text));
+            .unwrap_or_else(|| panic!("{part:?} is missing in {}", extracted.text));
         rest = &rest[at + part.len()..];
     }
 }
@@ -203,13 +217,13 @@ fn e_book_is_read_chapter_by_chapter() {
 #[test]
 fn rich_text_is_read() {
     let rtf = br"{\rtf1\ansi\ansicpg1252{\info{\title Rope \'e0 la carte}{\author Kit}}{\b Knots}\par A knot caf\'e9 \u8211? holds.\par}";
-    let read = extract_file(rtf, "rope.txt");
+    let extracted = extract_file(rtf, "rope.txt");
     assert_eq!(
-        (read.format, read.title.as_deref()),
+        (extracted.format, extracted.title.as_deref()),
         (Format::Rtf, Some("Rope à la carte"))
     );
-    assert_eq!(read.properties["author"], "Kit");
-    assert_eq!(read.text, "**Knots**\n\nA knot café – holds.");
+    assert_eq!(extracted.properties["author"], "Kit");
+    assert_eq!(extracted.text, "**Knots**\n\nA knot café – holds.");
 }
 
 #[test]
@@ -233,36 +247,39 @@ fn mail_is_headers_as_lines_and_the_text_body() {
         --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n";
 
     for name in ["mail.eml", "unnamed"] {
-        let read = extract_file(mail.as_bytes(), name);
+        let extracted = extract_file(mail.as_bytes(), name);
         assert_eq!(
-            (read.format, read.title.as_deref()),
+            (extracted.format, extracted.title.as_deref()),
             (Format::Email, Some("Maße"))
         );
         assert_eq!(
-            read.text,
+            extracted.text,
             "From: Zoë <zoe@harbour.example>\nTo: ann@harbour.example, Bob <bob@harbour.example>\n\
              Date: 2024-03-05T08:00:00+01:00\nSubject: Maße\n\nThe café is open.\n\nAttachments: plan.pdf"
         );
-        assert_eq!(read.properties["created"], "2024-03-05T08:00:00+01:00");
+        assert_eq!(extracted.properties["created"], "2024-03-05T08:00:00+01:00");
     }
 }
 
 #[test]
 fn mail_without_a_text_body_is_read_from_its_page() {
     let mail = "From: a@b.example\nMessage-ID: <1@b>\nSubject: Hi\nContent-Type: text/html\n\n<h1>Tides</h1><p>High at <b>six</b>.</p>";
-    let read = extract_file(mail.as_bytes(), "mail");
+    let extracted = extract_file(mail.as_bytes(), "mail");
     assert!(
-        read.text.ends_with("# Tides\n\nHigh at **six**."),
+        extracted.text.ends_with("# Tides\n\nHigh at **six**."),
         "{}",
-        read.text
+        extracted.text
     );
 }
 
 #[test]
 fn a_letter_with_lines_like_headers_is_no_mail() {
     let letter = "From: Ann\nTo: Bob\nSubject: tides\n\nHigh at six.";
-    let read = extract_file(letter.as_bytes(), "letter.txt");
-    assert_eq!((read.format, read.text.as_str()), (Format::Text, letter));
+    let extracted = extract_file(letter.as_bytes(), "letter.txt");
+    assert_eq!(
+        (extracted.format, extracted.text.as_str()),
+        (Format::Text, letter)
+    );
 }
 
 #[test]
@@ -270,13 +287,13 @@ fn notebook_is_prose_code_and_printed_output() {
     let notebook = r##"{"cells":[{"cell_type":"markdown","metadata":{},"source":["# Tides_of 2024\n","Some *text*."]},
         {"cell_type":"code","metadata":{},"source":"print('a ``` b')","outputs":[{"output_type":"stream","text":["hello\n"]},
         {"output_type":"execute_result","data":{"text/plain":["42"],"image/png":"iVBO"}}]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"##;
-    let read = extract_file(notebook.as_bytes(), "tides.json");
+    let extracted = extract_file(notebook.as_bytes(), "tides.json");
     assert_eq!(
-        (read.format, read.title.as_deref()),
+        (extracted.format, extracted.title.as_deref()),
         (Format::Notebook, Some("Tides_of 2024"))
     );
     assert_eq!(
-        read.text,
+        extracted.text,
         "# Tides_of 2024\nSome *text*.\n\n````python\nprint('a ``` b')\n````\n\n```\nhello\n```\n\n```\n42\n```"
     );
 }
@@ -297,7 +314,7 @@ fn old_notebook_is_read_from_its_worksheets() {
     let failure = extract_document(&ContentSource {
         bytes: broken.as_bytes(),
         name: Some("old.ipynb"),
-        declared: None,
+        declared_type: None,
     })
     .unwrap_err();
 
@@ -311,9 +328,9 @@ fn tables_as_text_become_tables() {
         ("Name;Note\nZoë;\"a; \"\"b\"\" |\nc\"\n", "ships.csv"),
         ("Name\tNote\nZoë\t\"a; \"\"b\"\" | c\"\n", "x/ships.tsv"),
     ] {
-        let read = extract_file(text.as_bytes(), name);
+        let extracted = extract_file(text.as_bytes(), name);
         assert_eq!(
-            (read.format, read.text),
+            (extracted.format, extracted.text),
             (Format::Csv, format!("# ships\n\n{table}"))
         );
     }
@@ -335,8 +352,12 @@ fn data_and_code_stay_as_they_are() {
         ("#!/bin/sh\necho 1", "run", Format::Code),
         ("{not json}", "x", Format::Text),
     ] {
-        let read = extract_file(text.as_bytes(), name);
-        assert_eq!((read.format, read.text.as_str()), (format, text), "{name}");
+        let extracted = extract_file(text.as_bytes(), name);
+        assert_eq!(
+            (extracted.format, extracted.text.as_str()),
+            (format, text),
+            "{name}"
+        );
     }
 }
 
@@ -365,22 +386,22 @@ fn every_page_of_a_long_pdf_is_read_in_order() {
     ];
     for page in 0..count {
         let content = format!("BT /F1 12 Tf 72 700 Td (Page number {page} ends here.) Tj ET");
-        let own = objects.len() + 2;
-        objects.push(format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {own} 0 R /Resources << /Font << /F1 3 0 R >> >> >>"));
+        let object_number = objects.len() + 2;
+        objects.push(format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {object_number} 0 R /Resources << /Font << /F1 3 0 R >> >> >>"));
         objects.push(format!(
             "<< /Length {} >>\nstream\n{content}\nendstream",
             content.len()
         ));
     }
 
-    let read = extract_file(&make::pdf(&objects), "long.pdf");
-    assert_eq!(read.properties["pageCount"], "120");
-    let places: Vec<Option<usize>> = (0..count)
-        .map(|page| read.text.find(&format!("Page number {page} ends")))
+    let extracted = extract_file(&make::pdf(&objects), "long.pdf");
+    assert_eq!(extracted.properties["pageCount"], "120");
+    let positions: Vec<Option<usize>> = (0..count)
+        .map(|page| extracted.text.find(&format!("Page number {page} ends")))
         .collect();
     assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{places:?}"
+        positions.iter().all(Option::is_some) && positions.is_sorted(),
+        "{positions:?}"
     );
 }
 
@@ -410,7 +431,7 @@ fn wrong_names_and_declared_types_do_not_matter() {
             let source = ContentSource {
                 bytes: &bytes,
                 name: Some(name),
-                declared: Some(declared),
+                declared_type: Some(declared),
             };
             assert_eq!(detect_format(&source).unwrap(), format, "{name}");
             assert_eq!(extract_document(&source).unwrap().format, format, "{name}");
@@ -456,7 +477,7 @@ fn pictures_and_recordings_are_told_apart_and_left_to_others() {
         let source = ContentSource {
             bytes,
             name: Some("x.pdf"),
-            declared,
+            declared_type: declared,
         };
         assert_eq!(
             (detect_format(&source).unwrap(), detect_media(&source)),

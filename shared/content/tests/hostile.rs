@@ -8,7 +8,7 @@ fn failure_code(bytes: &[u8], name: &str) -> FailureCode {
     match extract_document(&ContentSource {
         bytes,
         name: Some(name),
-        declared: None,
+        declared_type: None,
     }) {
         Err(failure) => failure.code,
         Ok(read) => panic!("{name} was read: {:.200}", read.text),
@@ -84,7 +84,7 @@ fn damaged_bytes_never_panic_or_pass_for_another_type() {
             if let Err(failure) = extract_document(&ContentSource {
                 bytes: &damaged,
                 name: Some(name),
-                declared: None,
+                declared_type: None,
             }) {
                 assert_ne!(failure.code, FailureCode::ContentLimit, "{name} at {at}");
                 assert!(

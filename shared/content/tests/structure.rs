@@ -326,11 +326,11 @@ impl Numbers {
 
 /// Counts the chunks of `after` that are not among those of `before`.
 fn count_changed_chunks(before: &[Chunk], after: &[Chunk]) -> usize {
-    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut remaining: HashMap<&str, usize> = HashMap::new();
     for chunk in before {
-        *known.entry(&chunk.text).or_default() += 1;
+        *remaining.entry(&chunk.text).or_default() += 1;
     }
-    let is_new = |chunk: &&Chunk| match known.get_mut(chunk.text.as_str()) {
+    let is_new = |chunk: &&Chunk| match remaining.get_mut(chunk.text.as_str()) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false
@@ -345,7 +345,7 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
     let mut numbers = Numbers(7);
     let options = ChunkOptions::default();
 
-    for (sentences, joint) in [
+    for (sentences, separator) in [
         ((1, 2), "\n\n"),
         ((2, 4), "\n\n"),
         ((3, 9), "\n\n"),
@@ -358,7 +358,7 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
         while paragraphs.iter().map(String::len).sum::<usize>() < 90_000 {
             paragraphs.push(numbers.paragraph(sentences));
         }
-        let before = split_into_chunks(&paragraphs.join(joint), Format::Text, &options);
+        let before = split_into_chunks(&paragraphs.join(separator), Format::Text, &options);
         let mean = before
             .iter()
             .map(|chunk| chunk.end - chunk.start)
@@ -376,14 +376,14 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
                 }
                 count_changed_chunks(
                     &before,
-                    &split_into_chunks(&edited.join(joint), Format::Text, &options),
+                    &split_into_chunks(&edited.join(separator), Format::Text, &options),
                 )
             })
             .collect();
         counts.sort_unstable();
         assert!(
             counts[54] <= 4 && counts[59] <= 8,
-            "{sentences:?} joined by {joint:?}: {counts:?}"
+            "{sentences:?} joined by {separator:?}: {counts:?}"
         );
     }
 }

@@ -66,7 +66,7 @@ pub enum ContainerOwner {
     /// Another tag, after a merge.
     Tag(ContainerTag),
     /// None: the container was deleted, and nothing that is left of it may be seen.
-    Gone,
+    Deleted,
 }
 
 /// A change to the caller's settings of a container tag.
@@ -91,8 +91,8 @@ impl Container {
         };
         // `/notes` and `/notes/` both name the same folder, which does not include `/notes-old`.
         folders.iter().any(|folder| {
-            let inside = path.strip_prefix(folder.trim_end_matches('/'));
-            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let relative_path = path.strip_prefix(folder.trim_end_matches('/'));
+            relative_path.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 
@@ -220,7 +220,7 @@ impl IndexedDocument {
             filter_by_metadata: document
                 .filter_by_metadata
                 .as_ref()
-                .map(|wanted| wanted.as_object().clone()),
+                .map(|filter| filter.as_object().clone()),
             authorship: document.authorship_of(revision).cloned(),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
@@ -230,15 +230,15 @@ impl IndexedDocument {
     /// Creates the index entry of a document for the revision that search already serves, or
     /// returns `None` if search serves none.
     pub fn for_served_revision(document: &Document) -> Option<Self> {
-        let served = document.indexed.as_ref()?;
-        let (kind, title) = (served.kind, served.title.clone());
+        let indexed = document.indexed.as_ref()?;
+        let (kind, title) = (indexed.kind, indexed.title.clone());
         Some(Self::for_revision(
             &Document {
                 kind,
                 title,
                 ..document.clone()
             },
-            &served.revision,
+            &indexed.revision,
         ))
     }
 }

@@ -64,10 +64,10 @@ pub fn merge_turns(
     stored: Vec<ConversationTurn>,
     sent: Vec<ConversationTurn>,
 ) -> Vec<ConversationTurn> {
-    let known = count_known_turns(&stored, &sent);
+    let known_count = count_known_turns(&stored, &sent);
     stored
         .into_iter()
-        .chain(sent.into_iter().skip(known))
+        .chain(sent.into_iter().skip(known_count))
         .collect()
 }
 

@@ -26,13 +26,13 @@ pub struct Ctx {
     /// API keys.
     pub keys: Arc<dyn Keys>,
     /// Repeated requests.
-    pub repeats: Arc<dyn RecentRequests>,
+    pub recent_requests: Arc<dyn RecentRequests>,
     /// Tasks.
     pub tasks: Arc<dyn Tasks>,
     /// The request log.
-    pub activity: Arc<dyn RequestLog>,
+    pub request_log: Arc<dyn RequestLog>,
     /// Rate limits.
-    pub rates: Arc<dyn RateLimits>,
+    pub rate_limits: Arc<dyn RateLimits>,
     /// Sealed secrets.
     pub vault: Arc<dyn Vault>,
     /// Connections.

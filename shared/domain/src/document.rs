@@ -122,19 +122,19 @@ pub struct DocumentBody {
 pub(crate) const UPLOAD_NAME: &str = "upload";
 /// The last component of the path to which such a file is copied once it has arrived. No form can
 /// write to it.
-const KEPT_NAME: &str = "kept";
+const PROTECTED_NAME: &str = "kept";
 
 impl DocumentBody {
     /// Returns the other of the two locations of a file that was uploaded with a form, or `None`
     /// for any other file.
     pub(crate) fn other_upload_location(&self) -> Option<BlobRef> {
         let (folder, name) = self.blob.path().rsplit_once('/')?;
-        let twin = match name {
-            UPLOAD_NAME => KEPT_NAME,
-            KEPT_NAME => UPLOAD_NAME,
+        let other_name = match name {
+            UPLOAD_NAME => PROTECTED_NAME,
+            PROTECTED_NAME => UPLOAD_NAME,
             _ => return None,
         };
-        Some(BlobRef::Object(format!("{folder}/{twin}")))
+        Some(BlobRef::Object(format!("{folder}/{other_name}")))
     }
 }
 
@@ -408,10 +408,10 @@ impl Document {
             .indexed
             .iter()
             .filter(|served| served.revision == *revision);
-        let known = extracted
+        let authorships = extracted
             .map(|found| &found.authorship)
             .chain(indexed.map(|served| &served.authorship));
-        known.flatten().next()
+        authorships.flatten().next()
     }
 
     /// Checks whether `revision` is still the newest content.

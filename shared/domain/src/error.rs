@@ -145,7 +145,7 @@ impl From<PortError> for Error {
             PortError::Conflict => {
                 Self::Unavailable("a concurrent change won every attempt".into())
             }
-            PortError::Corrupt(what) => Self::Internal(what.into()),
+            PortError::Corrupt(message) => Self::Internal(message.into()),
             PortError::Internal(source) => Self::Internal(source),
         }
     }

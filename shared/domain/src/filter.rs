@@ -248,27 +248,32 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<FilterCond
     let (mut key, mut value, mut kind, mut operator) =
         (None, None, "metadata", NumericOperator::Equal);
     let (mut negate, mut ignore_case) = (false, false);
-    for (name, given) in object {
-        let place = format!("{path}.{name}");
+    for (name, field_value) in object {
+        let field_path = format!("{path}.{name}");
         match name.as_str() {
-            "key" => key = Some(expect_text(given, &place)?.to_owned()),
+            "key" => key = Some(expect_text(field_value, &field_path)?.to_owned()),
             "value" => {
-                value = Some(scalar_text(given).ok_or_else(|| invalid_filter(&place, "a string"))?)
+                value = Some(
+                    scalar_text(field_value)
+                        .ok_or_else(|| invalid_filter(&field_path, "a string"))?,
+                )
             }
             // compat: the Python client passes the spelling of the documentation through
             // untranslated.
-            "filterType" | "filter_type" => kind = expect_text(given, &place)?,
-            "numericOperator" | "numeric_operator" => operator = parse_operator(given, &place)?,
-            "negate" => negate = parse_flag(given, &place)?,
-            "ignoreCase" | "ignore_case" => ignore_case = parse_flag(given, &place)?,
+            "filterType" | "filter_type" => kind = expect_text(field_value, &field_path)?,
+            "numericOperator" | "numeric_operator" => {
+                operator = parse_operator(field_value, &field_path)?
+            }
+            "negate" => negate = parse_flag(field_value, &field_path)?,
+            "ignoreCase" | "ignore_case" => ignore_case = parse_flag(field_value, &field_path)?,
             _ => {
                 let rule = "unknown; a condition has key, value, filterType, numericOperator, negate, ignoreCase";
-                return Err(invalid_filter(&place, rule));
+                return Err(invalid_filter(&field_path, rule));
             }
         }
     }
 
-    let missing = |what: &str| invalid_filter(path, &format!("a condition needs `{what}`"));
+    let missing = |field: &str| invalid_filter(path, &format!("a condition needs `{field}`"));
     let comparison = match kind {
         "metadata" => Comparison::Equal,
         "numeric" => Comparison::Numeric(operator),
@@ -301,30 +306,30 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<FilterCond
     })
 }
 
-fn expect_text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {
+fn expect_text<'a>(value: &'a Value, path: &str) -> Result<&'a str> {
     value
         .as_str()
-        .ok_or_else(|| invalid_filter(place, "a string"))
+        .ok_or_else(|| invalid_filter(path, "a string"))
 }
 
-fn parse_flag(value: &Value, place: &str) -> Result<bool> {
+fn parse_flag(value: &Value, path: &str) -> Result<bool> {
     match value {
         Value::Bool(flag) => Ok(*flag),
         Value::String(text) if text == "true" => Ok(true),
         Value::String(text) if text == "false" => Ok(false),
         Value::Null => Ok(false),
-        _ => Err(invalid_filter(place, "a boolean")),
+        _ => Err(invalid_filter(path, "a boolean")),
     }
 }
 
-fn parse_operator(value: &Value, place: &str) -> Result<NumericOperator> {
+fn parse_operator(value: &Value, path: &str) -> Result<NumericOperator> {
     match value.as_str() {
         Some("=") => Ok(NumericOperator::Equal),
         Some(">") => Ok(NumericOperator::Greater),
         Some("<") => Ok(NumericOperator::Less),
         Some(">=") => Ok(NumericOperator::GreaterOrEqual),
         Some("<=") => Ok(NumericOperator::LessOrEqual),
-        _ => Err(invalid_filter(place, "one of =, >, <, >=, <=")),
+        _ => Err(invalid_filter(path, "one of =, >, <, >=, <=")),
     }
 }
 

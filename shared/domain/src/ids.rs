@@ -105,11 +105,11 @@ impl OrgId {
     /// # Errors
     /// Returns [`Error::Invalid`] unless the text has 1 to 40 characters of `[a-z0-9-]`.
     pub fn parse(text: &str) -> Result<Self> {
-        let ok = (1..=40).contains(&text.len())
+        let is_valid = (1..=40).contains(&text.len())
             && text
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        if !ok {
+        if !is_valid {
             return Err(Error::invalid_field(
                 "org",
                 "1 to 40 characters of a-z, 0-9 and hyphen",
@@ -259,8 +259,9 @@ impl KeyId {
 
     /// Parses a key id, or returns `None` when the text cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
-        let ok = (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
-        ok.then(|| Self(text.to_owned()))
+        let is_valid =
+            (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
+        is_valid.then(|| Self(text.to_owned()))
     }
 }
 

@@ -131,7 +131,7 @@ pub struct QueueDelivery {
     /// The text, which need not be a message of this service.
     pub body: String,
     /// `true` if it comes from a dead-letter queue, which means that its attempts are used up.
-    pub dead: bool,
+    pub is_dead_letter: bool,
 }
 
 /// The result of handling a message.

@@ -113,7 +113,7 @@ pub struct NewKey {
 
 impl NewKey {
     /// Generates a key with a new secret.
-    pub fn generate(org: OrgId, plan: KeySpec, now: Timestamp) -> Self {
+    pub fn generate(org: OrgId, spec: KeySpec, now: Timestamp) -> Self {
         let id = KeyId::random();
         let secret: String = bs58::encode(rand::rng().random::<[u8; 28]>()).into_string();
         let secret = format!("{secret:1>SECRET_LEN$}")[..SECRET_LEN].to_owned();
@@ -121,15 +121,15 @@ impl NewKey {
         let record = ApiKey {
             id,
             org,
-            name: plan.name,
-            kind: plan.kind,
+            name: spec.name,
+            kind: spec.kind,
             secret_hash: Sha256::digest(secret.as_bytes()).into(),
-            permission: plan.permission,
-            tags: plan.tags,
+            permission: spec.permission,
+            tags: spec.tags,
             enabled: true,
             created_at: now,
-            expires_at: plan.expires_at,
-            rate_limit: plan.rate_limit,
+            expires_at: spec.expires_at,
+            rate_limit: spec.rate_limit,
         };
 
         Self {
@@ -154,9 +154,9 @@ impl PresentedKey {
         if !rest.is_ascii() || rest.len() != SECRET_LEN + CHECKSUM_LEN {
             return None;
         }
-        let (secret, sum) = rest.split_at(SECRET_LEN);
+        let (secret, checksum) = rest.split_at(SECRET_LEN);
         let id = KeyId::parse(id)?;
-        (key_checksum(&id, secret) == sum).then(|| Self {
+        (key_checksum(&id, secret) == checksum).then(|| Self {
             hash: Sha256::digest(secret.as_bytes()).into(),
             id,
         })
@@ -173,10 +173,10 @@ impl PresentedKey {
     /// Returns [`Error::Unauthenticated`], with the same message for a wrong secret and for a key
     /// that never existed, so that keys cannot be probed.
     pub fn verify_against(&self, record: Option<&ApiKey>, now: Timestamp) -> Result<Tenant> {
-        const REFUSED: Error = Error::Unauthenticated("the API key is not valid");
-        let record = record.ok_or(REFUSED)?;
+        const INVALID_KEY: Error = Error::Unauthenticated("the API key is not valid");
+        let record = record.ok_or(INVALID_KEY)?;
         if !bool::from(record.secret_hash.ct_eq(&self.hash)) {
-            return Err(REFUSED);
+            return Err(INVALID_KEY);
         }
         if !record.enabled {
             return Err(Error::Unauthenticated("the API key is disabled"));

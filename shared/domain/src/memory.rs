@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn every_stored_trust_stays_readable_and_keeps_its_authority() {
-        for (stored, own) in [
+        for (stored, is_own) in [
             ("client", true),
             ("user", true),
             ("assistant", false),
@@ -279,7 +279,7 @@ mod tests {
         ] {
             let trust: Trust = serde_json::from_value(stored.into()).unwrap();
             assert_eq!(serde_json::to_value(trust).unwrap(), stored);
-            assert_eq!(trust.is_own_words(), own, "{stored}");
+            assert_eq!(trust.is_own_words(), is_own, "{stored}");
             for other in [
                 Trust::Client,
                 Trust::User,
@@ -289,7 +289,7 @@ mod tests {
             ] {
                 assert_eq!(
                     trust.may_replace(other),
-                    own || !other.is_own_words(),
+                    is_own || !other.is_own_words(),
                     "{stored} {other:?}"
                 );
             }

@@ -118,12 +118,12 @@ impl Pack {
 fn byte_offsets(text: &str, bounds: &[usize]) -> Vec<usize> {
     let mut offsets = Vec::with_capacity(bounds.len());
     let mut characters = text.char_indices().enumerate();
-    let mut here = characters.next();
+    let mut next_char = characters.next();
     for &bound in bounds {
-        while here.is_some_and(|(n, _)| n < bound) {
-            here = characters.next();
+        while next_char.is_some_and(|(n, _)| n < bound) {
+            next_char = characters.next();
         }
-        offsets.push(here.map_or(text.len(), |(_, (byte, _))| byte));
+        offsets.push(next_char.map_or(text.len(), |(_, (byte, _))| byte));
     }
     offsets
 }

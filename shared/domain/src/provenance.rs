@@ -87,7 +87,7 @@ impl Attribution {
 
 impl fmt::Display for Attribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thing = match (self.r#type, self.name.is_some()) {
+        let description = match (self.r#type, self.name.is_some()) {
             (SourceMedium::Mail, true) => "the mail from",
             (SourceMedium::Mail, false) => "a mail",
             (SourceMedium::Page, true) => "the page",
@@ -101,7 +101,7 @@ impl fmt::Display for Attribution {
             (SourceMedium::Assistant, _) => "the assistant",
         };
 
-        f.write_str(thing)?;
+        f.write_str(description)?;
         match &self.name {
             // The quotes keep a name that reads like a sentence from being mistaken for one.
             Some(name) => write!(f, " \"{}\"", name.replace('"', "'")),
@@ -112,11 +112,11 @@ impl fmt::Display for Attribution {
 
 /// Reduces another person's text to one short line of visible characters.
 fn to_one_line(text: &str) -> String {
-    let hidden = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let is_invisible = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words
         .chars()
-        .filter(|c| !c.is_control() && !hidden(c))
+        .filter(|c| !c.is_control() && !is_invisible(c))
         .take(MAX_SHOWN_CHARS)
         .collect()
 }

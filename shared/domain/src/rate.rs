@@ -57,13 +57,13 @@ impl RateWindow {
             .max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
 
         // An entry stands for requests up to the end of its step.
-        let leaves = |at: i64| at + (step - 1) + limit.window_ms;
-        self.0.retain(|(at, _)| leaves(*at) > now);
+        let expiry_of = |at: i64| at + (step - 1) + limit.window_ms;
+        self.0.retain(|(at, _)| expiry_of(*at) > now);
 
-        let known: u32 = self.0.iter().map(|(_, count)| count).sum();
-        if known >= limit.max {
+        let used: u32 = self.0.iter().map(|(_, count)| count).sum();
+        if used >= limit.max {
             return Err(Timestamp::from_millis(
-                self.next_free_time(limit, known, leaves),
+                self.next_free_time(limit, used, expiry_of),
             ));
         }
 
@@ -84,18 +84,18 @@ impl RateWindow {
         let ahead = newest.saturating_sub(now.as_millis());
         if ahead > MAX_CLOCK_SKEW_MS {
             // The shift is a whole number of steps, so that entries stay at the beginning of steps.
-            let back = ahead + (step - ahead.rem_euclid(step)) % step;
-            self.0.iter_mut().for_each(|(at, _)| *at -= back);
+            let shift = ahead + (step - ahead.rem_euclid(step)) % step;
+            self.0.iter_mut().for_each(|(at, _)| *at -= shift);
         }
     }
 
     /// Returns the time at which enough entries have expired to admit one more request.
-    fn next_free_time(&self, limit: RateLimit, known: u32, leaves: impl Fn(i64) -> i64) -> i64 {
-        let mut left = known;
+    fn next_free_time(&self, limit: RateLimit, used: u32, expiry_of: impl Fn(i64) -> i64) -> i64 {
+        let mut remaining = used;
         for (at, count) in &self.0 {
-            left -= count;
-            if left < limit.max {
-                return leaves(*at);
+            remaining -= count;
+            if remaining < limit.max {
+                return expiry_of(*at);
             }
         }
         i64::MAX
@@ -153,13 +153,16 @@ mod tests {
                 window.admit(limit, at(2 * hour)).unwrap();
             }
 
-            let room = window.admit(limit, at(hour)).unwrap_err();
-            assert!(room > at(hour) && room <= at(hour + 61_000), "{room:?}");
+            let next_free = window.admit(limit, at(hour)).unwrap_err();
+            assert!(
+                next_free > at(hour) && next_free <= at(hour + 61_000),
+                "{next_free:?}"
+            );
             assert!(
                 window.admit(limit, at(hour + 30_000)).is_err(),
                 "what was admitted still counts"
             );
-            window.admit(limit, room).unwrap();
+            window.admit(limit, next_free).unwrap();
         }
     }
 
@@ -190,9 +193,9 @@ mod tests {
                 let recent = admitted.iter().filter(|then| **then > now - window_ms - step).count();
                 match window.admit(limit, at(now)) {
                     Ok(()) => admitted.push(now),
-                    Err(room) => {
+                    Err(next_free) => {
                         prop_assert!(recent >= max as usize, "refused after {recent} of {max}");
-                        prop_assert!(room > at(now));
+                        prop_assert!(next_free > at(now));
                     }
                 }
                 let in_window = admitted.iter().filter(|then| **then > now - window_ms).count();

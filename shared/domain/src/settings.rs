@@ -97,8 +97,8 @@ impl Settings {
             -1 => None,
             size if CHUNK_SIZES.contains(&size) => u32::try_from(size).ok(),
             _ => {
-                let (least, most) = (CHUNK_SIZES.start(), CHUNK_SIZES.end());
-                let rule = format!("{least} to {most} characters, or -1 for the default");
+                let (min, max) = (CHUNK_SIZES.start(), CHUNK_SIZES.end());
+                let rule = format!("{min} to {max} characters, or -1 for the default");
                 return Err(Error::invalid_field("chunkSize", rule));
             }
         };
@@ -107,14 +107,14 @@ impl Settings {
 
     /// Returns the buckets of a container with its own buckets `own`: those of the organization,
     /// followed by those that the container adds.
-    pub fn merge_buckets(&self, own: &[ProfileBucket]) -> Vec<ProfileBucket> {
+    pub fn merge_buckets(&self, container_buckets: &[ProfileBucket]) -> Vec<ProfileBucket> {
         let mut buckets = self
             .profile_buckets
             .clone()
             .unwrap_or_else(|| vec![ProfileBucket::default_bucket()]);
 
-        for bucket in own {
-            if buckets.iter().all(|known| known.key != bucket.key) {
+        for bucket in container_buckets {
+            if buckets.iter().all(|existing| existing.key != bucket.key) {
                 buckets.push(bucket.clone());
             }
         }
@@ -124,12 +124,12 @@ impl Settings {
     /// Returns the guidance for extraction, the most specific first: the description of the
     /// container, the filter prompt of the organization, and the description of its work. It is
     /// never a source of statements.
-    pub fn extraction_guidance(&self, container: Option<&str>) -> Option<String> {
+    pub fn extraction_guidance(&self, container_context: Option<&str>) -> Option<String> {
         let filter = self
             .filter_prompt
             .as_deref()
             .filter(|_| self.should_llm_filter == Some(true));
-        let parts = [container, filter, self.workspace_prompt.as_deref()];
+        let parts = [container_context, filter, self.workspace_prompt.as_deref()];
         let parts: Vec<&str> = parts
             .into_iter()
             .flatten()
@@ -155,19 +155,19 @@ impl Settings {
     /// are `present`. Secrets are not transferred, so an app remains enabled only if it works with
     /// the secret that is already there.
     #[must_use]
-    pub fn imported_over(mut self, present: &Self) -> Self {
-        self.version = present.version;
+    pub fn imported_over(mut self, current: &Self) -> Self {
+        self.version = current.version;
         for (provider, app) in &mut self.apps {
-            app.secret = present
+            app.secret = current
                 .apps
                 .get(provider)
-                .and_then(|present| present.secret.clone());
+                .and_then(|current| current.secret.clone());
             if app.secret.is_none() || app.client_id.is_none() {
                 app.enabled = app.enabled.map(|_| false);
             }
         }
 
-        for (provider, app) in present.apps.iter().filter(|(_, app)| app.secret.is_some()) {
+        for (provider, app) in current.apps.iter().filter(|(_, app)| app.secret.is_some()) {
             self.apps.entry(*provider).or_insert_with(|| OAuthApp {
                 enabled: None,
                 ..app.clone()
@@ -196,28 +196,31 @@ mod tests {
     #[test]
     fn a_container_adds_to_the_buckets_of_its_organization() {
         let mut settings = Settings::default();
-        let own = [bucket("food", "theirs"), bucket("preferences", "theirs")];
-        assert_eq!(keys(&settings.merge_buckets(&own)), ["preferences", "food"]);
+        let container_buckets = [bucket("food", "theirs"), bucket("preferences", "theirs")];
+        assert_eq!(
+            keys(&settings.merge_buckets(&container_buckets)),
+            ["preferences", "food"]
+        );
 
         settings.profile_buckets = Some(vec![bucket("work", "ours"), bucket("food", "ours")]);
-        let all = settings.merge_buckets(&own);
-        assert_eq!(keys(&all), ["work", "food", "preferences"]);
-        assert_eq!(all[1].description, "ours");
+        let merged = settings.merge_buckets(&container_buckets);
+        assert_eq!(keys(&merged), ["work", "food", "preferences"]);
+        assert_eq!(merged[1].description, "ours");
         settings.profile_buckets = Some(Vec::new());
         assert_eq!(keys(&settings.merge_buckets(&[])), [""; 0]);
     }
 
     #[test]
     fn settings_stored_before_there_were_others_stay_readable() {
-        let old: Settings = serde_json::from_str(r#"{"chunk_size":500}"#).unwrap();
+        let stored: Settings = serde_json::from_str(r#"{"chunk_size":500}"#).unwrap();
         assert_eq!(
-            old,
+            stored,
             Settings {
                 chunk_size: Some(500),
                 ..Settings::default()
             }
         );
-        assert_eq!(old.log_content, LogContentMode::Redacted);
+        assert_eq!(stored.log_content, LogContentMode::Redacted);
 
         let app = OAuthApp {
             client_id: Some("i".into()),
@@ -226,7 +229,7 @@ mod tests {
         };
         let settings = Settings {
             apps: [(AppProvider::CloudDrive, app)].into(),
-            ..old
+            ..stored
         };
 
         let text = serde_json::to_string(&settings).unwrap();
@@ -242,34 +245,34 @@ mod tests {
             enabled: Some(true),
         };
 
-        let with = |provider, secret| Settings {
+        let with_app = |provider, secret| Settings {
             apps: [(provider, app(Some(secret)))].into(),
             ..Settings::default()
         };
 
-        let (here, there) = (
-            with(AppProvider::Notion, "here"),
-            with(AppProvider::Github, "there"),
+        let (present, imported) = (
+            with_app(AppProvider::Notion, "here"),
+            with_app(AppProvider::Github, "there"),
         );
 
-        let taken = there.clone().imported_over(&here);
+        let merged = imported.clone().imported_over(&present);
         assert_eq!(
-            taken.apps[&AppProvider::Github],
+            merged.apps[&AppProvider::Github],
             OAuthApp {
                 enabled: Some(false),
                 ..app(None)
             }
         );
         assert_eq!(
-            taken.apps[&AppProvider::Notion],
+            merged.apps[&AppProvider::Notion],
             OAuthApp {
                 enabled: None,
                 ..app(Some("here"))
             }
         );
 
-        let other = with(AppProvider::Notion, "there").imported_over(&here);
-        assert_eq!(other, here, "the secret is the one that is here");
-        assert_eq!(there.clone().imported_over(&there), there);
+        let other = with_app(AppProvider::Notion, "there").imported_over(&present);
+        assert_eq!(other, present, "the secret is the one that is here");
+        assert_eq!(imported.clone().imported_over(&imported), imported);
     }
 }

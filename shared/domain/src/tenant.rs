@@ -22,7 +22,7 @@ pub struct Tenant {
     /// The container tags that it may access, or `None` for all.
     tags: Option<Vec<ContainerTag>>,
     /// The containers that the request has accessed, for the request log. Clones share this set.
-    touched: Arc<Mutex<BTreeSet<ContainerId>>>,
+    accessed: Arc<Mutex<BTreeSet<ContainerId>>>,
 }
 
 /// The key that authenticated a request.
@@ -52,7 +52,7 @@ impl Tenant {
             kind: key.kind,
             permission: key.permission,
             tags: key.tags.clone(),
-            touched: Arc::default(),
+            accessed: Arc::default(),
         }
     }
 
@@ -64,7 +64,7 @@ impl Tenant {
             kind: KeyKind::Full,
             permission: Permission::Write,
             tags: None,
-            touched: Arc::default(),
+            accessed: Arc::default(),
         }
     }
 
@@ -104,8 +104,8 @@ impl Tenant {
     /// Checks whether this tenant may administer the organization: keys, settings, whole
     /// containers.
     pub fn may_administer(&self) -> bool {
-        let administers = matches!(self.kind, KeyKind::Full | KeyKind::Session);
-        administers && self.may_write() && self.tags.is_none()
+        let is_administrative = matches!(self.kind, KeyKind::Full | KeyKind::Session);
+        is_administrative && self.may_write() && self.tags.is_none()
     }
 
     /// Records that the request accessed containers.
@@ -120,7 +120,7 @@ impl Tenant {
 
     fn lock_accessed(&self) -> std::sync::MutexGuard<'_, BTreeSet<ContainerId>> {
         // A panic while the lock was held cannot leave the set half-changed.
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks whether this tenant may access the container tag.
@@ -139,8 +139,8 @@ impl Tenant {
     /// # Errors
     /// Returns [`Error::Forbidden`] outside the containers of the key, and when no tag was sent and
     /// the key has several.
-    pub fn writable_tag(&self, sent: Option<ContainerTag>) -> Result<ContainerTag> {
-        let tag = match (sent, self.allowed_tags()) {
+    pub fn writable_tag(&self, requested: Option<ContainerTag>) -> Result<ContainerTag> {
+        let tag = match (requested, self.allowed_tags()) {
             (Some(tag), _) => tag,
             (None, Some([only])) => only.clone(),
             (None, Some(tags)) => {

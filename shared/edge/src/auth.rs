@@ -74,9 +74,9 @@ impl RequiredPermission for WriteContent {
 
 impl RequiredPermission for ReadSurroundings {
     fn check(tenant: &Tenant) -> Result<()> {
-        let unscoped = tenant.key_kind() != KeyKind::Scoped;
+        let is_unscoped = tenant.key_kind() != KeyKind::Scoped;
         require(
-            unscoped,
+            is_unscoped,
             "this key is for the content of one container tag, and this endpoint is not of that kind",
         )
     }
@@ -92,9 +92,9 @@ impl RequiredPermission for WriteSurroundings {
 impl RequiredPermission for ReadOrganization {
     fn check(tenant: &Tenant) -> Result<()> {
         ReadSurroundings::check(tenant)?;
-        let whole = tenant.allowed_tags().is_none();
+        let reaches_organization = tenant.allowed_tags().is_none();
         require(
-            whole,
+            reaches_organization,
             "this key reaches some container tags only, and this endpoint tells of the whole organization",
         )
     }
@@ -102,16 +102,16 @@ impl RequiredPermission for ReadOrganization {
 
 impl RequiredPermission for Admin {
     fn check(tenant: &Tenant) -> Result<()> {
-        let lack = "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
-        require(tenant.may_administer(), lack)
+        let message = "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
+        require(tenant.may_administer(), message)
     }
 }
 
-fn require(has: bool, lack: &str) -> Result<()> {
-    if has {
+fn require(is_allowed: bool, message: &str) -> Result<()> {
+    if is_allowed {
         Ok(())
     } else {
-        Err(Error::Forbidden(lack.to_owned()))
+        Err(Error::Forbidden(message.to_owned()))
     }
 }
 
@@ -120,7 +120,7 @@ fn require(has: bool, lack: &str) -> Result<()> {
 pub struct Auth<D: RequiredPermission> {
     /// The tenant that sent the request.
     pub tenant: Tenant,
-    demand: PhantomData<D>,
+    permission: PhantomData<D>,
 }
 
 /// Marks a request that came from this machine itself, without a proxy. Only a server that knows
@@ -174,7 +174,7 @@ where
         D::check(&tenant)?;
         Ok(Self {
             tenant,
-            demand: PhantomData,
+            permission: PhantomData,
         })
     }
 }

@@ -27,12 +27,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let taken = FieldNames::of::<T>();
-        let query = check_query(&request, &taken);
+        let fields = FieldNames::of::<T>();
+        let query = check_query(&request, &fields);
         let object = parse_object(&read_body(request, state).await?)?;
         note_request_body(&object);
         query?;
-        taken.check_names(field_names(&object))?;
+        fields.check_names(field_names(&object))?;
         Ok(Self(deserialize_fields(object)?))
     }
 }
@@ -46,12 +46,12 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let taken = FieldNames::of::<A>().merge(FieldNames::of::<B>());
-        let query = check_query(&request, &taken);
+        let fields = FieldNames::of::<A>().merge(FieldNames::of::<B>());
+        let query = check_query(&request, &fields);
         let object = parse_object(&read_body(request, state).await?)?;
         note_request_body(&object);
         query?;
-        taken.check_names(field_names(&object))?;
+        fields.check_names(field_names(&object))?;
         Ok(Self(
             deserialize_fields(&object)?,
             deserialize_fields(&object)?,
@@ -63,9 +63,9 @@ async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes,
     Bytes::from_request(request, state)
         .await
         .map_err(|rejection| {
-            let too_large =
+            let is_too_large =
                 rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-            if too_large {
+            if is_too_large {
                 Error::TooLarge(
                     "the body has more bytes than this route takes; send less at a time, or a file"
                         .into(),
@@ -106,9 +106,9 @@ fn field_names(object: &Value) -> impl Iterator<Item = &str> {
 /// # Errors
 /// [`Error::Invalid`] that names the path of a wrong value.
 pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Error> {
-    let taken = FieldNames::of::<T>();
-    if taken.contain_scope() {
-        taken.check_names(field_names(value))?;
+    let fields = FieldNames::of::<T>();
+    if fields.contain_scope() {
+        fields.check_names(field_names(value))?;
     }
     deserialize_fields(value)
 }
@@ -121,14 +121,14 @@ fn deserialize_fields<'de, T: Deserialize<'de>>(
         if path == "." {
             return Error::invalid(format!("the body is not as expected: {message}"));
         }
-        let place = |segment: &Segment| match segment {
+        let segment_name = |segment: &Segment| match segment {
             Segment::Seq { index } => index.to_string(),
             Segment::Map { key } => key.clone(),
             Segment::Enum { variant } => variant.clone(),
             Segment::Unknown => "?".to_owned(),
         };
         let issue = RequestIssue {
-            path: error.path().iter().map(place).collect(),
+            path: error.path().iter().map(segment_name).collect(),
             message: message.clone(),
         };
         Error::Invalid {
@@ -166,16 +166,16 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let sent = query_pairs(&parts.uri);
-        FieldNames::of::<T>().check_names(sent.iter().map(|(name, _)| name.as_str()))?;
+        let pairs = query_pairs(&parts.uri);
+        FieldNames::of::<T>().check_names(pairs.iter().map(|(name, _)| name.as_str()))?;
         parts.extensions.insert(QueryIsRead);
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
             let text = rejection.body_text();
             // The text before the first colon only says that this is the query string.
-            let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+            let reason = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
             ApiError(Error::invalid(format!(
-                "the query string is not as expected: {why}"
+                "the query string is not as expected: {reason}"
             )))
         })
     }

@@ -70,12 +70,15 @@ pub fn deserialize_count<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<usize>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
-    let wrong = || serde::de::Error::custom("expected a whole number, 0 or more");
+    let invalid = || serde::de::Error::custom("expected a whole number, 0 or more");
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => number.as_u64().map(|n| Some(n as usize)).ok_or_else(wrong),
-        Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| wrong()),
-        Some(_) => Err(wrong()),
+        Some(Value::Number(number)) => number
+            .as_u64()
+            .map(|n| Some(n as usize))
+            .ok_or_else(invalid),
+        Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| invalid()),
+        Some(_) => Err(invalid()),
     }
 }
 
@@ -144,11 +147,11 @@ pub const MAX_ENTRIES: usize = 100;
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field` if it has more.
-pub fn check_length<T>(field: &str, list: &[T], most: usize) -> Result<()> {
-    if list.len() > most {
+pub fn check_length<T>(field: &str, list: &[T], max: usize) -> Result<()> {
+    if list.len() > max {
         return Err(Error::invalid_field(
             field,
-            format!("at most {most} entries, not {}", list.len()),
+            format!("at most {max} entries, not {}", list.len()),
         ));
     }
     Ok(())
@@ -159,12 +162,19 @@ pub fn check_length<T>(field: &str, list: &[T], most: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a malformed tag, or for more than [`MAX_ENTRIES`] tags.
-pub fn parse_scope(one: Option<&str>, many: Option<&[String]>) -> Result<ContainerScope> {
-    check_length("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
+pub fn parse_scope(
+    container_tag: Option<&str>,
+    container_tags: Option<&[String]>,
+) -> Result<ContainerScope> {
+    check_length(
+        "containerTags",
+        container_tags.unwrap_or_default(),
+        MAX_ENTRIES,
+    )?;
     let mut tags = Vec::new();
-    for text in one
+    for text in container_tag
         .into_iter()
-        .chain(many.into_iter().flatten().map(String::as_str))
+        .chain(container_tags.into_iter().flatten().map(String::as_str))
     {
         let tag = ContainerTag::parse(text)?;
         if !tags.contains(&tag) {
@@ -179,10 +189,10 @@ pub fn parse_scope(one: Option<&str>, many: Option<&[String]>) -> Result<Contain
 /// # Errors
 /// [`Error::Invalid`] for a malformed tag, or for more than one tag.
 pub fn parse_single_tag(
-    one: Option<&str>,
-    many: Option<&[String]>,
+    container_tag: Option<&str>,
+    container_tags: Option<&[String]>,
 ) -> Result<Option<ContainerTag>> {
-    let mut tags = parse_scope(one, many)?.tags;
+    let mut tags = parse_scope(container_tag, container_tags)?.tags;
     if tags.len() > 1 {
         return Err(Error::invalid_field(
             "containerTags",
@@ -200,14 +210,17 @@ pub fn parse_single_tag(
 /// names one.
 pub fn resolve_tag(
     tenant: &Tenant,
-    one: Option<&str>,
-    many: Option<&[String]>,
-    missing: &str,
+    container_tag: Option<&str>,
+    container_tags: Option<&[String]>,
+    missing_message: &str,
 ) -> Result<ContainerTag> {
-    match (parse_single_tag(one, many)?, tenant.allowed_tags()) {
+    match (
+        parse_single_tag(container_tag, container_tags)?,
+        tenant.allowed_tags(),
+    ) {
         (Some(tag), _) => Ok(tag),
-        (None, Some([only])) => Ok(only.clone()),
-        (None, _) => Err(Error::invalid_field("containerTag", missing)),
+        (None, Some([allowed])) => Ok(allowed.clone()),
+        (None, _) => Err(Error::invalid_field("containerTag", missing_message)),
     }
 }
 

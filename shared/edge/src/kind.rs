@@ -38,8 +38,8 @@ pub(crate) fn classify_request(method: &Method, route: &str) -> RequestType {
         Method::DELETE => RequestType::Delete,
         Method::PATCH | Method::PUT => RequestType::Update,
         Method::POST => {
-            let known = POST_TYPES.iter().find(|(path, _)| *path == route);
-            known.map_or(RequestType::Request, |(_, kind)| *kind)
+            let entry = POST_TYPES.iter().find(|(path, _)| *path == route);
+            entry.map_or(RequestType::Request, |(_, kind)| *kind)
         }
         _ => RequestType::Request,
     }
@@ -64,10 +64,10 @@ mod tests {
             (Method::DELETE, "/v3/documents/bulk", "delete"),
             (Method::GET, "/v3/search", "request"),
         ];
-        for (method, route, wanted) in cases {
+        for (method, route, expected) in cases {
             assert_eq!(
                 classify_request(&method, route).as_str(),
-                wanted,
+                expected,
                 "{method} {route}"
             );
         }

@@ -108,7 +108,7 @@ impl MemoryEntry {
     pub fn new(
         ledger: &Ledger,
         memory: &Memory,
-        space: &ContainerId,
+        container: &ContainerId,
         org: &OrgId,
         now: Timestamp,
     ) -> Self {
@@ -124,7 +124,7 @@ impl MemoryEntry {
 
         Self {
             version: MemoryVersion::new(memory, now),
-            space_id: space.clone(),
+            space_id: container.clone(),
             org_id: org.clone(),
             forget_after: memory.forget_after,
             forget_reason: forget_reason(memory),
@@ -166,11 +166,11 @@ pub fn review_status(memory: &Memory) -> Option<&'static str> {
 
 /// Returns the reason why the memory is or will be forgotten.
 fn forget_reason(memory: &Memory) -> Option<String> {
-    let forgotten = memory
+    let reason = memory
         .forgotten
         .as_ref()
         .and_then(|forgotten| forgotten.reason.as_ref());
-    forgotten.or(memory.forget_reason.as_ref()).cloned()
+    reason.or(memory.forget_reason.as_ref()).cloned()
 }
 
 /// Returns the first and the last moment of the event, or the only one.

@@ -71,10 +71,10 @@ impl FieldNames {
     pub(crate) fn check_unread_query(&self, uri: &Uri) -> Result<()> {
         for (name, _) in query_pairs(uri) {
             if looks_like_scope(&name) {
-                let right = right_name(&name, &self.0);
+                let suggestion = right_name(&name, &self.0);
                 return Err(unknown_field_error(
                     &name,
-                    right.map(|right| format!("send `{right}` in the body")),
+                    suggestion.map(|suggestion| format!("send `{suggestion}` in the body")),
                 ));
             }
         }
@@ -101,13 +101,13 @@ pub(crate) fn check_query(request: &Request, fields: &FieldNames) -> Result<()> 
 ///
 /// # Errors
 /// [`Error::Invalid`] that names the right field.
-pub fn check_field_name(name: &str, taken: &[&str]) -> Result<()> {
-    if taken.contains(&name) || !looks_like_scope(name) {
+pub fn check_field_name(name: &str, accepted: &[&str]) -> Result<()> {
+    if accepted.contains(&name) || !looks_like_scope(name) {
         return Ok(());
     }
     Err(unknown_field_error(
         name,
-        right_name(name, taken).map(|right| format!("did you mean `{right}`?")),
+        right_name(name, accepted).map(|suggestion| format!("did you mean `{suggestion}`?")),
     ))
 }
 
@@ -125,30 +125,30 @@ fn unknown_field_error(name: &str, advice: Option<String>) -> Error {
 }
 
 /// Returns the scope that was meant. If the request takes both, the plural matches the plural.
-fn right_name(name: &str, taken: &[&str]) -> Option<&'static str> {
-    let [one, many] = SCOPES;
-    let (has_one, has_many) = (taken.contains(&one), taken.contains(&many));
+fn right_name(name: &str, accepted: &[&str]) -> Option<&'static str> {
+    let [singular, plural] = SCOPES;
+    let (has_singular, has_plural) = (accepted.contains(&singular), accepted.contains(&plural));
     let is_plural = name.to_ascii_lowercase().ends_with('s');
-    match (has_one, has_many) {
-        (true, true) => Some(if is_plural { many } else { one }),
-        (true, false) => Some(one),
-        (false, true) => Some(many),
+    match (has_singular, has_plural) {
+        (true, true) => Some(if is_plural { plural } else { singular }),
+        (true, false) => Some(singular),
+        (false, true) => Some(plural),
         (false, false) => None,
     }
 }
 
 fn looks_like_scope(name: &str) -> bool {
     // Longer than any misspelling of these names.
-    const MOST_BYTES: usize = 32;
-    if name.len() > MOST_BYTES {
+    const MAX_NAME_BYTES: usize = 32;
+    if name.len() > MAX_NAME_BYTES {
         return false;
     }
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-    let plain: String = letters.flat_map(char::to_lowercase).collect();
-    CONTAINER_SYNONYMS.contains(&plain.as_str())
+    let normalized: String = letters.flat_map(char::to_lowercase).collect();
+    CONTAINER_SYNONYMS.contains(&normalized.as_str())
         || SCOPES
             .iter()
-            .any(|scope| edit_distance(&plain, &scope.to_lowercase()) <= MAX_EDITS)
+            .any(|scope| edit_distance(&normalized, &scope.to_lowercase()) <= MAX_EDITS)
 }
 
 /// Returns the number of letters to insert, delete or replace that turns one text into the other.
@@ -222,14 +222,14 @@ mod tests {
 
     #[test]
     fn a_misspelled_scope_is_refused_with_the_right_name() {
-        let refusal = |name: &str, taken: &[&str]| {
-            check_field_name(name, taken)
+        let error_message = |name: &str, accepted: &[&str]| {
+            check_field_name(name, accepted)
                 .err()
                 .map(|error| error.to_string())
         };
 
         let both = SCOPES;
-        for (name, right) in [
+        for (name, suggestion) in [
             ("container_tag", "containerTag"),
             ("container_tags", "containerTags"),
             ("containertag", "containerTag"),
@@ -243,22 +243,25 @@ mod tests {
             ("spaces", "containerTags"),
             ("container", "containerTag"),
         ] {
-            let expected = format!("unknown field `{name}`: did you mean `{right}`?");
-            assert_eq!(refusal(name, &both).as_deref(), Some(expected.as_str()));
+            let expected = format!("unknown field `{name}`: did you mean `{suggestion}`?");
+            assert_eq!(
+                error_message(name, &both).as_deref(),
+                Some(expected.as_str())
+            );
         }
 
         assert!(
-            refusal("containerTag", &["containerTags"])
+            error_message("containerTag", &["containerTags"])
                 .unwrap()
                 .ends_with("did you mean `containerTags`?")
         );
         assert!(
-            refusal("containerTags", &["containerTag"])
+            error_message("containerTags", &["containerTag"])
                 .unwrap()
                 .ends_with("did you mean `containerTag`?")
         );
         assert!(
-            refusal("containerTag", &[])
+            error_message("containerTag", &[])
                 .unwrap()
                 .ends_with("this request takes no container tag")
         );

@@ -41,7 +41,7 @@ tokio::task_local! {
 /// Returns the id of the request that is being answered, or an empty string outside of one.
 pub fn request_id() -> String {
     CURRENT
-        .try_with(|noted| noted.id.clone())
+        .try_with(|current| current.id.clone())
         .unwrap_or_default()
 }
 
@@ -54,27 +54,27 @@ struct CurrentRequest {
 #[derive(Default)]
 struct RequestNotes {
     /// The tenant, and what its organization wants to be logged. `None` until the key is verified.
-    asker: Option<(Tenant, LogContentMode)>,
+    requester: Option<(Tenant, LogContentMode)>,
     body: Option<Value>,
     error: Option<&'static str>,
 }
 
 /// Notes which tenant sent the request.
 pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
-    let Ok(noted) = CURRENT.try_with(Arc::clone) else {
+    let Ok(current) = CURRENT.try_with(Arc::clone) else {
         return;
     };
-    let mode = app.recorder.log_content_of(&app.ctx, tenant).await;
-    noted.lock().asker = Some((tenant.clone(), mode));
+    let mode = app.log_content_cache.log_content_of(&app.ctx, tenant).await;
+    current.lock().requester = Some((tenant.clone(), mode));
 }
 
 /// Notes a request body that is not JSON. Call it with the known value of each field. What may not
 /// be logged is removed here, immediately.
 pub fn note_request_body(body: &Value) {
     CURRENT
-        .try_with(|noted| {
-            let mut notes = noted.lock();
-            if let Some((_, mode)) = &notes.asker {
+        .try_with(|current| {
+            let mut notes = current.lock();
+            if let Some((_, mode)) = &notes.requester {
                 notes.body = redact_value(body, *mode, false);
             }
         })
@@ -84,7 +84,7 @@ pub fn note_request_body(body: &Value) {
 /// Notes the kind of error that is answered.
 pub(crate) fn note_error(kind: &'static str) {
     CURRENT
-        .try_with(|noted| noted.lock().error = Some(kind))
+        .try_with(|current| current.lock().error = Some(kind))
         .ok();
 }
 
@@ -104,8 +104,8 @@ pub(crate) struct LogContentCache {
 impl LogContentCache {
     async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContentMode {
         let now = ctx.clock.now();
-        let known = self.lock().get(tenant.org()).copied();
-        if let Some((mode, _)) = known.filter(|(_, until)| *until > now) {
+        let cached = self.lock().get(tenant.org()).copied();
+        if let Some((mode, _)) = cached.filter(|(_, until)| *until > now) {
             return mode;
         }
 
@@ -122,7 +122,7 @@ impl LogContentCache {
                 settings.log_content
             }
             // If the choice cannot be read and none is cached, nothing is logged.
-            Err(_) => known.map_or(LogContentMode::Off, |(mode, _)| mode),
+            Err(_) => cached.map_or(LogContentMode::Off, |(mode, _)| mode),
         }
     }
 
@@ -140,8 +140,8 @@ pub(crate) struct IncomingRequest {
     pub(crate) route: String,
     uri: Uri,
     at: Timestamp,
-    begun: Instant,
-    noted: Arc<CurrentRequest>,
+    started: Instant,
+    current: Arc<CurrentRequest>,
 }
 
 impl IncomingRequest {
@@ -154,7 +154,7 @@ impl IncomingRequest {
             .map(|path| path.as_str().to_owned());
 
         Self {
-            noted: Arc::new(CurrentRequest {
+            current: Arc::new(CurrentRequest {
                 id: id.clone(),
                 notes: Mutex::default(),
             }),
@@ -163,18 +163,18 @@ impl IncomingRequest {
             route: route.unwrap_or_else(|| "unknown".into()),
             uri: request.uri().clone(),
             at: ctx.clock.now(),
-            begun: Instant::now(),
+            started: Instant::now(),
         }
     }
 
     /// Runs `answer` with this request as the current one, so that handlers can add notes to it.
-    pub(crate) async fn run_as_current<T>(&self, answer: impl Future<Output = T>) -> T {
-        CURRENT.scope(self.noted.clone(), answer).await
+    pub(crate) async fn run_as_current<T>(&self, handler: impl Future<Output = T>) -> T {
+        CURRENT.scope(self.current.clone(), handler).await
     }
 
     /// Returns the microseconds since the request arrived.
     pub(crate) fn elapsed_micros(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Writes the record of the answered request before the answer leaves, because a function may
@@ -185,14 +185,14 @@ impl IncomingRequest {
         response: Response,
         micros: u64,
     ) -> Response {
-        let mut notes = std::mem::take(&mut *self.noted.lock());
-        let Some((tenant, chosen)) = notes.asker.take() else {
+        let mut notes = std::mem::take(&mut *self.current.lock());
+        let Some((tenant, chosen)) = notes.requester.take() else {
             return response;
         };
 
-        let is_refusal = !response.status().is_success();
+        let is_error = !response.status().is_success();
         let mut containers = tenant.accessed_containers();
-        let mode = allowed_log_content(chosen, containers.len(), is_refusal);
+        let mode = allowed_log_content(chosen, containers.len(), is_error);
         if containers.len() > MAX_CONTAINERS {
             containers.clear();
         }
@@ -218,7 +218,7 @@ impl IncomingRequest {
             kind: classify_request(&self.method, &self.route),
             route: format!("{} {}", self.method, self.route),
             status,
-            error: notes.error.filter(|_| is_refusal).map(str::to_owned),
+            error: notes.error.filter(|_| is_error).map(str::to_owned),
             micros,
             key,
             key_name,
@@ -229,7 +229,7 @@ impl IncomingRequest {
 
         if let Err(error) = app
             .ctx
-            .activity
+            .request_log
             .record(&tenant, &record, app.ctx.clock.now())
             .await
         {
@@ -269,19 +269,19 @@ impl IncomingRequest {
 fn allowed_log_content(
     chosen: LogContentMode,
     containers: usize,
-    is_refusal: bool,
+    is_error: bool,
 ) -> LogContentMode {
     match chosen {
         _ if containers > MAX_CONTAINERS => LogContentMode::Off,
         // Text that belongs to no container would never be deleted with one.
-        LogContentMode::Full if is_refusal && containers == 0 => LogContentMode::Redacted,
+        LogContentMode::Full if is_error && containers == 0 => LogContentMode::Redacted,
         chosen => chosen,
     }
 }
 
 /// Returns the segments of a path for which its route has names.
 fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
-    let named = route
+    let parameters = route
         .split('/')
         .zip(path.split('/'))
         .filter_map(|(name, segment)| {
@@ -294,7 +294,7 @@ fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
             };
             Some((name.to_owned(), value.into()))
         });
-    named.collect()
+    parameters.collect()
 }
 
 /// Returns the answer and the part of it that is logged.
@@ -313,7 +313,7 @@ async fn outline_response(response: Response, mode: LogContentMode) -> (Response
         return (response, Some(json!({"bytes": bytes})));
     }
 
-    let refusal = !response.status().is_success();
+    let is_error = !response.status().is_success();
     let (parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, MAX_PARSED_BYTES as usize).await else {
         // The body is in memory and has exactly the size that it reports, so this read cannot fail
@@ -323,7 +323,7 @@ async fn outline_response(response: Response, mode: LogContentMode) -> (Response
 
     let output = serde_json::from_slice(&bytes)
         .ok()
-        .and_then(|value: Value| redact_value(&value, mode, refusal));
+        .and_then(|value: Value| redact_value(&value, mode, is_error));
     (Response::from_parts(parts, Body::from(bytes)), output)
 }
 
@@ -333,18 +333,18 @@ mod tests {
 
     #[test]
     fn parameters_of_the_path_are_told_by_the_route() {
-        let told = |route, path| Value::Object(path_parameters(route, path));
+        let parameters = |route, path| Value::Object(path_parameters(route, path));
         let review = "/v3/container-tags/{tag}/inferred/{memoryId}/review";
-        let wanted = json!({"tag": "box", "memoryId": "m1"});
+        let expected = json!({"tag": "box", "memoryId": "m1"});
         assert_eq!(
-            told(review, "/v3/container-tags/box/inferred/m1/review"),
-            wanted
+            parameters(review, "/v3/container-tags/box/inferred/m1/review"),
+            expected
         );
         assert_eq!(
-            told("/v3/documents/{id}", "/v3/documents/a%40b.c"),
+            parameters("/v3/documents/{id}", "/v3/documents/a%40b.c"),
             json!({"id": "[7 characters]"})
         );
-        assert_eq!(told("/v3/documents", "/v3/documents"), json!({}));
+        assert_eq!(parameters("/v3/documents", "/v3/documents"), json!({}));
     }
 
     #[tokio::test]
@@ -352,7 +352,7 @@ mod tests {
         let small = json!({"id": "a", "content": "words"});
         let large = json!({"content": "x".repeat(70_000)});
 
-        for (body, mode, wanted) in [
+        for (body, mode, expected) in [
             (
                 &small,
                 LogContentMode::Redacted,
@@ -366,8 +366,8 @@ mod tests {
             ),
         ] {
             let response = axum::response::IntoResponse::into_response(crate::Json(body));
-            let (response, kept) = outline_response(response, mode).await;
-            assert_eq!(kept, wanted);
+            let (response, output) = outline_response(response, mode).await;
+            assert_eq!(output, expected);
             let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
             assert_eq!(bytes, body.to_string());
         }

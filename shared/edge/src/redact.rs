@@ -141,18 +141,18 @@ struct RedactionLimits {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FieldKind {
     /// Part of something that callers name freely.
-    Foreign,
+    CallerNamed,
     /// A field that says what a request did.
-    Telling,
+    Descriptive,
     /// A sentence of the service in an error answer.
-    Refusal,
+    ErrorText,
     /// Any other field.
     Other,
 }
 
 /// Returns what is kept of a request or, if `refusal` is set, of an error answer. Returns `None` if
 /// the log is turned off.
-pub(crate) fn redact_value(value: &Value, mode: LogContentMode, refusal: bool) -> Option<Value> {
+pub(crate) fn redact_value(value: &Value, mode: LogContentMode, is_error: bool) -> Option<Value> {
     if mode == LogContentMode::Off {
         return None;
     }
@@ -163,17 +163,17 @@ pub(crate) fn redact_value(value: &Value, mode: LogContentMode, refusal: bool) -
         MAX_REDACTED_BYTES
     };
 
-    for size in REDACTION_LIMITS {
-        let walk = Redactor {
+    for limits in REDACTION_LIMITS {
+        let redactor = Redactor {
             mode,
-            refusal,
-            size,
-            left: Cell::new(max),
+            is_error,
+            limits,
+            remaining_bytes: Cell::new(max),
         };
-        let kept = walk.redact_any(value, FieldKind::Other, 0);
+        let redacted = redactor.redact_any(value, FieldKind::Other, 0);
         // A walk that ran out of room was cut short.
-        if walk.left.get() > 0 && json_bytes(&kept) <= max {
-            return Some(kept);
+        if redactor.remaining_bytes.get() > 0 && json_bytes(&redacted) <= max {
+            return Some(redacted);
         }
     }
 
@@ -186,71 +186,72 @@ fn json_bytes(value: &Value) -> usize {
 
 struct Redactor {
     mode: LogContentMode,
-    refusal: bool,
-    size: RedactionLimits,
+    is_error: bool,
+    limits: RedactionLimits,
     /// The bytes that are left for strings. A walk that exceeds them is not worth finishing.
-    left: Cell<usize>,
+    remaining_bytes: Cell<usize>,
 }
 
 impl Redactor {
     fn redact_any(&self, value: &Value, field: FieldKind, depth: usize) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-            Value::String(_) if self.left.get() == 0 => Value::Null,
+            Value::String(_) if self.remaining_bytes.get() == 0 => Value::Null,
             Value::String(text) => {
                 let text = self.redact_text(text, field);
-                self.left.set(self.left.get().saturating_sub(text.len()));
+                self.remaining_bytes
+                    .set(self.remaining_bytes.get().saturating_sub(text.len()));
                 text.into()
             }
-            Value::Array(items) if depth >= self.size.depth => {
+            Value::Array(items) if depth >= self.limits.depth => {
                 format!("[{} items]", items.len()).into()
             }
-            Value::Object(fields) if depth >= self.size.depth => {
+            Value::Object(fields) if depth >= self.limits.depth => {
                 format!("[{} fields]", fields.len()).into()
             }
             Value::Array(items) => {
-                let kept = items.iter().take(self.size.items);
-                let mut kept: Vec<Value> = kept
+                let redacted = items.iter().take(self.limits.items);
+                let mut redacted: Vec<Value> = redacted
                     .map(|item| self.redact_any(item, field, depth + 1))
                     .collect();
-                if items.len() > kept.len() {
-                    kept.push(format!("[{} more]", items.len() - kept.len()).into());
+                if items.len() > redacted.len() {
+                    redacted.push(format!("[{} more]", items.len() - redacted.len()).into());
                 }
-                kept.into()
+                redacted.into()
             }
             Value::Object(fields) => self.redact_object(fields, field, depth),
         }
     }
 
-    fn redact_object(&self, fields: &Map<String, Value>, of: FieldKind, depth: usize) -> Value {
-        let mut kept = Map::new();
-        for (name, value) in fields.iter().take(self.size.keys) {
-            let holds_nothing = value.is_null() || value.is_boolean();
-            let value = if is_secret_name(name) && !holds_nothing {
+    fn redact_object(&self, fields: &Map<String, Value>, parent: FieldKind, depth: usize) -> Value {
+        let mut redacted = Map::new();
+        for (name, value) in fields.iter().take(self.limits.keys) {
+            let is_trivial = value.is_null() || value.is_boolean();
+            let value = if is_secret_name(name) && !is_trivial {
                 SECRET.into()
             } else {
-                self.redact_any(value, self.classify_field(name, of), depth + 1)
+                self.redact_any(value, self.classify_field(name, parent), depth + 1)
             };
-            kept.insert(redact_name(name), value);
+            redacted.insert(redact_name(name), value);
         }
 
-        if fields.len() > self.size.keys {
-            kept.insert(
+        if fields.len() > self.limits.keys {
+            redacted.insert(
                 "…".into(),
-                format!("[{} more]", fields.len() - self.size.keys).into(),
+                format!("[{} more]", fields.len() - self.limits.keys).into(),
             );
         }
 
-        kept.into()
+        redacted.into()
     }
 
-    fn classify_field(&self, name: &str, of: FieldKind) -> FieldKind {
-        if of == FieldKind::Foreign || CALLER_NAMED_FIELDS.contains(&name) {
-            FieldKind::Foreign
-        } else if self.refusal && ["error", "message", "path"].contains(&name) {
-            FieldKind::Refusal
+    fn classify_field(&self, name: &str, parent: FieldKind) -> FieldKind {
+        if parent == FieldKind::CallerNamed || CALLER_NAMED_FIELDS.contains(&name) {
+            FieldKind::CallerNamed
+        } else if self.is_error && ["error", "message", "path"].contains(&name) {
+            FieldKind::ErrorText
         } else if DESCRIPTIVE_FIELDS.contains(&name) {
-            FieldKind::Telling
+            FieldKind::Descriptive
         } else {
             FieldKind::Other
         }
@@ -259,17 +260,17 @@ impl Redactor {
     fn redact_text(&self, text: &str, field: FieldKind) -> String {
         let hidden = || format!("[{} characters]", text.chars().count());
         if self.mode == LogContentMode::Full {
-            return redact_credentials(text, self.size.chars);
+            return redact_credentials(text, self.limits.chars);
         }
         match field {
             // Values of these fields are short single words. Anything else was not meant for the
             // field.
-            FieldKind::Telling
+            FieldKind::Descriptive
                 if text.len() <= MAX_CHARS && !text.contains(char::is_whitespace) =>
             {
                 redact_credentials(text, MAX_CHARS)
             }
-            FieldKind::Refusal => redact_credentials(&remove_quotes(text), self.size.chars),
+            FieldKind::ErrorText => redact_credentials(&remove_quotes(text), self.limits.chars),
             _ => hidden(),
         }
     }

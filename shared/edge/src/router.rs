@@ -25,7 +25,7 @@ pub struct App {
     /// Verifies keys.
     pub authenticator: Authenticator,
     /// Records requests in the request log.
-    pub(crate) recorder: LogContentCache,
+    pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
     pub(crate) wrong_keys: WrongKeys,
 }
@@ -36,7 +36,7 @@ impl App {
         Self {
             ctx,
             authenticator,
-            recorder: LogContentCache::default(),
+            log_content_cache: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
         }
     }
@@ -72,13 +72,13 @@ fn answer_panic(_: Box<dyn Any + Send>) -> Response {
 /// Gives the request an id, logs it once without any of its content, and records it for its
 /// organization.
 async fn observe_request(State(app): State<App>, request: Request, next: Next) -> Response {
-    let asked = IncomingRequest::new(&app.ctx, &request);
-    let response = asked.run_as_current(next.run(request)).await;
-    let micros = asked.elapsed_micros();
-    let mut response = asked.write_record(&app, response, micros).await;
+    let incoming_request = IncomingRequest::new(&app.ctx, &request);
+    let response = incoming_request.run_as_current(next.run(request)).await;
+    let micros = incoming_request.elapsed_micros();
+    let mut response = incoming_request.write_record(&app, response, micros).await;
     let IncomingRequest {
         id, method, route, ..
-    } = &asked;
+    } = &incoming_request;
 
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     // A request for something unsupported is the caller's error, not a failure of the server.

@@ -3,9 +3,9 @@
 //! If any part of a word looks like a credential, the whole word is removed. The cost is a bit of a
 //! log, and the alternative might be a leaked key.
 
-mod known;
+mod known_secrets;
 
-use known::{KEY_PREFIXES, SECRET_NAME_PARTS};
+use known_secrets::{KEY_PREFIXES, SECRET_NAME_PARTS};
 
 /// The replacement for a credential.
 pub(crate) const SECRET: &str = "[secret]";
@@ -13,65 +13,67 @@ pub(crate) const SECRET: &str = "[secret]";
 const EMAIL: &str = "[email]";
 /// The number of bytes of a text that are examined. It is more than is ever shown, so that nothing
 /// is cut before it is recognized.
-const WINDOW: usize = 2048;
+const MAX_SCANNED_BYTES: usize = 2048;
 /// The length of the longest id of this service: 22 characters, and a number behind them in chunks.
 /// A longer random word counts as a credential.
 const LONGEST_ID: usize = 29;
 
 /// Checks whether a field of this name holds a credential.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let plain: String = name
+    let normalized: String = name
         .chars()
         .filter(|c| c.is_alphanumeric())
         .collect::<String>()
         .to_lowercase();
     // `token` counts only as the whole name or its end: `tokens` and `tokenCount` are counts.
-    plain.ends_with("token")
-        || plain == "sig"
-        || plain == "otp"
-        || SECRET_NAME_PARTS.iter().any(|part| plain.contains(part))
+    normalized.ends_with("token")
+        || normalized == "sig"
+        || normalized == "otp"
+        || SECRET_NAME_PARTS
+            .iter()
+            .any(|part| normalized.contains(part))
 }
 
 /// Returns the first `most` characters of a text, without credentials and e-mail addresses.
-pub(crate) fn redact_credentials(text: &str, most: usize) -> String {
-    let window = &text[..text.floor_char_boundary(WINDOW)];
-    let (before, pem) = match window.find("-----BEGIN") {
+pub(crate) fn redact_credentials(text: &str, max_chars: usize) -> String {
+    let window = &text[..text.floor_char_boundary(MAX_SCANNED_BYTES)];
+    let (prefix, has_pem) = match window.find("-----BEGIN") {
         Some(start) => (&window[..start], true),
         None => (window, false),
     };
 
-    let mut clean = replace_secret_words(before);
-    if pem {
+    let mut redacted = replace_secret_words(prefix);
+    if has_pem {
         // The text after the end of the key is dropped as well.
-        clean.push_str(SECRET);
+        redacted.push_str(SECRET);
     }
 
-    let is_cut = window.len() < text.len() && !pem;
-    match clean.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &clean[..end]),
-        None if is_cut => format!("{clean}…"),
-        None => clean,
+    let is_cut = window.len() < text.len() && !has_pem;
+    match redacted.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &redacted[..end]),
+        None if is_cut => format!("{redacted}…"),
+        None => redacted,
     }
 }
 
 /// Replaces the credentials and e-mail addresses in a text.
 fn replace_secret_words(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut before = WordContext::Nothing;
+    let mut redacted = String::with_capacity(text.len());
+    let mut context = WordContext::Nothing;
     let mut rest = text;
     while !rest.is_empty() {
         let end = rest.find(ends_word).unwrap_or(rest.len());
         let (word, tail) = rest.split_at(end);
         if !word.is_empty() {
-            clean.push_str(shown_word(word, before));
-            before = before.after_word(word);
+            redacted.push_str(shown_word(word, context));
+            context = context.after_word(word);
         }
         let gap = tail.find(|c| !ends_word(c)).unwrap_or(tail.len());
-        clean.push_str(&tail[..gap]);
+        redacted.push_str(&tail[..gap]);
         rest = &tail[gap..];
     }
 
-    clean
+    redacted
 }
 
 fn ends_word(c: char) -> bool {
@@ -116,9 +118,9 @@ fn is_scheme(word: &str) -> bool {
         .any(|scheme| end.eq_ignore_ascii_case(scheme))
 }
 
-fn shown_word(word: &str, before: WordContext) -> &str {
+fn shown_word(word: &str, context: WordContext) -> &str {
     let is_sign = word.chars().all(|c| ":=>".contains(c));
-    let named = match before {
+    let is_marked_secret = match context {
         WordContext::Assigned => !is_sign && !is_scheme(word),
         WordContext::Scheme => {
             word.len() >= 8 && (word.len() >= 16 || word.bytes().any(|b| b.is_ascii_digit()))
@@ -126,7 +128,7 @@ fn shown_word(word: &str, before: WordContext) -> &str {
         WordContext::Name | WordContext::Nothing => false,
     };
 
-    if named || is_secret(word) {
+    if is_marked_secret || is_secret(word) {
         SECRET
     } else if is_email(word) {
         EMAIL
@@ -178,22 +180,22 @@ fn assigns_secret(part: &str) -> bool {
 /// Checks whether a key of a well-known service begins at the start of the word or after any sign
 /// in it.
 fn has_known_prefix(word: &str) -> bool {
-    let begins = |text: &str| {
+    let matches_prefix = |text: &str| {
         KEY_PREFIXES
             .iter()
             .any(|(prefix, least)| text.len() >= *least && text.starts_with(prefix))
     };
-    begins(word)
+    matches_prefix(word)
         || word
             .match_indices(SEPARATORS)
-            .any(|(at, sign)| begins(&word[at + sign.len()..]))
+            .any(|(at, sign)| matches_prefix(&word[at + sign.len()..]))
 }
 
 /// Checks whether a part contains a long run that either mixes letters and digits or consists of
 /// hexadecimal digits.
 fn looks_random(part: &str) -> bool {
-    let run = |c: char| !(c.is_ascii_alphanumeric() || "+/_-".contains(c));
-    part.split(run)
+    let is_separator = |c: char| !(c.is_ascii_alphanumeric() || "+/_-".contains(c));
+    part.split(is_separator)
         .filter(|run| run.len() > LONGEST_ID && !is_uuid(run))
         .any(|run| {
             let hex = run.bytes().filter(u8::is_ascii_hexdigit).count();

@@ -30,22 +30,22 @@ impl WrongKeys {
     /// many.
     pub(crate) fn count_wrong_key(&self, client: IpAddr, now: Timestamp) -> Option<u64> {
         let client = network_of(client);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_ADDRESSES && !known.contains_key(&client) {
-            known.retain(|_, window| window.end > now);
-            if known.len() >= MAX_ADDRESSES {
-                known.clear();
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if windows.len() >= MAX_ADDRESSES && !windows.contains_key(&client) {
+            windows.retain(|_, window| window.end > now);
+            if windows.len() >= MAX_ADDRESSES {
+                windows.clear();
             }
         }
 
-        let fresh = Window {
+        let new_window = Window {
             end: now.plus_seconds(WINDOW_SECONDS),
             failures: 0,
         };
 
-        let window = known.entry(client).or_insert(fresh);
+        let window = windows.entry(client).or_insert(new_window);
         if window.end <= now {
-            *window = fresh;
+            *window = new_window;
         }
 
         window.failures = window.failures.saturating_add(1);

@@ -12,7 +12,7 @@ use crate::view::{ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
 /// exists. Each check costs one read.
-const LOOK_SECONDS: i64 = 60;
+const CHECK_INTERVAL_SECONDS: i64 = 60;
 
 /// The length of a tail from which a view is dropped and reloaded from the segments that compaction
 /// has made of the tail.
@@ -33,7 +33,7 @@ struct Slots<V> {
     by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
     clock: u64,
     /// The time of the next check for a deleted container; `None` before the first request.
-    look_at: Option<Timestamp>,
+    next_check_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -41,9 +41,9 @@ struct Entry<V> {
     slot: Slot<V>,
     /// The tenant that first asked for the view.
     tenant: Tenant,
-    used: u64,
+    last_used: u64,
     /// The last use or successful check of the view, in the cache's own count.
-    seen: u64,
+    last_checked: u64,
     bytes: usize,
 }
 
@@ -54,7 +54,7 @@ impl<V: ContainerView> ViewCache<V> {
             slots: Mutex::new(Slots {
                 by_container: HashMap::new(),
                 clock: 0,
-                look_at: None,
+                next_check_at: None,
             }),
             max_bytes,
         }
@@ -76,33 +76,34 @@ impl<V: ContainerView> ViewCache<V> {
         let slot = self.slot(tenant, &key);
         // One reader follows the log. Other readers of this container wait for it and then find the
         // work done.
-        let mut warm = slot.lock().await;
-        if let Some(loaded) = warm
+        let mut cached = slot.lock().await;
+        if let Some(loaded) = cached
             .as_ref()
             .filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
         {
             return Ok(loaded.view.clone());
         }
 
-        let known = warm.take();
-        let known = known
-            .filter(|known| known.seq >= head.covered_through() && fits(known, head.generation));
+        let reusable = cached.take();
+        let reusable = reusable.filter(|reusable| {
+            reusable.seq >= head.covered_through() && fits(reusable, head.generation)
+        });
 
-        let next = match known {
-            Some(mut known) => known
+        let next = match reusable {
+            Some(mut reusable) => reusable
                 .follow(ctx, tenant, id, head.seq)
                 .await?
-                .then_some(known),
+                .then_some(reusable),
             None => None,
         };
         let mut next = match next {
             Some(next) => next,
             None => {
-                let read = Loaded::read(ctx, tenant, id, head).await?;
-                if read.recovered {
+                let fresh = Loaded::read(ctx, tenant, id, head).await?;
+                if fresh.is_recovered {
                     report_damage(ctx, tenant, id, &[]).await;
                 }
-                read
+                fresh
             }
         };
 
@@ -112,8 +113,8 @@ impl<V: ContainerView> ViewCache<V> {
         }
 
         let view = next.view.clone();
-        *warm = Some(next);
-        drop(warm);
+        *cached = Some(next);
+        drop(cached);
         self.account(&key, view.size_bytes());
 
         Ok(view)
@@ -135,21 +136,21 @@ impl<V: ContainerView> ViewCache<V> {
 
     fn to_look_at(&self, now: Timestamp) -> Option<((OrgId, ContainerId), Tenant)> {
         let mut slots = self.lock();
-        let next = now.plus_seconds(LOOK_SECONDS);
-        let due = *slots.look_at.get_or_insert(next);
+        let next = now.plus_seconds(CHECK_INTERVAL_SECONDS);
+        let due = *slots.next_check_at.get_or_insert(next);
         // A clock that was set back does not postpone the check.
         if now < due && due <= next {
             return None;
         }
 
-        slots.look_at = Some(next);
+        slots.next_check_at = Some(next);
         slots.clock += 1;
         let clock = slots.clock;
         let (key, entry) = slots
             .by_container
             .iter_mut()
-            .min_by_key(|(_, entry)| entry.seen)?;
-        entry.seen = clock;
+            .min_by_key(|(_, entry)| entry.last_checked)?;
+        entry.last_checked = clock;
 
         Some((key.clone(), entry.tenant.clone()))
     }
@@ -157,17 +158,17 @@ impl<V: ContainerView> ViewCache<V> {
     fn slot(&self, tenant: &Tenant, key: &(OrgId, ContainerId)) -> Slot<V> {
         let mut slots = self.lock();
         slots.clock += 1;
-        let now = slots.clock;
+        let tick = slots.clock;
         let entry = slots.by_container.entry(key.clone());
         let entry = entry.or_insert_with(|| Entry {
             slot: Slot::default(),
             tenant: tenant.clone(),
-            used: 0,
-            seen: 0,
+            last_used: 0,
+            last_checked: 0,
             bytes: 0,
         });
 
-        (entry.used, entry.seen) = (now, now);
+        (entry.last_used, entry.last_checked) = (tick, tick);
         entry.slot.clone()
     }
 
@@ -183,7 +184,7 @@ impl<V: ContainerView> ViewCache<V> {
                 .by_container
                 .iter()
                 .filter(|(other, _)| *other != key)
-                .min_by_key(|(_, entry)| entry.used);
+                .min_by_key(|(_, entry)| entry.last_used);
             let Some(oldest) = oldest.map(|(oldest, _)| oldest.clone()) else {
                 return;
             };

@@ -17,7 +17,7 @@ use tracing::debug;
 use crate::view::ContainerView;
 
 /// The number of packs that one read fetches.
-const PACKS_AT_ONCE: usize = 100;
+const PACK_BATCH_SIZE: usize = 100;
 
 /// Decodes the attributes that the index stores for the document of a search result.
 ///
@@ -56,13 +56,13 @@ impl ContainerView for IndexedChunks {
             .map(|segment| segment.blob.clone())
             .collect();
 
-        let mut whole = true;
+        let mut is_complete = true;
         for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
             let Some(opened) = stored
                 .into_intact_bytes()
                 .and_then(|bytes| Segment::open(bytes).ok())
             else {
-                whole = false;
+                is_complete = false;
                 continue;
             };
             let opened = Arc::new(opened);
@@ -70,7 +70,7 @@ impl ContainerView for IndexedChunks {
             self.segments.push((segment.clone(), opened));
         }
 
-        Ok(whole)
+        Ok(is_complete)
     }
 
     async fn recover_from_documents(
@@ -79,7 +79,7 @@ impl ContainerView for IndexedChunks {
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let shown: Vec<(&BlobRef, IndexedDocument)> = documents
+        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
             .iter()
             .filter_map(|document| {
                 Some((
@@ -88,21 +88,25 @@ impl ContainerView for IndexedChunks {
                 ))
             })
             .collect();
-        let served: HashSet<&str> = shown
+        let served_ids: HashSet<&str> = indexed_documents
             .iter()
             .map(|(_, document)| document.id.as_str())
             .collect();
 
-        let held = self
+        let indexed_ids = self
             .index
             .documents()
             .map(|document| document.id.to_owned());
-        let gone: Vec<String> = held.filter(|id| !served.contains(id.as_str())).collect();
-        for id in gone {
+        let stale_ids: Vec<String> = indexed_ids
+            .filter(|id| !served_ids.contains(id.as_str()))
+            .collect();
+        for id in stale_ids {
             self.index.remove_document(&id);
         }
 
-        let missing = shown.iter().filter(|(_, document)| !self.holds(document));
+        let missing = indexed_documents
+            .iter()
+            .filter(|(_, document)| !self.holds(document));
         let missing: Vec<_> = missing.map(|(pack, document)| (*pack, document)).collect();
 
         self.put_all(ctx, tenant, &missing).await
@@ -143,8 +147,9 @@ impl ContainerView for IndexedChunks {
 impl IndexedChunks {
     /// Checks whether the view holds the document as it is to be shown.
     fn holds(&self, document: &IndexedDocument) -> bool {
-        let held = self.index.document(document.id.as_str());
-        held.and_then(|held| decode_attributes(held.attributes).ok())
+        let indexed = self.index.document(document.id.as_str());
+        indexed
+            .and_then(|held| decode_attributes(held.attributes).ok())
             .is_some_and(|held| held == *document)
     }
 
@@ -154,7 +159,7 @@ impl IndexedChunks {
         tenant: &Tenant,
         puts: &[(&BlobRef, &IndexedDocument)],
     ) -> PortResult<()> {
-        for batch in puts.chunks(PACKS_AT_ONCE) {
+        for batch in puts.chunks(PACK_BATCH_SIZE) {
             let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
             for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
                 self.put(document, stored);
@@ -203,8 +208,8 @@ fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
             .filter(|title| chunk.headings.first() != Some(title));
         let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
         let mut vector = [0i8; DIMENSIONS];
-        let known = chunk.vector.len().min(DIMENSIONS);
-        vector[..known].copy_from_slice(&chunk.vector[..known]);
+        let length = chunk.vector.len().min(DIMENSIONS);
+        vector[..length].copy_from_slice(&chunk.vector[..length]);
         ChunkInput {
             text: text.to_owned(),
             headings: headings.join("\n"),

@@ -36,7 +36,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     };
 
-    if loaded.recovered || memories.recovered {
+    if loaded.is_recovered || memories.is_recovered {
         return rewrite_index(ctx, tenant, id).await;
     }
 
@@ -45,7 +45,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let mut levels = loaded.view.segments.clone();
-    let sealed = loaded
+    let tail_segment = loaded
         .view
         .index
         .build_tail_segment()
@@ -55,7 +55,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
             ctx,
             tenant,
             id,
-            sealed,
+            tail_segment,
             memories.view.seal_tail(),
             loaded.seq,
         )
@@ -67,9 +67,9 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
     {
         let pair = [older.1.clone(), newer.1.clone()];
-        let oldest = levels.len() == 2;
-        let merged = merge_segments(&pair, oldest).map_err(|error| engine(&error))?;
-        let memories = merge_memories(ctx, tenant, &older.0, &newer.0, oldest).await?;
+        let is_oldest = levels.len() == 2;
+        let merged = merge_segments(&pair, is_oldest).map_err(|error| engine(&error))?;
+        let memories = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?;
         let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
         replaced.extend(
             levels
@@ -80,10 +80,10 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
-    let present = live_memories(memories.view.ledger(), ctx.clock.now());
+    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
         .index
-        .publish_segments(tenant, id, generation, &segments, present)
+        .publish_segments(tenant, id, generation, &segments, memory_count)
         .await?;
     let stored: Vec<SegmentRef> = loaded
         .view
@@ -118,12 +118,12 @@ pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     }
 
-    let old = head.clone();
+    let previous_head = head.clone();
 
     let Some((chunks, memories)) = read_both(ctx, tenant, id, head).await? else {
         return Ok(());
     };
-    replace_all(ctx, tenant, id, &old, &chunks, &memories).await
+    replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
 }
 
 /// Rewrites the index as [`rewrite_index`] does, but from the records of the documents, for an
@@ -152,15 +152,15 @@ async fn replace_all(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    old: &IndexHead,
+    previous_head: &IndexHead,
     chunks: &Loaded<IndexedChunks>,
     memories: &Loaded<IndexedMemories<()>>,
 ) -> PortResult<()> {
-    if chunks.generation != old.generation {
+    if chunks.generation != previous_head.generation {
         return Ok(());
     }
 
-    let (generation, old) = (old.generation, old.segments.clone());
+    let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
     let file = chunks
         .view
         .index
@@ -168,17 +168,26 @@ async fn replace_all(
         .map_err(|error| engine(&error))?;
     let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
     let segments = [segment];
-    let present = live_memories(memories.view.ledger(), ctx.clock.now());
+    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
         .index
-        .publish_segments(tenant, id, generation, &segments, present)
+        .publish_segments(tenant, id, generation, &segments, memory_count)
         .await?;
-    let replaced: Vec<BlobRef> = old
+    let replaced: Vec<BlobRef> = old_segments
         .iter()
         .cloned()
         .flat_map(SegmentRef::into_blobs)
         .collect();
-    discard(ctx, tenant, id, published, &segments, old, replaced).await?;
+    discard(
+        ctx,
+        tenant,
+        id,
+        published,
+        &segments,
+        old_segments,
+        replaced,
+    )
+    .await?;
     if published {
         ctx.index.trim_log(tenant, id, chunks.seq).await?;
         ctx.index.record_erasure(tenant, id, chunks.seq).await?;
@@ -196,7 +205,7 @@ async fn discard(
     id: &ContainerId,
     published: bool,
     segments: &[SegmentRef],
-    old: Vec<SegmentRef>,
+    old_segments: Vec<SegmentRef>,
     replaced: Vec<BlobRef>,
 ) -> PortResult<()> {
     let unused: Vec<BlobRef> = if published {
@@ -204,18 +213,20 @@ async fn discard(
     } else {
         // Our own list may have been published all the same: its response was lost, and a later
         // compaction may have kept its segments.
-        let present = ctx.index.get_head(tenant, id).await?.segments;
-        let known: Vec<BlobRef> = old
+        let current = ctx.index.get_head(tenant, id).await?.segments;
+        let referenced: Vec<BlobRef> = old_segments
             .into_iter()
-            .chain(present)
+            .chain(current)
             .flat_map(SegmentRef::into_blobs)
             .collect();
-        let new = segments
+        let candidates = segments
             .iter()
             .cloned()
             .flat_map(SegmentRef::into_blobs)
             .chain(replaced);
-        new.filter(|blob| !known.contains(blob)).collect()
+        candidates
+            .filter(|blob| !referenced.contains(blob))
+            .collect()
     };
 
     if !unused.is_empty() {
@@ -239,8 +250,8 @@ async fn read_both(
 ) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)>> {
     let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
     let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
-    let met = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
-    Ok(met.then_some((chunks, memories)))
+    let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
+    Ok(is_aligned.then_some((chunks, memories)))
 }
 
 /// Brings both views to one point of the log. Returns `false` when the log kept changing.
@@ -261,9 +272,9 @@ async fn meet(
             return Ok(true);
         }
 
-        let (one, other) = (chunks.seq, memories.seq);
-        let followed = chunks.follow(ctx, tenant, id, other).await?
-            && memories.follow(ctx, tenant, id, one).await?;
+        let (chunks_seq, memories_seq) = (chunks.seq, memories.seq);
+        let followed = chunks.follow(ctx, tenant, id, memories_seq).await?
+            && memories.follow(ctx, tenant, id, chunks_seq).await?;
         if !followed {
             return Ok(false);
         }
@@ -274,11 +285,11 @@ async fn meet(
 
 /// Returns the weight of a level: its chunks, and the log records that it covers, because records
 /// about memories have no chunks.
-fn weight(levels: &[(SegmentRef, Arc<Segment>)], place: usize) -> u64 {
-    let before = place
+fn weight(levels: &[(SegmentRef, Arc<Segment>)], index: usize) -> u64 {
+    let previous_end = index
         .checked_sub(1)
-        .map_or(0, |before| levels[before].0.through);
-    levels[place].0.chunks + (levels[place].0.through - before)
+        .map_or(0, |previous| levels[previous].0.through);
+    levels[index].0.chunks + (levels[index].0.through - previous_end)
 }
 
 fn engine(error: &retrieval::SegmentError) -> PortError {
@@ -297,9 +308,9 @@ async fn store(
     let segment = Arc::new(Segment::open(bytes.clone()).map_err(|error| engine(&error))?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
-    let actions = memories.as_ref().and_then(MemoryFile::actions_alone);
+    let edits = memories.as_ref().and_then(MemoryFile::actions_alone);
     let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
-    let actions = store_memories(ctx, tenant, &format!("{path}-actions"), actions).await?;
+    let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
 
@@ -310,7 +321,7 @@ async fn store(
             chunks,
             bytes: size,
             memories,
-            actions,
+            actions: edits,
         },
         segment,
     ))
@@ -336,7 +347,7 @@ async fn merge_memories(
     tenant: &Tenant,
     older: &SegmentRef,
     newer: &SegmentRef,
-    oldest: bool,
+    is_oldest: bool,
 ) -> PortResult<Option<MemoryFile>> {
     let blobs: Vec<BlobRef> = [older, newer]
         .into_iter()
@@ -347,7 +358,11 @@ async fn merge_memories(
         let bytes =
             bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
         let file = MemoryFile::decode(&bytes)?;
-        merged = Some(MemoryFile::merge(merged.unwrap_or_default(), file, oldest));
+        merged = Some(MemoryFile::merge(
+            merged.unwrap_or_default(),
+            file,
+            is_oldest,
+        ));
     }
 
     Ok(merged)

@@ -18,14 +18,14 @@ pub async fn count_memories(
     tenant: &Tenant,
     cache: &ViewCache<IndexedMemories<()>>,
     container: &Container,
-    exact_up_to: u64,
+    exact_limit: u64,
 ) -> PortResult<u64> {
     let mut memories = 0;
     for id in &container.ids {
         let head = ctx.index.get_head(tenant, id).await?;
         let is_small = head
             .document_count
-            .is_none_or(|documents| documents <= exact_up_to);
+            .is_none_or(|documents| documents <= exact_limit);
         memories += match head.memories {
             Some(counted) if !is_small => counted,
             _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),

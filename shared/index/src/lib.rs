@@ -6,7 +6,7 @@ mod chunks;
 mod compact;
 mod count;
 mod memories;
-mod mend;
+mod repair;
 mod view;
 
 pub use cache::ViewCache;
@@ -14,5 +14,5 @@ pub use chunks::{IndexedChunks, decode_attributes};
 pub use compact::{compact_index, rebuild_index, rewrite_index};
 pub use count::count_memories;
 pub use memories::{IndexedMemories, MemoryIndex};
-pub use mend::{IndexFaults, repair_index, verify_index};
+pub use repair::{IndexFaults, repair_index, verify_index};
 pub use view::ContainerView;

@@ -24,10 +24,10 @@ use file::FiledDocument;
 pub(crate) use file::MemoryFile;
 
 /// The number of documents whose statements one read fetches.
-const BLOBS_AT_ONCE: usize = 100;
+const BLOB_BATCH_SIZE: usize = 100;
 /// The number of memories from which a newly read index becomes a segment. As a tail, it would be
 /// copied with each change.
-const SEAL_FROM: usize = 512;
+const MIN_SEGMENT_CHUNKS: usize = 512;
 
 /// An index in which memories are found by a query; `()` for readers that never search.
 pub trait MemoryIndex: Clone + Default + Send + Sync {
@@ -60,7 +60,7 @@ impl MemoryIndex for ContainerIndex {
     }
 
     fn settle(&mut self) {
-        if self.tail_chunks() < SEAL_FROM {
+        if self.tail_chunks() < MIN_SEGMENT_CHUNKS {
             return;
         }
         // If the index cannot be sealed, only its speed is lost.
@@ -111,7 +111,7 @@ impl<I: MemoryIndex> Inner<I> {
 struct Tail {
     /// The documents that have statements (`true`) or no longer have any (`false`).
     documents: BTreeMap<DocumentId, bool>,
-    actions: Vec<MemoryEdit>,
+    edits: Vec<MemoryEdit>,
 }
 
 impl<I: MemoryIndex> IndexedMemories<I> {
@@ -128,8 +128,8 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     /// Returns the memories as they would be if nothing had been recorded after `recorded` and
     /// nothing had been said after `said`.
     #[must_use]
-    pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
-        let ledger = self.inner.ledger.snapshot_as_of(recorded, said);
+    pub fn as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
+        let ledger = self.inner.ledger.snapshot_as_of(system_time, valid_time);
         let mut inner = Inner::new(ledger);
         inner.index_all();
         Self {
@@ -143,14 +143,21 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         let inner = &self.inner;
         let mut file = MemoryFile {
             v: MemoryFile::VERSION,
-            actions: inner.tail.actions.clone(),
+            actions: inner.tail.edits.clone(),
             ..Default::default()
         };
 
-        for (id, states) in &inner.tail.documents {
-            match inner.ledger.document_statements(id).filter(|_| *states) {
-                Some(told) => {
-                    let (document, statements) = (told.document.clone(), told.statements.clone());
+        for (id, has_statements) in &inner.tail.documents {
+            match inner
+                .ledger
+                .document_statements(id)
+                .filter(|_| *has_statements)
+            {
+                Some(document_statements) => {
+                    let (document, statements) = (
+                        document_statements.document.clone(),
+                        document_statements.statements.clone(),
+                    );
                     file.told.push(FiledDocument {
                         document,
                         statements,
@@ -166,16 +173,17 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     /// Returns all memories as one file that replaces all others, or `None` if there are none.
     pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
         let ledger = &self.inner.ledger;
-        let filed = |told: &DocumentStatements| FiledDocument {
-            document: told.document.clone(),
-            statements: told.statements.clone(),
+        let to_filed = |document_statements: &DocumentStatements| FiledDocument {
+            document: document_statements.document.clone(),
+            statements: document_statements.statements.clone(),
         };
 
-        let mut told: Vec<FiledDocument> = ledger.all_document_statements().map(filed).collect();
-        told.sort_by(|a, b| a.document.id.cmp(&b.document.id));
+        let mut filed_documents: Vec<FiledDocument> =
+            ledger.all_document_statements().map(to_filed).collect();
+        filed_documents.sort_by(|a, b| a.document.id.cmp(&b.document.id));
         let file = MemoryFile {
             v: MemoryFile::VERSION,
-            told,
+            told: filed_documents,
             gone: Vec::new(),
             actions: ledger.list_edits(),
         };
@@ -190,13 +198,13 @@ async fn read_actions(
     tenant: &Tenant,
     segment: &SegmentRef,
 ) -> PortResult<Option<MemoryFile>> {
-    let Some(copy) = &segment.actions else {
+    let Some(edits_blob) = &segment.actions else {
         return Ok(None);
     };
 
     let stored = ctx
         .blobs
-        .read(tenant, std::slice::from_ref(copy))
+        .read(tenant, std::slice::from_ref(edits_blob))
         .await?
         .pop();
     Ok(stored
@@ -218,22 +226,25 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let told: Vec<&SegmentRef> = segments
+        let segments_with_memories: Vec<&SegmentRef> = segments
             .iter()
             .filter(|segment| segment.memories.is_some())
             .collect();
-        let blobs: Vec<BlobRef> = told
+        let blobs: Vec<BlobRef> = segments_with_memories
             .iter()
             .filter_map(|segment| segment.memories.clone())
             .collect();
 
         let inner = Arc::make_mut(&mut self.inner);
-        let mut whole = true;
-        for (segment, stored) in told.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+        let mut is_complete = true;
+        for (segment, stored) in segments_with_memories
+            .iter()
+            .zip(ctx.blobs.read(tenant, &blobs).await?)
+        {
             let file = stored
                 .into_intact_bytes()
                 .and_then(|bytes| MemoryFile::decode(&bytes).ok());
-            whole &= file.is_some();
+            is_complete &= file.is_some();
             let file = match file {
                 Some(file) => Some(file),
                 None => read_actions(ctx, tenant, segment).await?,
@@ -244,12 +255,12 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         }
 
         // If a file was lost, the documents supply its statements before anything is computed.
-        if whole {
+        if is_complete {
             inner.ledger.recompute_memories();
             inner.index_all();
         }
 
-        Ok(whole)
+        Ok(is_complete)
     }
 
     async fn recover_from_documents(
@@ -258,7 +269,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let shown: Vec<(&BlobRef, IndexedDocument)> = documents
+        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
             .iter()
             .filter_map(|document| {
                 Some((
@@ -269,25 +280,30 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             .collect();
 
         let inner = Arc::make_mut(&mut self.inner);
-        let stating: HashSet<&DocumentId> =
-            shown.iter().map(|(_, document)| &document.id).collect();
-        let held = inner
+        let expected_ids: HashSet<&DocumentId> = indexed_documents
+            .iter()
+            .map(|(_, document)| &document.id)
+            .collect();
+        let ledger_ids = inner
             .ledger
             .all_document_statements()
-            .map(|told| told.document.id.clone());
-        let gone: Vec<DocumentId> = held.filter(|id| !stating.contains(id)).collect();
-        gone.iter().for_each(|id| inner.ledger.remove_document(id));
+            .map(|document_statements| document_statements.document.id.clone());
+        let stale_ids: Vec<DocumentId> =
+            ledger_ids.filter(|id| !expected_ids.contains(id)).collect();
+        stale_ids
+            .iter()
+            .for_each(|id| inner.ledger.remove_document(id));
 
-        let is_held = |document: &IndexedDocument| {
+        let is_current = |document: &IndexedDocument| {
             inner
                 .ledger
                 .document_statements(&document.id)
-                .is_some_and(|told| told.document == *document)
+                .is_some_and(|document_statements| document_statements.document == *document)
         };
 
-        let missing: Vec<_> = shown
+        let missing: Vec<_> = indexed_documents
             .iter()
-            .filter(|(_, document)| !is_held(document))
+            .filter(|(_, document)| !is_current(document))
             .collect();
         let missing: Vec<_> = missing
             .into_iter()
@@ -323,9 +339,9 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
 
         inner.tell_all(ctx, tenant, &puts).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
-            if let LogEntry::Act { action } = entry {
-                inner.ledger.apply_edit(action);
-                inner.tail.actions.push(action.clone());
+            if let LogEntry::Act { action: edit } = entry {
+                inner.ledger.apply_edit(edit);
+                inner.tail.edits.push(edit.clone());
             }
         }
 
@@ -342,7 +358,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     }
 
     fn tail_len(&self) -> usize {
-        self.inner.tail.documents.len() + self.inner.tail.actions.len()
+        self.inner.tail.documents.len() + self.inner.tail.edits.len()
     }
 }
 
@@ -353,7 +369,7 @@ impl<I: MemoryIndex> Inner<I> {
         tenant: &Tenant,
         puts: &[(&BlobRef, &IndexedDocument)],
     ) -> PortResult<()> {
-        for batch in puts.chunks(BLOBS_AT_ONCE) {
+        for batch in puts.chunks(BLOB_BATCH_SIZE) {
             let blobs: Vec<BlobRef> = batch
                 .iter()
                 .map(|(statements, _)| (*statements).clone())
@@ -421,14 +437,14 @@ fn to_index(memory: &Memory) -> Document {
         .event
         .map_or(memory.said_at, |event| event.from)
         .format_long_date();
-    let asked = memory
+    let question = memory
         .topic_answer
         .as_ref()
         .map(topic_question_words)
         .unwrap_or_default();
     let chunk = ChunkInput {
         text: memory.text.clone(),
-        headings: format!("{day}\n{asked}").trim_end().to_owned(),
+        headings: format!("{day}\n{question}").trim_end().to_owned(),
         vector: StaticEmbedder.embed(&memory.text),
         position: 0,
         start: 0,

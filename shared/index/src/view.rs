@@ -14,7 +14,7 @@ use tracing::warn;
 const LOG_ATTEMPTS: u32 = 5;
 const LOG_PAUSE: Duration = Duration::from_millis(4);
 /// The number of document records that one read fetches.
-const RECORDS_AT_ONCE: usize = 100;
+const RECORD_BATCH_SIZE: usize = 100;
 /// The number of attempts to read a container while compaction replaces what is about to be read.
 const ATTEMPTS: usize = 4;
 
@@ -70,7 +70,7 @@ pub(crate) struct Loaded<V> {
     /// The generation of the segments on which the view was built.
     pub(crate) generation: u64,
     /// `true` if segments could not be read, so that compaction has to rewrite them.
-    pub(crate) recovered: bool,
+    pub(crate) is_recovered: bool,
     pub(crate) view: V,
 }
 
@@ -94,28 +94,28 @@ impl<V: ContainerView> Loaded<V> {
             let mut loaded = Self {
                 seq,
                 generation,
-                recovered: false,
+                is_recovered: false,
                 view: V::empty(id),
             };
 
-            let whole = loaded
+            let is_complete = loaded
                 .view
                 .read_segments(ctx, tenant, &head.segments)
                 .await?;
-            if whole && loaded.follow(ctx, tenant, id, head.seq).await? {
+            if is_complete && loaded.follow(ctx, tenant, id, head.seq).await? {
                 return Ok(loaded);
             }
 
-            let now = ctx.index.get_head(tenant, id).await?;
-            if !whole && now.generation == generation {
+            let current_head = ctx.index.get_head(tenant, id).await?;
+            if !is_complete && current_head.generation == generation {
                 warn!(container.id = %id, "segments of {id} cannot be read; its documents are read instead");
                 loaded.recover(ctx, tenant, id).await?;
-                if loaded.follow(ctx, tenant, id, now.seq).await? {
+                if loaded.follow(ctx, tenant, id, current_head.seq).await? {
                     return Ok(loaded);
                 }
             }
 
-            head = now;
+            head = current_head;
         }
 
         Err(PortError::Unavailable(
@@ -138,7 +138,7 @@ impl<V: ContainerView> Loaded<V> {
         let mut loaded = Self {
             seq,
             generation,
-            recovered: true,
+            is_recovered: true,
             view: V::empty(id),
         };
 
@@ -169,7 +169,7 @@ impl<V: ContainerView> Loaded<V> {
         self.seq = records
             .last()
             .map_or(self.seq, |last| last.seq.max(self.seq));
-        self.recovered = true;
+        self.is_recovered = true;
         Ok(())
     }
 
@@ -193,11 +193,11 @@ impl<V: ContainerView> Loaded<V> {
             }
 
             let records = ctx.index.read_log(tenant, id, self.seq).await?;
-            let contiguous = records
+            let is_contiguous = records
                 .iter()
                 .zip(self.seq + 1..)
                 .all(|(record, expected)| record.seq == expected);
-            if !contiguous {
+            if !is_contiguous {
                 return Ok(false);
             }
 
@@ -217,10 +217,10 @@ pub(crate) async fn served_documents(
     tenant: &Tenant,
     id: &ContainerId,
 ) -> PortResult<Vec<Document>> {
-    let listed = ctx.documents.list(tenant, id).await?;
-    let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
+    let documents = ctx.documents.list(tenant, id).await?;
+    let ids: Vec<DocumentId> = documents.into_iter().map(|document| document.id).collect();
     let mut served = Vec::with_capacity(ids.len());
-    for batch in ids.chunks(RECORDS_AT_ONCE) {
+    for batch in ids.chunks(RECORD_BATCH_SIZE) {
         let found = ctx
             .documents
             .get(tenant, batch)

@@ -21,7 +21,7 @@ pub fn parse_deliveries(
             message.message_id.unwrap_or_default(),
             QueueDelivery {
                 body: message.body.unwrap_or_default(),
-                dead,
+                is_dead_letter: dead,
             },
         )
     };

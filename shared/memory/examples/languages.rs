@@ -18,7 +18,7 @@ use serde_json::Value;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("which folder?")?;
-    let show = arguments.next().is_some();
+    let prints_details = arguments.next().is_some();
     let read = |name: &str| read_lines(&Path::new(&folder).join(name));
     let (english, labels) = (read("dataset.jsonl")?, read("labels.jsonl")?);
     println!(
@@ -31,7 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let mut tally = Tally::default();
         for ((original, translated), label) in english.iter().zip(read(file)?).zip(&labels) {
-            tally.add(&text(original), &text(&translated), &contents(label), show);
+            tally.add(
+                &text(original),
+                &text(&translated),
+                &contents(label),
+                prints_details,
+            );
         }
         tally.print(name);
         measure_speed(name, &read(file)?);
@@ -90,7 +95,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, english: &str, translated: &str, labels: &[String], show: bool) {
+    fn add(&mut self, english: &str, translated: &str, labels: &[String], prints_details: bool) {
         let (originals, sentences) = (sentence_spans(english), sentence_spans(translated));
         let chars = english.chars().collect::<Vec<_>>();
         let originals = originals
@@ -98,7 +103,7 @@ impl Tally {
             .map(|(from, to)| words(&chars[*from..*to].iter().collect::<String>()));
         let originals = originals.collect::<Vec<_>>();
         let found = statements(translated);
-        let mut wanted = BTreeSet::new();
+        let mut labelled = BTreeSet::new();
         for label in labels {
             let label = words(label);
             let shared = |index: &usize| originals[*index].intersection(&label).count();
@@ -113,23 +118,23 @@ impl Tally {
                     .iter()
                     .any(|(from, to, _)| spans_overlap((*from, *to), sentences[best])),
             );
-            wanted.insert(best);
+            labelled.insert(best);
         }
 
         for (from, to, text) in &found {
-            let precise = wanted
+            let precise = labelled
                 .iter()
                 .any(|index| spans_overlap((*from, *to), sentences[*index]));
             self.statements += 1;
             self.precise += usize::from(precise);
-            if show && !precise {
+            if prints_details && !precise {
                 println!("  wrong  {text}");
             }
         }
 
         let chars = translated.chars().collect::<Vec<_>>();
-        for (from, to) in wanted.iter().map(|index| sentences[*index]) {
-            if show
+        for (from, to) in labelled.iter().map(|index| sentences[*index]) {
+            if prints_details
                 && !found
                     .iter()
                     .any(|(start, end, _)| spans_overlap((*start, *end), (from, to)))
@@ -140,7 +145,7 @@ impl Tally {
     }
 
     fn print(&self, name: &str) {
-        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        let share = |part: usize, total: usize| part as f64 / total.max(1) as f64;
         println!(
             "{name:<8} {:>7} {:>10} {:>7.2} {:>10.2}",
             self.labels,
@@ -151,8 +156,8 @@ impl Tally {
     }
 }
 
-fn spans_overlap(one: (usize, usize), other: (usize, usize)) -> bool {
-    one.0 < other.1 && other.0 < one.1
+fn spans_overlap(left: (usize, usize), right: (usize, usize)) -> bool {
+    left.0 < right.1 && right.0 < left.1
 }
 
 fn statements(text: &str) -> Vec<(usize, usize, String)> {
@@ -162,7 +167,7 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
         start_char: 0,
         role: Role::Author,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at,
     };
 
@@ -173,7 +178,13 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
 
     extract_statements(&source)
         .into_iter()
-        .map(|one| (one.start, one.end, format!("{:?} {}", one.kind, one.text)))
+        .map(|statement| {
+            (
+                statement.start,
+                statement.end,
+                format!("{:?} {}", statement.kind, statement.text),
+            )
+        })
         .collect()
 }
 

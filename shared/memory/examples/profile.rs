@@ -125,14 +125,14 @@ fn main() {
             sorter: Some(&sorter),
             ..plain
         };
-        let time = |outline: &ProfileOptions<'_>| {
-            let begun = Instant::now();
-            std::hint::black_box(build_profile(&[&ledger], outline));
-            begun.elapsed()
+        let time = |options: &ProfileOptions<'_>| {
+            let started = Instant::now();
+            std::hint::black_box(build_profile(&[&ledger], options));
+            started.elapsed()
         };
         let first = time(&sorted);
-        let runs = |outline: &ProfileOptions<'_>| {
-            let mut times: Vec<Duration> = (0..RUNS).map(|_| time(outline)).collect();
+        let runs = |options: &ProfileOptions<'_>| {
+            let mut times: Vec<Duration> = (0..RUNS).map(|_| time(options)).collect();
             times.sort();
             times
         };

@@ -85,10 +85,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for folder in std::env::args().skip(1) {
         for path in list_text_files(Path::new(&folder))? {
-            let talks = read_talks(&path)?;
+            let conversations = read_talks(&path)?;
             measure_rate(
                 &path.file_name().unwrap_or_default().to_string_lossy(),
-                &talks,
+                &conversations,
             );
         }
     }
@@ -117,7 +117,7 @@ fn is_language(name: &str) -> bool {
 
 fn read_talks(path: &Path) -> Result<Vec<Conversation>, Box<dyn Error>> {
     let text = std::fs::read_to_string(path)?;
-    let alone = |text: &str| vec![("Ana".to_owned(), text.to_owned())];
+    let single_turn = |text: &str| vec![("Ana".to_owned(), text.to_owned())];
 
     Ok(match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => {
@@ -131,16 +131,16 @@ fn read_talks(path: &Path) -> Result<Vec<Conversation>, Box<dyn Error>> {
                 .collect::<Result<_, _>>()?;
             rows.iter()
                 .filter_map(|row| row["text"].as_str())
-                .map(alone)
+                .map(single_turn)
                 .collect()
         }
-        _ => text.split("\n\n").map(alone).collect(),
+        _ => text.split("\n\n").map(single_turn).collect(),
     })
 }
 
 /// Returns the sessions of a conversation.
 fn sessions(sample: &Value) -> Vec<Conversation> {
-    let said = |turn: &Value| {
+    let read_turn = |turn: &Value| {
         Some((
             turn["speaker"].as_str()?.to_owned(),
             turn["text"].as_str()?.to_owned(),
@@ -149,42 +149,46 @@ fn sessions(sample: &Value) -> Vec<Conversation> {
     let session = |number: u8| sample["conversation"][format!("session_{number}")].as_array();
     (1..100)
         .filter_map(session)
-        .map(|turns| turns.iter().filter_map(said).collect())
+        .map(|turns| turns.iter().filter_map(read_turn).collect())
         .collect()
 }
 
 /// Reads the talks until they amount to [`BYTES`], and prints how long that took.
-fn measure_rate(name: &str, talks: &[Conversation]) {
-    let bytes: usize = talks.iter().flatten().map(|(_, text)| text.len()).sum();
+fn measure_rate(name: &str, conversations: &[Conversation]) {
+    let bytes: usize = conversations
+        .iter()
+        .flatten()
+        .map(|(_, text)| text.len())
+        .sum();
     let rounds = BYTES / bytes.max(1) + 1;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut found = 0;
     for _ in 0..rounds {
-        found += talks
+        found += conversations
             .iter()
-            .map(|talk| extract_statements(&build_source(talk)).len())
+            .map(|conversation| extract_statements(&build_source(conversation)).len())
             .sum::<usize>();
     }
 
-    let read = (bytes * rounds) as f64;
-    let rate = read / 1e6 / begun.elapsed().as_secs_f64();
+    let bytes_read = (bytes * rounds) as f64;
+    let rate = bytes_read / 1e6 / started.elapsed().as_secs_f64();
     println!(
         "{name:<28} {:>8.1} {:>16.2} {rate:>8.2}",
         bytes as f64 / 1e3,
-        found as f64 * 1e3 / read
+        found as f64 * 1e3 / bytes_read
     );
 }
 
-fn build_source(talk: &Conversation) -> SourceText<'_> {
+fn build_source(conversation: &Conversation) -> SourceText<'_> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let mut start = 0;
-    let passages = talk.iter().map(|(speaker, text)| {
+    let passages = conversation.iter().map(|(speaker, text)| {
         let passage = Passage {
             text,
             start_char: start,
             role: Role::User,
             speaker: Some(speaker),
-            quoted: None,
+            origin: None,
             said_at,
         };
         start += text.chars().count() + 1;

@@ -48,8 +48,8 @@ fn print_case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
         "== {number} {} new {} old {} keep {}",
         case["q"], case["new"], case["old"], case["keep"]
     );
-    for one in case["talks"].as_array().ok_or("talks")? {
-        let parts: Vec<&str> = one
+    for talk in case["talks"].as_array().ok_or("talks")? {
+        let parts: Vec<&str> = talk
             .as_array()
             .ok_or("a talk")?
             .iter()
@@ -68,8 +68,8 @@ fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
     let (mut passages, mut start) = (Vec::new(), 0);
     for turn in turns {
         println!("{day} {turn}");
-        let (who, text) = turn.split_once(": ").ok_or("who speaks")?;
-        let (role, speaker) = match who {
+        let (speaker_label, text) = turn.split_once(": ").ok_or("who speaks")?;
+        let (role, speaker) = match speaker_label {
             "u" => (Role::User, None),
             "a" => (Role::Assistant, None),
             "d" => (Role::Author, None),
@@ -80,7 +80,7 @@ fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
             start_char: start,
             role,
             speaker,
-            quoted: None,
+            origin: None,
             said_at,
         });
         start += text.chars().count() + 1;
@@ -101,9 +101,9 @@ fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
 
 fn format_statement(statement: &Statement) -> String {
     let topic = statement.topic.as_ref().map_or("-".to_owned(), |topic| {
-        let not = if topic.negated { "not " } else { "" };
+        let negation = if topic.negated { "not " } else { "" };
         format!(
-            "{} | {} | {not}{}",
+            "{} | {} | {negation}{}",
             topic.subject, topic.attribute, topic.value
         )
     });

@@ -123,14 +123,14 @@ pub fn topic_question_words(topic: &Topic) -> String {
         .binary_search_by_key(&topic.attribute.as_str(), |(attribute, _)| attribute);
     let words = exact
         .ok()
-        .map(|place| ATTRIBUTE_QUESTION_WORDS[place].1)
+        .map(|index| ATTRIBUTE_QUESTION_WORDS[index].1)
         .or_else(|| {
             let first = topic.attribute.split(' ').next()?;
             let found = ATTRIBUTE_PREFIX_QUESTION_WORDS
                 .binary_search_by_key(&first, |(beginning, _)| beginning);
             found
                 .ok()
-                .map(|place| ATTRIBUTE_PREFIX_QUESTION_WORDS[place].1)
+                .map(|index| ATTRIBUTE_PREFIX_QUESTION_WORDS[index].1)
         });
 
     format!("{} {}", topic.attribute, words.unwrap_or_default())

@@ -43,7 +43,7 @@ pub struct Passage<'a> {
     /// The speaker's name, if it is known.
     pub speaker: Option<&'a str>,
     /// The origin of the text if the words are not the speaker's own.
-    pub quoted: Option<TextOrigin<'a>>,
+    pub origin: Option<TextOrigin<'a>>,
     /// The time at which it was said. Relative dates are resolved against it.
     pub said_at: Timestamp,
 }
@@ -76,9 +76,10 @@ impl<'a> SourceText<'a> {
             return self;
         }
 
-        let is_own = |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
+        let is_own_passage =
+            |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
         let divide = |passage: Passage<'a>| {
-            if is_own(&passage) {
+            if is_own_passage(&passage) {
                 quoted::divide_passage(&passage)
             } else {
                 vec![passage]
@@ -93,7 +94,7 @@ impl<'a> SourceText<'a> {
 
     /// Returns the trust of a passage's statements, which decides what they may do.
     pub(crate) fn trust_of(&self, passage: &Passage<'_>) -> Trust {
-        if passage.quoted.is_some() || self.trust == Trust::External {
+        if passage.origin.is_some() || self.trust == Trust::External {
             Trust::External
         } else if passage.role == Role::Assistant {
             Trust::Assistant
@@ -124,26 +125,26 @@ pub fn parse_person_name(sender: &str) -> Option<&str> {
 
 /// Extracts the statements of a source, in the order of the text.
 pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
-    let talk = Participants::of(source);
+    let participants = Participants::of(source);
     let mut statements = Vec::new();
     for passage in source
         .passages
         .iter()
         .filter(|passage| passage.role != Role::Other)
     {
-        let (trust, before) = (source.trust_of(passage), statements.len());
-        read_passage(passage, talk.scene(passage, trust), &mut statements);
-        let mut found = statements.split_off(before);
+        let (trust, previous_count) = (source.trust_of(passage), statements.len());
+        read_passage(passage, participants.scene(passage, trust), &mut statements);
+        let mut found = statements.split_off(previous_count);
         found.retain(is_allowed_statement);
-        let attribution = passage.quoted.map(TextOrigin::attribution);
+        let attribution = passage.origin.map(TextOrigin::attribution);
         found
             .iter_mut()
             .for_each(|statement| statement.attribution.clone_from(&attribution));
         statements.extend(found);
     }
 
-    let mut repeated = find_repetitions(&statements).into_iter();
-    statements.retain(|_| !repeated.next().unwrap_or(false));
+    let mut repetitions = find_repetitions(&statements).into_iter();
+    statements.retain(|_| !repetitions.next().unwrap_or(false));
 
     statements
 }
@@ -182,7 +183,7 @@ fn is_allowed_statement(statement: &Statement) -> bool {
 /// Marks the statements to drop because they are repeated. The first of several equal statements
 /// stays, unless a different answer to the same topic came in between; then the last one stays.
 fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
-    let mut drop = vec![false; statements.len()];
+    let mut repetitions = vec![false; statements.len()];
     let mut seen = HashMap::new();
     let mut latest = HashMap::new();
     for (at, statement) in statements.iter().enumerate() {
@@ -191,38 +192,44 @@ fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
             .topic
             .as_ref()
             .map(|topic| (&topic.subject, &topic.attribute));
-        let before = topic.and_then(|topic| latest.insert(topic, text.clone()));
+        let previous = topic.and_then(|topic| latest.insert(topic, text.clone()));
         match seen.entry((text, &statement.speaker)) {
             Entry::Vacant(entry) => {
                 entry.insert(at);
             }
-            Entry::Occupied(mut entry) if before.is_some_and(|before| before != entry.key().0) => {
-                drop[entry.insert(at)] = true;
+            Entry::Occupied(mut entry)
+                if previous.is_some_and(|previous| previous != entry.key().0) =>
+            {
+                repetitions[entry.insert(at)] = true;
             }
-            Entry::Occupied(_) => drop[at] = true,
+            Entry::Occupied(_) => repetitions[at] = true,
         }
     }
 
-    drop
+    repetitions
 }
 
 /// Adds the statements of one passage to `out`.
-fn read_passage(passage: &Passage<'_>, scene: Conversation<'_>, out: &mut Vec<Statement>) {
+fn read_passage(
+    passage: &Passage<'_>,
+    conversation: Conversation<'_>,
+    statements: &mut Vec<Statement>,
+) {
     let language = detect_language(passage.text);
     let sentences = split_sentences(passage);
     if language != Language::English {
         for sentence in &sentences {
-            out.extend(world::extract_statements(
+            statements.extend(world::extract_statements(
                 passage,
                 sentence,
                 language,
-                scene.trust,
+                conversation.trust,
             ));
         }
         return;
     }
 
-    let mut reader = SentenceReader::new(passage, scene);
+    let mut reader = SentenceReader::new(passage, conversation);
     for sentence in &sentences {
         if !matches!(
             sentence.block,
@@ -232,7 +239,7 @@ fn read_passage(passage: &Passage<'_>, scene: Conversation<'_>, out: &mut Vec<St
         }
     }
 
-    out.extend(reader.finish());
+    statements.extend(reader.finish());
 }
 
 /// The participants of a source.
@@ -240,7 +247,7 @@ struct Participants<'a> {
     /// The name of the only user, if there is one.
     user: Option<&'a str>,
     /// True if several people talk with each other, without an assistant.
-    people: bool,
+    is_group_chat: bool,
 }
 
 impl<'a> Participants<'a> {
@@ -250,7 +257,7 @@ impl<'a> Participants<'a> {
             .iter()
             .filter(|passage| passage.role == Role::User);
         let names: HashSet<_> = users.map(|passage| passage.speaker).collect();
-        let assistant = source
+        let has_assistant = source
             .passages
             .iter()
             .any(|passage| passage.role == Role::Assistant);
@@ -262,7 +269,7 @@ impl<'a> Participants<'a> {
 
         Self {
             user,
-            people: names.len() > 1 && !assistant,
+            is_group_chat: names.len() > 1 && !has_assistant,
         }
     }
 
@@ -270,12 +277,12 @@ impl<'a> Participants<'a> {
     where
         'a: 'p,
     {
-        let unnamed = match passage.role {
+        let default_speaker = match passage.role {
             Role::Assistant => "The assistant",
             _ if trust == Trust::External => "The author",
             _ => "User",
         };
-        let speaker = passage.speaker.unwrap_or(unnamed);
+        let speaker = passage.speaker.unwrap_or(default_speaker);
         let key = if speaker == "The author" {
             "author"
         } else {
@@ -290,9 +297,9 @@ impl<'a> Participants<'a> {
 
         Conversation {
             speaker,
-            key,
+            speaker_key: key,
             listener,
-            chat: self.people,
+            is_group_chat: self.is_group_chat,
             trust,
         }
     }

@@ -43,19 +43,19 @@ pub struct DocumentStatements {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     container: ContainerId,
-    told: HashMap<DocumentId, Arc<DocumentStatements>>,
+    documents: HashMap<DocumentId, Arc<DocumentStatements>>,
     topics: HashMap<TopicId, TopicEntry>,
     /// The edits of callers, by the memory that they apply to.
-    acts: HashMap<MemoryId, MemoryEdits>,
+    edits: HashMap<MemoryId, MemoryEdits>,
     memories: BTreeMap<MemoryId, Memory>,
     /// Topics whose statements begin alike, by that beginning. One of them may extend another.
     groups: HashMap<String, BTreeSet<TopicId>>,
     /// Topics by their subject.
     subjects: HashMap<String, BTreeSet<TopicId>>,
     /// Topics that name somebody's relatives and animals.
-    kin: BTreeSet<TopicId>,
+    relative_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.
-    conclusions: Vec<MemoryId>,
+    inferences: Vec<MemoryId>,
     dirty: BTreeSet<TopicId>,
 }
 
@@ -65,7 +65,7 @@ struct TopicEntry {
     topic: Option<Topic>,
     group: Option<String>,
     /// The statements of documents: the document and the position among its statements.
-    stated: BTreeSet<(DocumentId, usize)>,
+    statements: BTreeSet<(DocumentId, usize)>,
     /// Versions that callers wrote, with the memory that each replaces.
     edits: Vec<(MemoryId, Statement)>,
     memories: Vec<MemoryId>,
@@ -105,34 +105,34 @@ impl Ledger {
     pub fn new(container: ContainerId) -> Self {
         Self {
             container,
-            told: HashMap::new(),
+            documents: HashMap::new(),
             topics: HashMap::new(),
-            acts: HashMap::new(),
+            edits: HashMap::new(),
             memories: BTreeMap::new(),
             groups: HashMap::new(),
             subjects: HashMap::new(),
-            kin: BTreeSet::new(),
-            conclusions: Vec::new(),
+            relative_topics: BTreeSet::new(),
+            inferences: Vec::new(),
             dirty: BTreeSet::new(),
         }
     }
 
     /// Inserts the statements of a document, replacing those inserted for it before.
-    pub fn insert_document(&mut self, told: DocumentStatements) {
-        let id = told.document.id.clone();
+    pub fn insert_document(&mut self, document_statements: DocumentStatements) {
+        let id = document_statements.document.id.clone();
         self.remove_document(&id);
-        for (place, statement) in told.statements.iter().enumerate() {
+        for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
-            let claims = self.topics.entry(topic.clone()).or_default();
-            claims.stated.insert((id.clone(), place));
-            if let Some(answers) = &statement.topic {
-                claims.topic = Some(answers.clone());
+            let topic_entry = self.topics.entry(topic.clone()).or_default();
+            topic_entry.statements.insert((id.clone(), index));
+            if let Some(topic_answer) = &statement.topic {
+                topic_entry.topic = Some(topic_answer.clone());
                 self.subjects
-                    .entry(answers.subject.clone())
+                    .entry(topic_answer.subject.clone())
                     .or_default()
                     .insert(topic.clone());
-                if derive::names_relative(answers) {
-                    self.kin.insert(topic.clone());
+                if derive::names_relative(topic_answer) {
+                    self.relative_topics.insert(topic.clone());
                 }
             } else {
                 let group = extend::group_key(&statement.text);
@@ -140,52 +140,52 @@ impl Ledger {
                     .entry(group.clone())
                     .or_default()
                     .insert(topic.clone());
-                claims.group = Some(group);
+                topic_entry.group = Some(group);
             }
             self.dirty.insert(topic);
         }
 
-        self.told.insert(id, Arc::new(told));
+        self.documents.insert(id, Arc::new(document_statements));
     }
 
     /// Removes the statements of a document. Does nothing for an unknown document.
     pub fn remove_document(&mut self, document: &DocumentId) {
-        let Some(told) = self.told.remove(document) else {
+        let Some(document_statements) = self.documents.remove(document) else {
             return;
         };
-        for (place, statement) in told.statements.iter().enumerate() {
+        for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
-            if let Some(claims) = self.topics.get_mut(&topic) {
-                claims.stated.remove(&(document.clone(), place));
+            if let Some(topic_entry) = self.topics.get_mut(&topic) {
+                topic_entry.statements.remove(&(document.clone(), index));
             }
             self.dirty.insert(topic);
         }
     }
 
     /// Applies an edit of a caller. Applying it again changes nothing.
-    pub fn apply_edit(&mut self, action: &MemoryEdit) {
-        match action {
+    pub fn apply_edit(&mut self, memory_edit: &MemoryEdit) {
+        match memory_edit {
             MemoryEdit::Update {
                 memory,
                 topic,
                 version,
             } => {
-                let claims = self.topics.entry(topic.clone()).or_default();
+                let topic_entry = self.topics.entry(topic.clone()).or_default();
                 let edit = (memory.clone(), version.as_ref().clone());
-                if !claims.edits.contains(&edit) {
-                    claims.edits.push(edit);
+                if !topic_entry.edits.contains(&edit) {
+                    topic_entry.edits.push(edit);
                 }
                 self.dirty.insert(topic.clone());
             }
             MemoryEdit::Forget { memory, reason, at } => {
-                let forgotten = &mut self.acts.entry(memory.clone()).or_default().forgotten;
+                let forgotten = &mut self.edits.entry(memory.clone()).or_default().forgotten;
                 if forgotten.as_ref().is_none_or(|(first, _)| at < first) {
                     *forgotten = Some((*at, reason.clone()));
                 }
                 self.mark_dirty(memory);
             }
             MemoryEdit::Review { memory, review, at } => {
-                let reviews = &mut self.acts.entry(memory.clone()).or_default().reviews;
+                let reviews = &mut self.edits.entry(memory.clone()).or_default().reviews;
                 if !reviews.contains(&(*at, *review)) {
                     reviews.push((*at, *review));
                 }
@@ -196,8 +196,8 @@ impl Ledger {
 
     fn mark_dirty(&mut self, memory: &MemoryId) {
         match self.memories.get(memory) {
-            Some(known) => {
-                self.dirty.insert(known.topic.clone());
+            Some(existing) => {
+                self.dirty.insert(existing.topic.clone());
             }
             // The id may be that of another occurrence of a memory that exists, so every topic is
             // recomputed.
@@ -211,39 +211,42 @@ impl Ledger {
             return LedgerChanges::default();
         }
 
-        let mut before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        let mut memories_before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
         let dirty = std::mem::take(&mut self.dirty);
         let mut groups = BTreeSet::new();
         for topic in &dirty {
-            let Some(mut claims) = self.topics.remove(topic) else {
+            let Some(mut topic_entry) = self.topics.remove(topic) else {
                 continue;
             };
-            for id in claims.memories.drain(..) {
-                before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
+            for id in topic_entry.memories.drain(..) {
+                memories_before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
             }
-            groups.extend(claims.group.clone());
-            let made = chain::fold_topic(topic, &claims, &self.told, &self.acts);
-            claims.memories = made.iter().map(|memory| memory.id.clone()).collect();
-            self.memories
-                .extend(made.into_iter().map(|memory| (memory.id.clone(), memory)));
-            if !claims.stated.is_empty() || !claims.edits.is_empty() {
-                self.topics.insert(topic.clone(), claims);
+            groups.extend(topic_entry.group.clone());
+            let memories = chain::fold_topic(topic, &topic_entry, &self.documents, &self.edits);
+            topic_entry.memories = memories.iter().map(|memory| memory.id.clone()).collect();
+            self.memories.extend(
+                memories
+                    .into_iter()
+                    .map(|memory| (memory.id.clone(), memory)),
+            );
+            if !topic_entry.statements.is_empty() || !topic_entry.edits.is_empty() {
+                self.topics.insert(topic.clone(), topic_entry);
             } else {
-                self.remove_topic(topic, &claims);
+                self.remove_topic(topic, &topic_entry);
             }
         }
 
         for group in groups {
-            self.relate_extensions(&group, &mut before);
+            self.relate_extensions(&group, &mut memories_before);
         }
 
-        self.recompute_inferences(&mut before);
-        self.diff_memories(&dirty, before)
+        self.recompute_inferences(&mut memories_before);
+        self.diff_memories(&dirty, memories_before)
     }
 
     /// Removes a topic without statements from the indexes.
-    fn remove_topic(&mut self, topic: &TopicId, claims: &TopicEntry) {
-        if let Some(group) = claims
+    fn remove_topic(&mut self, topic: &TopicId, topic_entry: &TopicEntry) {
+        if let Some(group) = topic_entry
             .group
             .as_ref()
             .and_then(|group| self.groups.get_mut(group))
@@ -251,55 +254,57 @@ impl Ledger {
             group.remove(topic);
         }
 
-        if let Some(subject) = claims
+        if let Some(subject) = topic_entry
             .topic
             .as_ref()
-            .and_then(|answers| self.subjects.get_mut(&answers.subject))
+            .and_then(|topic_answer| self.subjects.get_mut(&topic_answer.subject))
         {
             subject.remove(topic);
         }
 
-        self.kin.remove(topic);
+        self.relative_topics.remove(topic);
     }
 
     /// Compares the memories that could have changed with their state in `before`.
     fn diff_memories(
         &self,
         dirty: &BTreeSet<TopicId>,
-        before: BTreeMap<MemoryId, Memory>,
+        memories_before: BTreeMap<MemoryId, Memory>,
     ) -> LedgerChanges {
-        let mut changed = LedgerChanges::default();
-        for (id, old) in &before {
+        let mut changes = LedgerChanges::default();
+        for (id, old) in &memories_before {
             match self.memories.get(id) {
-                None => changed.removed.insert(id.clone()),
-                Some(new) if new != old => changed.updated.insert(id.clone()),
+                None => changes.removed.insert(id.clone()),
+                Some(new) if new != old => changes.updated.insert(id.clone()),
                 Some(_) => false,
             };
         }
 
-        let fresh = dirty
+        let new_ids = dirty
             .iter()
             .filter_map(|topic| self.topics.get(topic))
-            .flat_map(|claims| &claims.memories);
-        changed
-            .updated
-            .extend(fresh.filter(|id| !before.contains_key(id)).cloned());
-        changed.updated.extend(
-            self.conclusions
+            .flat_map(|topic_entry| &topic_entry.memories);
+        changes.updated.extend(
+            new_ids
+                .filter(|id| !memories_before.contains_key(id))
+                .cloned(),
+        );
+        changes.updated.extend(
+            self.inferences
                 .iter()
-                .filter(|id| !before.contains_key(id))
+                .filter(|id| !memories_before.contains_key(id))
                 .cloned(),
         );
 
-        changed
+        changes
     }
 
     /// Returns all edits of callers by time: everything that [`Ledger::apply_edit`] needs to arrive
     /// at the same memories.
     pub fn list_edits(&self) -> Vec<MemoryEdit> {
-        let mut actions: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
-        for (topic, claims) in &self.topics {
-            actions.extend(claims.edits.iter().map(|(memory, version)| {
+        let mut edits: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
+        for (topic, topic_entry) in &self.topics {
+            edits.extend(topic_entry.edits.iter().map(|(memory, version)| {
                 let (memory, version) = (memory.clone(), Box::new(version.clone()));
                 let update = MemoryEdit::Update {
                     memory,
@@ -310,8 +315,8 @@ impl Ledger {
             }));
         }
 
-        for (memory, acts) in &self.acts {
-            let forgotten = acts
+        for (memory, memory_edits) in &self.edits {
+            let forgotten = memory_edits
                 .forgotten
                 .iter()
                 .map(|(at, reason)| MemoryEdit::Forget {
@@ -319,21 +324,24 @@ impl Ledger {
                     reason: reason.clone(),
                     at: *at,
                 });
-            let reviews = acts.reviews.iter().map(|(at, review)| MemoryEdit::Review {
-                memory: memory.clone(),
-                review: *review,
-                at: *at,
-            });
-            actions.extend(
+            let reviews = memory_edits
+                .reviews
+                .iter()
+                .map(|(at, review)| MemoryEdit::Review {
+                    memory: memory.clone(),
+                    review: *review,
+                    at: *at,
+                });
+            edits.extend(
                 forgotten
                     .chain(reviews)
-                    .map(|action| (edit_time(&action), memory.as_str(), action)),
+                    .map(|edit| (edit_time(&edit), memory.as_str(), edit)),
             );
         }
 
         // The sort is stable: edits of one memory at the same time keep their order.
-        actions.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
-        actions.into_iter().map(|(_, _, action)| action).collect()
+        edits.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
+        edits.into_iter().map(|(_, _, edit)| edit).collect()
     }
 
     /// Returns the memory with this id.
@@ -348,24 +356,26 @@ impl Ledger {
 
     /// Returns the newest versions in the memory's line of its topic, the oldest of them first.
     pub fn memory_history(&self, memory: &Memory) -> Vec<&Memory> {
-        let claims = self.topics.get(&memory.topic);
-        let ids = claims.into_iter().flat_map(|claims| &claims.memories);
-        let mut line: Vec<&Memory> = ids
+        let topic_entry = self.topics.get(&memory.topic);
+        let ids = topic_entry
+            .into_iter()
+            .flat_map(|topic_entry| &topic_entry.memories);
+        let mut versions: Vec<&Memory> = ids
             .filter_map(|id| self.memories.get(id))
             .filter(|other| other.first_version == memory.first_version)
             .collect();
-        line.sort_by_key(|memory| memory.version);
-        line.split_off(line.len().saturating_sub(MAX_HISTORY_VERSIONS))
+        versions.sort_by_key(|memory| memory.version);
+        versions.split_off(versions.len().saturating_sub(MAX_HISTORY_VERSIONS))
     }
 
     /// Returns the statements of the document with this id, with its metadata.
     pub fn document_statements(&self, document: &DocumentId) -> Option<&DocumentStatements> {
-        self.told.get(document).map(Arc::as_ref)
+        self.documents.get(document).map(Arc::as_ref)
     }
 
     /// Returns every document that has statements.
     pub fn all_document_statements(&self) -> impl Iterator<Item = &DocumentStatements> {
-        self.told.values().map(Arc::as_ref)
+        self.documents.values().map(Arc::as_ref)
     }
 
     /// Returns the memories that a document supports, in the order of its text.
@@ -373,13 +383,15 @@ impl Ledger {
         let mut found: Vec<&Memory> = Vec::new();
         let mut seen = HashSet::new();
         for statement in self
-            .told
+            .documents
             .get(document)
             .iter()
-            .flat_map(|told| &told.statements)
+            .flat_map(|document_statements| &document_statements.statements)
         {
-            let claims = self.topics.get(&topic_id_of(&self.container, statement));
-            let ids = claims.into_iter().flat_map(|claims| &claims.memories);
+            let topic_entry = self.topics.get(&topic_id_of(&self.container, statement));
+            let ids = topic_entry
+                .into_iter()
+                .flat_map(|topic_entry| &topic_entry.memories);
             let supported = ids.filter_map(|id| self.memories.get(id)).find(|memory| {
                 memory
                     .sources
@@ -394,27 +406,26 @@ impl Ledger {
 
     /// Computes the ledger as it was at a point of system time and valid time: without anything
     /// recorded after `recorded` and anything said after `said`.
-    pub fn snapshot_as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
-        let mut past = Self::new(self.container.clone());
-        for told in self
-            .told
-            .values()
-            .filter(|told| told.document.created_at <= recorded.as_millis())
-        {
-            let mut told = told.as_ref().clone();
-            told.statements
-                .retain(|statement| statement.said_at <= said);
-            past.insert_document(told);
+    pub fn snapshot_as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
+        let mut snapshot = Self::new(self.container.clone());
+        for document_statements in self.documents.values().filter(|document_statements| {
+            document_statements.document.created_at <= system_time.as_millis()
+        }) {
+            let mut document_statements = document_statements.as_ref().clone();
+            document_statements
+                .statements
+                .retain(|statement| statement.said_at <= valid_time);
+            snapshot.insert_document(document_statements);
         }
 
-        for (topic, claims) in &self.topics {
-            for (memory, version) in claims
+        for (topic, topic_entry) in &self.topics {
+            for (memory, version) in topic_entry
                 .edits
                 .iter()
-                .filter(|(_, edit)| edit.said_at <= recorded.min(said))
+                .filter(|(_, edit)| edit.said_at <= system_time.min(valid_time))
             {
                 let version = Box::new(version.clone());
-                past.apply_edit(&MemoryEdit::Update {
+                snapshot.apply_edit(&MemoryEdit::Update {
                     memory: memory.clone(),
                     topic: topic.clone(),
                     version,
@@ -422,25 +433,26 @@ impl Ledger {
             }
         }
 
-        for (memory, acts) in &self.acts {
-            let mut acts = acts.clone();
-            acts.forgotten = acts.forgotten.filter(|(at, _)| *at <= recorded);
-            acts.reviews.retain(|(at, _)| *at <= recorded);
-            past.acts.insert(memory.clone(), acts);
+        for (memory, memory_edits) in &self.edits {
+            let mut memory_edits = memory_edits.clone();
+            memory_edits.forgotten = memory_edits.forgotten.filter(|(at, _)| *at <= system_time);
+            memory_edits.reviews.retain(|(at, _)| *at <= system_time);
+            snapshot.edits.insert(memory.clone(), memory_edits);
         }
 
-        past.recompute_memories();
-        past
+        snapshot.recompute_memories();
+        snapshot
     }
 
     /// Returns the documents that support a memory, each once, in the order of its sources.
     pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a IndexedDocument> {
         let mut seen = HashSet::new();
-        let told = memory
+        let document_statements = memory
             .sources
             .iter()
-            .filter_map(|source| self.told.get(&source.document));
-        told.map(|told| &told.document)
+            .filter_map(|source| self.documents.get(&source.document));
+        document_statements
+            .map(|document_statements| &document_statements.document)
             .filter(|document| seen.insert(&document.id))
             .collect()
     }
@@ -459,12 +471,15 @@ impl Ledger {
 
     /// Estimates the memory that the ledger takes, in bytes.
     pub fn estimated_bytes(&self) -> usize {
-        let text = |statement: &Statement| 500 + statement.text.len();
-        let told = self
-            .told
-            .values()
-            .map(|told| 500 + told.statements.iter().map(text).sum::<usize>());
-        told.sum::<usize>()
+        let statement_size = |statement: &Statement| 500 + statement.text.len();
+        let statement_bytes = self.documents.values().map(|document_statements| {
+            500 + document_statements
+                .statements
+                .iter()
+                .map(statement_size)
+                .sum::<usize>()
+        });
+        statement_bytes.sum::<usize>()
             + self
                 .memories
                 .values()
@@ -486,8 +501,8 @@ pub fn topic_id_of(container: &ContainerId, statement: &Statement) -> TopicId {
 }
 
 /// Returns the time of an edit.
-fn edit_time(action: &MemoryEdit) -> Timestamp {
-    match action {
+fn edit_time(edit: &MemoryEdit) -> Timestamp {
+    match edit {
         MemoryEdit::Update { version, .. } => version.said_at,
         MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. } => *at,
     }

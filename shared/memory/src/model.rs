@@ -9,10 +9,10 @@
 //! more than add a statement about its own document, which has the trust of that document and
 //! disappears with it.
 
-mod addressed;
 mod answer;
 mod dates;
 mod grounding;
+mod orders;
 mod outcome;
 mod polarity;
 mod prompt;
@@ -22,8 +22,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use addressed::is_order_to_model;
 pub use answer::{ModelAnswerError, answer_schema};
+pub(crate) use orders::is_order_to_model;
 pub use outcome::{ExtractionOutcome, ExtractorKind, FallbackReason, combine_answers};
 pub use prompt::{KnownMemory, ModelRequest, build_requests};
 pub use validate::validate_answer;

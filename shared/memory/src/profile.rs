@@ -1,7 +1,7 @@
 //! Profiles: the memories of a container, arranged for a prompt as lasting traits, current matters
 //! and buckets.
 
-mod across;
+mod across_ledgers;
 mod budget;
 #[cfg(test)]
 mod tests;
@@ -63,11 +63,11 @@ pub struct Profile {
 }
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
-pub fn build_profile(ledgers: &[&Ledger], outline: &ProfileOptions<'_>) -> Profile {
-    let live = collect_live_memories(ledgers, outline);
-    let (mut lasting, mut passing): (Vec<&Memory>, Vec<&Memory>) =
+pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profile {
+    let live = collect_live_memories(ledgers, options);
+    let (mut static_memories, mut dynamic_memories): (Vec<&Memory>, Vec<&Memory>) =
         live.iter().partition(|memory| is_static_trait(memory));
-    lasting.sort_by(|a, b| {
+    static_memories.sort_by(|a, b| {
         kind_rank(a)
             .cmp(&kind_rank(b))
             .then(b.confidence.total_cmp(&a.confidence))
@@ -80,24 +80,28 @@ pub fn build_profile(ledgers: &[&Ledger], outline: &ProfileOptions<'_>) -> Profi
             .cmp(&b.is_inference)
             .then(compare_newest_first(a, b))
     };
-    truncate_to_first(&mut passing, |a, b| {
+    truncate_to_first(&mut dynamic_memories, |a, b| {
         is_standing_rule(b)
             .cmp(&is_standing_rule(a))
             .then(order(a, b))
     });
 
-    passing.sort_by(order);
-    let buckets = outline
+    dynamic_memories.sort_by(order);
+    let buckets = options
         .sorter
-        .map(|sorter| fill_buckets(live, sorter, outline.dynamic_tokens));
+        .map(|sorter| fill_buckets(live, sorter, options.dynamic_tokens));
 
     Profile {
         static_lines: budget::select_lines(
-            &lasting,
+            &static_memories,
             |memory| memory.text.clone(),
-            outline.static_tokens,
+            options.static_tokens,
         ),
-        dynamic_lines: budget::select_lines(&passing, format_dated_line, outline.dynamic_tokens),
+        dynamic_lines: budget::select_lines(
+            &dynamic_memories,
+            format_dated_line,
+            options.dynamic_tokens,
+        ),
         bucket_lines: buckets.unwrap_or_default(),
     }
 }
@@ -118,21 +122,21 @@ fn truncate_to_first<'a>(
 /// and a topic with one answer at a time has one answer.
 fn collect_live_memories<'a>(
     ledgers: &[&'a Ledger],
-    outline: &ProfileOptions<'_>,
+    options: &ProfileOptions<'_>,
 ) -> Vec<&'a Memory> {
     let mut found = Vec::new();
-    for (place, ledger) in ledgers.iter().enumerate() {
-        let shown = ledger.memories().filter(|memory| {
-            memory.is_live(outline.now)
-                && outline
+    for (index, ledger) in ledgers.iter().enumerate() {
+        let visible = ledger.memories().filter(|memory| {
+            memory.is_live(options.now)
+                && options
                     .filter
                     .is_none_or(|filter| ledger.matches_filter(filter, memory))
         });
-        found.extend(shown.map(|memory| (place, memory)));
+        found.extend(visible.map(|memory| (index, memory)));
     }
 
     if ledgers.len() > 1 {
-        across::retain_current(ledgers, &mut found);
+        across_ledgers::retain_current(ledgers, &mut found);
     }
 
     found.into_iter().map(|(_, memory)| memory).collect()
@@ -188,7 +192,7 @@ fn fill_buckets(mut live: Vec<&Memory>, sorter: &BucketSorter, tokens: usize) ->
     for memory in live {
         if let Some(bucket) = sorter
             .bucket_index(memory)
-            .and_then(|place| buckets.get_mut(place))
+            .and_then(|index| buckets.get_mut(index))
         {
             bucket.push(memory);
         }

@@ -60,23 +60,23 @@ fn is_negation(word: &str) -> bool {
 /// Function words and negations are left out, so statements that say the same, or the opposite,
 /// have the same essence. A text of nothing but such words keeps all of them.
 pub fn content_words(text: &str) -> Vec<String> {
-    let mut kept: Vec<String> = split_words(text)
+    let mut words: Vec<String> = split_words(text)
         .into_iter()
         .filter(|word| FUNCTION_WORDS.binary_search(&word.as_str()).is_err() && !is_negation(word))
         .map(|word| strip_plural(&word))
         .collect();
-    if kept.is_empty() {
-        kept = split_words(text);
+    if words.is_empty() {
+        words = split_words(text);
     }
-    kept
+    words
 }
 
 /// Removes the ending of an English plural or third person.
 fn strip_plural(word: &str) -> String {
-    let cut = word
+    let singular = word
         .strip_suffix('s')
         .filter(|rest| rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s'));
-    cut.unwrap_or(word).to_owned()
+    singular.unwrap_or(word).to_owned()
 }
 
 #[cfg(test)]
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn opposite_statements_have_one_essence() {
-        for (one, other) in [
+        for (statement, opposite) in [
             ("The API supports gRPC.", "The API does not support gRPC."),
             ("Anna eats meat", "Anna doesn't eat meat"),
             ("Anna's dog is Rex.", "Anna's dogs are not Rex"),
         ] {
-            assert_eq!(content_words(one), content_words(other));
-            assert!(!is_negated(one) && is_negated(other), "{other}");
+            assert_eq!(content_words(statement), content_words(opposite));
+            assert!(!is_negated(statement) && is_negated(opposite), "{opposite}");
         }
         assert_ne!(
             content_words("Anna prefers tea over coffee"),

@@ -35,7 +35,7 @@ fn parse_topic(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
         start_char: 0,
         role: Role::User,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at,
     };
 
@@ -65,7 +65,7 @@ mod tests {
         };
         let berlin = Some(("user".to_owned(), "berlin".to_owned()));
 
-        for (text, wanted) in [
+        for (text, expected) in [
             ("I live in Berlin.", berlin.clone()),
             ("I live in Berlin", berlin),
             (
@@ -76,7 +76,7 @@ mod tests {
             ("I live in Berlin. My name is Anna.", None),
             ("Äpfel.", None),
         ] {
-            assert_eq!(topic(text), wanted, "{text}");
+            assert_eq!(topic(text), expected, "{text}");
         }
     }
 }

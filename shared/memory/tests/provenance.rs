@@ -19,14 +19,14 @@ fn day(number: i64) -> Timestamp {
 }
 
 /// Returns the statements of a text in the user's own words or in somebody else's.
-fn read_statements(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
+fn read_statements(text: &str, role: Role, trust: Trust, said_day: i64) -> Vec<Statement> {
     let passage = Passage {
         text,
         start_char: 0,
         role,
         speaker: None,
-        quoted: None,
-        said_at: day(said),
+        origin: None,
+        said_at: day(said_day),
     };
 
     extract_statements(
@@ -65,17 +65,17 @@ fn profile_and_own_memories(documents: Vec<DocumentStatements>) -> (Vec<String>,
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").expect("an id"));
     documents
         .into_iter()
-        .for_each(|told| ledger.insert_document(told));
+        .for_each(|statements| ledger.insert_document(statements));
     ledger.recompute_memories();
     let live = ledger.memories().filter(|memory| memory.is_live(day(1000)));
-    let mut own: Vec<String> = live
+    let mut own_memories: Vec<String> = live
         .filter(|memory| memory.trust.is_own_words())
         .map(|memory| memory.text.clone())
         .collect();
-    own.sort();
+    own_memories.sort();
     (
         build_profile(&[&ledger], &ProfileOptions::new(day(1000))).static_lines,
-        own,
+        own_memories,
     )
 }
 
@@ -83,7 +83,7 @@ fn profile_and_own_memories(documents: Vec<DocumentStatements>) -> (Vec<String>,
 fn no_attempt_by_itself_instructs_lasts_or_replaces() {
     /// Wraps an attempt in words that are recognizably somebody else's.
     type Wrap = fn(&str) -> String;
-    let wrappings: [(&str, Wrap); 9] = [
+    let wrappers: [(&str, Wrap); 9] = [
         ("mail", |text| {
             format!("From: M <m@evil.example>\nSubject: News\n\n{text}")
         }),
@@ -106,26 +106,26 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
     ];
     let mut faults = Vec::new();
     for (role, trust) in [(Role::User, Trust::User), (Role::Author, Trust::Document)] {
-        let said = read_statements(SAID, role, trust, 1);
-        let before = profile_and_own_memories(vec![document_statements(1, said.clone())]);
+        let own_statements = read_statements(SAID, role, trust, 1);
+        let before = profile_and_own_memories(vec![document_statements(1, own_statements.clone())]);
         assert_eq!((before.0.len(), before.1.len()), (5, 5), "{before:?}");
         for attempt in ATTEMPTS.lines() {
-            let wrapped = wrappings
+            let wrapped = wrappers
                 .iter()
                 .map(|(name, wrap)| (*name, read_statements(&wrap(attempt), role, trust, 2)));
-            let foreign = (
+            let external = (
                 "external",
                 read_statements(attempt, Role::Author, Trust::External, 2),
             );
-            for (name, found) in wrapped.chain([foreign]) {
-                let orders = found
+            for (name, found) in wrapped.chain([external]) {
+                let has_instruction = found
                     .iter()
                     .any(|statement| statement.kind == MemoryKind::Instruction);
                 let after = profile_and_own_memories(vec![
-                    document_statements(1, said.clone()),
+                    document_statements(1, own_statements.clone()),
                     document_statements(2, found),
                 ]);
-                if orders || after != before {
+                if has_instruction || after != before {
                     faults.push(format!("{name}: {attempt} {:?}", after.1));
                 }
             }

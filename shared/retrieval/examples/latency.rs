@@ -139,10 +139,11 @@ fn build_documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
             let vector = StaticEmbedder.embed(&text);
             embedding += started.elapsed();
             if questions.len() < QUESTIONS && numbers.below(size / QUESTIONS + 1) == 0 {
-                let own: Vec<&str> = text.split(' ').skip(numbers.below(50)).take(5).collect();
+                let own_words: Vec<&str> =
+                    text.split(' ').skip(numbers.below(50)).take(5).collect();
                 questions.push(format!(
                     "what {} {}",
-                    own.join(" "),
+                    own_words.join(" "),
                     words[numbers.zipf(words.len())]
                 ));
             }

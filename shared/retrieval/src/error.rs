@@ -8,7 +8,7 @@ pub enum SegmentError {
     Corrupt(&'static str),
     /// The segment was written by a newer version of the program.
     #[error("segment format {0} is not known to this version")]
-    Version(u32),
+    UnknownVersion(u32),
     /// The documents do not fit into one segment (4 GiB per section, 2^31 chunks).
     #[error("too much for one segment: {0}")]
     TooLarge(&'static str),

@@ -35,9 +35,9 @@ fn make_word(number: usize) -> (String, String) {
     let stem: String = (0..syllables)
         .map(|_| format!("{}{}", pick(&ONSETS), pick(&VOWELS)))
         .collect();
-    let whole = format!("{stem}{}", pick(&ENDS));
+    let surface_form = format!("{stem}{}", pick(&ENDS));
 
-    (stem, whole)
+    (stem, surface_form)
 }
 
 /// Returns a sentence with the word; sentences vary in length and language.
@@ -84,11 +84,11 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
             &SearchQuery::new(word, StaticEmbedder.embed(word)),
         )
         .expect("a readable index");
-        let own = found
+        let own_hit = found
             .hits
             .iter()
             .find(|hit| hit.document == format!("d{number}"));
-        let similarity = own.map_or(0.0, |hit| hit.similarity);
+        let similarity = own_hit.map_or(0.0, |hit| hit.similarity);
         if similarity < DEFAULT_THRESHOLD {
             missed.push(format!("{word} ({similarity:.2}, {:?})", found.features));
         }

@@ -250,9 +250,9 @@ fn a_small_container_answers_what_it_knows_and_nothing_else() {
 #[test]
 fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
     let index = index(&["green tea", "green paint", "green apples", "red wine"]);
-    let asked = RefCell::new(HashMap::<String, u32>::new());
+    let admit_calls = RefCell::new(HashMap::<String, u32>::new());
     let admit = |document: &retrieval::DocumentView<'_>| {
-        *asked
+        *admit_calls
             .borrow_mut()
             .entry(document.id.to_owned())
             .or_default() += 1;
@@ -270,8 +270,8 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
     assert!(hits.iter().all(|hit| hit.document != "d1"));
     assert!(hits.iter().any(|hit| hit.document == "d0"));
     assert!(
-        asked.borrow().values().all(|&count| count == 1),
-        "{asked:?}"
+        admit_calls.borrow().values().all(|&count| count == 1),
+        "{admit_calls:?}"
     );
 }
 

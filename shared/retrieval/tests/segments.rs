@@ -110,14 +110,14 @@ fn a_flipped_byte_is_an_error_or_changes_nothing() {
     let file = built();
     let expected = use_all(file.clone()).expect("what the test wrote is valid");
     let step = (file.len() / 4_000).max(1);
-    let places = (0..512.min(file.len())).chain((512..file.len()).step_by(step));
+    let offsets = (0..512.min(file.len())).chain((512..file.len()).step_by(step));
     let mut errors = 0;
-    for place in places {
+    for offset in offsets {
         for flip in [0x01, 0x80, 0xFF] {
             let mut broken = file.clone();
-            broken[place] ^= flip;
+            broken[offset] ^= flip;
             match use_all(broken) {
-                Ok(found) => assert_eq!(found, expected, "byte {place}"),
+                Ok(found) => assert_eq!(found, expected, "byte {offset}"),
                 Err(_) => errors += 1,
             }
         }
@@ -141,6 +141,6 @@ fn a_file_of_a_later_version_says_so() {
     file[8] = 2;
     assert_eq!(
         Segment::open(Bytes::from(file)).unwrap_err(),
-        SegmentError::Version(2)
+        SegmentError::UnknownVersion(2)
     );
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use content::{ContentFailure, ContentSource, ExtractedDocument};
 
 use crate::ChildHeader;
-use crate::walls::confine_process;
+use crate::confinement::confine_process;
 
 /// The longest header that is accepted.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
@@ -27,11 +27,11 @@ pub fn child_main() -> ExitCode {
 }
 
 fn run_child() -> io::Result<()> {
-    let walls = confine_process()?;
+    let confinement = confine_process()?;
     let mut input = io::stdin().lock();
     let header = read_header(&mut input)?;
     if header.asks_for_walls {
-        return Ok(serde_json::to_writer(io::stdout().lock(), &walls)?);
+        return Ok(serde_json::to_writer(io::stdout().lock(), &confinement)?);
     }
 
     // A buffer that grows while it is read would take twice the memory.
@@ -56,7 +56,7 @@ fn extract_document(
     let source = ContentSource {
         bytes,
         name: header.name.as_deref(),
-        declared: header.declared.as_deref(),
+        declared_type: header.declared.as_deref(),
     };
     content::extract_document(&source)
 }

@@ -8,14 +8,14 @@
 //! the child cannot open files or connections, or start programs.
 
 mod child;
+mod confinement;
 mod parent;
-mod walls;
 
 use std::io;
 
 pub use child::child_main;
+pub use confinement::{Confinement, confine_process};
 pub use parent::{Sandbox, WALL_TIME};
-pub use walls::{Confinement, confine_process};
 
 use content::ContentFailure;
 

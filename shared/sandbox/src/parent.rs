@@ -98,14 +98,14 @@ impl Sandbox {
 
         let mut child = self.build_command(executable).spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let talk = async {
+        let exchange = async {
             tokio::join!(
                 write_document(input, &header, &[]),
                 read_pipe(output, MAX_RESULT_BYTES)
             )
         };
-        let (written, answer) = timeout(self.wall_time, talk).await?;
-        written?;
+        let (write_result, answer) = timeout(self.wall_time, exchange).await?;
+        write_result?;
 
         Ok(Some(serde_json::from_slice(&answer?)?))
     }
@@ -125,8 +125,9 @@ impl Sandbox {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedDocument, SandboxError> {
-        let here = extract_in_process(bytes, name, declared, self.executable.is_none()).await?;
-        match (here, &self.executable) {
+        let in_process =
+            extract_in_process(bytes, name, declared, self.executable.is_none()).await?;
+        match (in_process, &self.executable) {
             (None, Some(executable)) => {
                 self.extract_in_child(executable, bytes, name, declared)
                     .await
@@ -200,7 +201,7 @@ async fn extract_in_process(
     bytes: &[u8],
     name: Option<&str>,
     declared: Option<&str>,
-    parsers_too: bool,
+    allow_parsers: bool,
 ) -> Result<Option<ExtractedDocument>, SandboxError> {
     let (bytes, name, declared) = (
         bytes.to_vec(),
@@ -211,9 +212,9 @@ async fn extract_in_process(
         let source = ContentSource {
             bytes: &bytes,
             name: name.as_deref(),
-            declared: declared.as_deref(),
+            declared_type: declared.as_deref(),
         };
-        let is_allowed = parsers_too || is_plain_text(&source);
+        let is_allowed = allow_parsers || is_plain_text(&source);
         if is_allowed {
             extract_document(&source).map(Some)
         } else {
@@ -233,19 +234,19 @@ async fn exchange_document(
     header: &ChildHeader,
     bytes: &[u8],
 ) -> Result<ExtractedDocument, SandboxError> {
-    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (written, answer, last_words) = tokio::join!(
+    let (input, output, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (write_result, answer, stderr_bytes) = tokio::join!(
         write_document(input, header, bytes),
         read_pipe(output, MAX_RESULT_BYTES),
-        read_pipe(errors, MAX_STDERR_BYTES)
+        read_pipe(stderr, MAX_STDERR_BYTES)
     );
     let answer = answer.map_err(SandboxError::Unavailable)?;
     let status = child.wait().await.map_err(SandboxError::Unavailable)?;
     if !status.success() {
         return Err(error_from_exit(
             status,
-            written,
-            &String::from_utf8_lossy(&last_words.unwrap_or_default()),
+            write_result,
+            &String::from_utf8_lossy(&stderr_bytes.unwrap_or_default()),
         ));
     }
 
@@ -256,13 +257,13 @@ async fn exchange_document(
 
 /// Reads a pipe to its end, and keeps the first `limit` bytes.
 async fn read_pipe(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result<Vec<u8>> {
-    let mut kept = Vec::new();
+    let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
-        (&mut pipe).take(limit).read_to_end(&mut kept).await?;
+        (&mut pipe).take(limit).read_to_end(&mut bytes).await?;
         // A full pipe would block the child.
         tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
     }
-    Ok(kept)
+    Ok(bytes)
 }
 
 async fn write_document(
@@ -282,16 +283,16 @@ async fn write_document(
 }
 
 /// Translates the end of a child into an error.
-fn error_from_exit(status: ExitStatus, written: io::Result<()>, last_words: &str) -> SandboxError {
-    match (status.signal(), written) {
+fn error_from_exit(status: ExitStatus, write_result: io::Result<()>, stderr: &str) -> SandboxError {
+    match (status.signal(), write_result) {
         (Some(SIGXCPU | SIGKILL), _) => {
             limit_failure("Reading the document took more time or memory than is allowed.").into()
         }
         // In both of these cases, the runtime prints these words and aborts.
-        (Some(_), _) if last_words.contains("memory allocation of") => {
+        (Some(_), _) if stderr.contains("memory allocation of") => {
             limit_failure("Reading the document took more memory than is allowed.").into()
         }
-        (Some(_), _) if last_words.contains("overflowed its stack") => {
+        (Some(_), _) if stderr.contains("overflowed its stack") => {
             limit_failure("The document is nested too deeply.").into()
         }
         (Some(_), _) => {

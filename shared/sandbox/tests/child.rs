@@ -33,8 +33,8 @@ fn main() -> ExitCode {
 }
 
 /// Plays the child in one of its fates.
-fn play_child(fate: &str) -> ExitCode {
-    match fate {
+fn play_child(scenario: &str) -> ExitCode {
+    match scenario {
         "crash" => std::process::abort(),
         "hang" => std::thread::sleep(Duration::from_secs(600)),
         "refuse" => return ExitCode::FAILURE,
@@ -42,9 +42,9 @@ fn play_child(fate: &str) -> ExitCode {
             rlimit::Resource::AS
                 .set(512 << 20, 512 << 20)
                 .expect("lowering a limit is allowed");
-            let mut hoard = Vec::new();
+            let mut allocations = Vec::new();
             loop {
-                hoard.push(vec![1u8; 16 << 20]);
+                allocations.push(vec![1u8; 16 << 20]);
             }
         }
         "overflow" => return ExitCode::from(u8::from(overflow_stack(0) == 0)),
@@ -129,7 +129,7 @@ fn try_escapes() -> String {
     attempts
         .into_iter()
         .filter(|(_, worked)| *worked)
-        .map(|(what, _)| what)
+        .map(|(attempt, _)| attempt)
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -199,9 +199,9 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Returns a sandbox whose children meet a fate, and the folder that must outlive it.
-fn sandbox_with_fate(fate: &str) -> (Sandbox, tempfile::TempDir) {
+fn sandbox_with_fate(scenario: &str) -> (Sandbox, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let link = folder.path().join(fate);
+    let link = folder.path().join(scenario);
     std::os::unix::fs::symlink(own_executable(), &link).expect("a link is made");
     (Sandbox::in_child(link), folder)
 }
@@ -241,13 +241,13 @@ async fn failures_of_the_document_come_back() {
 }
 
 async fn plain_text_needs_no_child() {
-    let nowhere = Sandbox::in_child("/nonexistent".into());
-    let text = nowhere
+    let without_child = Sandbox::in_child("/nonexistent".into());
+    let text = without_child
         .extract_document(b"# Tides\n\nThe moon.", None, None)
         .await
         .expect("no child is started");
     assert_eq!(text.title.as_deref(), Some("Tides"));
-    let page = nowhere
+    let page = without_child
         .extract_document(b"<html><p>x</html>", None, None)
         .await;
     assert!(
@@ -257,22 +257,22 @@ async fn plain_text_needs_no_child() {
 }
 
 async fn the_fate_of_the_child_is_told() {
-    for (fate, code) in [
+    for (scenario, code) in [
         ("crash", Some(FailureCode::Corrupt)),
         ("leak", Some(FailureCode::ContentLimit)),
         ("overflow", Some(FailureCode::ContentLimit)),
         ("refuse", None),
     ] {
-        let (sandbox, _folder) = sandbox_with_fate(fate);
-        let told = match sandbox
+        let (sandbox, _folder) = sandbox_with_fate(scenario);
+        let outcome = match sandbox
             .extract_document(&fixture("two-pages.pdf"), None, None)
             .await
         {
             Err(SandboxError::Content(failure)) => Some(failure.code),
             Err(SandboxError::Unavailable(_)) => None,
-            Ok(extracted) => panic!("{fate}: {extracted:?}"),
+            Ok(extracted) => panic!("{scenario}: {extracted:?}"),
         };
-        assert_eq!(told, code, "{fate}");
+        assert_eq!(outcome, code, "{scenario}");
     }
 }
 
@@ -322,7 +322,7 @@ async fn a_child_has_no_file_of_its_parent_open() {
 async fn a_child_reaches_nothing_but_its_document() {
     let (sandbox, folder) = sandbox_with_fate("escape");
     std::fs::write(folder.path().join("secret.key"), "secret").expect("a file is made");
-    let walls = Sandbox::in_child(own_executable())
+    let confinement = Sandbox::in_child(own_executable())
         .probe_walls()
         .await
         .expect("a child tells")
@@ -332,19 +332,23 @@ async fn a_child_reaches_nothing_but_its_document() {
         .await
         .expect("it answers");
     // Without the filter, the limit on open files still keeps files and connections out of reach.
-    let possible = if walls.seccomp { "" } else { "start a program" };
-    assert_eq!(reached.text, possible, "{walls}");
+    let possible = if confinement.seccomp {
+        ""
+    } else {
+        "start a program"
+    };
+    assert_eq!(reached.text, possible, "{confinement}");
     assert!(!folder.path().join("left").exists());
 }
 
 async fn tables_are_read_in_a_child_within_its_memory() {
-    let nowhere = Sandbox::in_child("/nonexistent".into())
+    let without_child = Sandbox::in_child("/nonexistent".into())
         .extract_document(b"a,b\n1,2", Some("a.csv"), None)
         .await;
 
     assert!(
-        matches!(nowhere, Err(SandboxError::Unavailable(_))),
-        "{nowhere:?}"
+        matches!(without_child, Err(SandboxError::Unavailable(_))),
+        "{without_child:?}"
     );
     let sandbox = Sandbox::in_child(own_executable());
     let table = sandbox
@@ -356,10 +360,10 @@ async fn tables_are_read_in_a_child_within_its_memory() {
     let commas = sandbox
         .extract_document(&vec![b','; 29 << 20], Some("a.csv"), None)
         .await;
-    let said = "The table has a row of more than 16384 cells; send fewer columns.";
+    let message = "The table has a row of more than 16384 cells; send fewer columns.";
 
     assert!(
-        matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == said),
+        matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == message),
         "{commas:?}"
     );
 }
@@ -388,12 +392,12 @@ async fn office_files_and_mail_are_read_in_a_child() {
         ("a.epub", make::epub(&["<p>x</p>"], &[])),
         ("a.eml", mail),
     ] {
-        let nowhere = Sandbox::in_child("/nonexistent".into())
+        let without_child = Sandbox::in_child("/nonexistent".into())
             .extract_document(&bytes, Some(name), None)
             .await;
         assert!(
-            matches!(nowhere, Err(SandboxError::Unavailable(_))),
-            "{name}: {nowhere:?}"
+            matches!(without_child, Err(SandboxError::Unavailable(_))),
+            "{name}: {without_child:?}"
         );
         let inside = Sandbox::in_child(own_executable())
             .extract_document(&bytes, Some(name), None)

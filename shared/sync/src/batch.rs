@@ -87,7 +87,7 @@ impl TickWrites {
 
         for (stored, now) in self.nodes.values() {
             if let Some(now) = now.as_ref().filter(|_| now != stored) {
-                writes.push(SyncWrite::Node(
+                writes.push(SyncWrite::PutItem(
                     Box::new(now.clone()),
                     stored.clone().map(Box::new),
                 ));
@@ -98,7 +98,7 @@ impl TickWrites {
             writes.extend(
                 stored
                     .clone()
-                    .map(|stored| SyncWrite::Forget(Box::new(stored))),
+                    .map(|stored| SyncWrite::DeleteItem(Box::new(stored))),
             );
         }
 
@@ -121,7 +121,7 @@ impl TickWrites {
             });
         }
 
-        writes.extend(self.run.clone().map(|run| SyncWrite::Run(Box::new(run))));
+        writes.extend(self.run.clone().map(|run| SyncWrite::PutRun(Box::new(run))));
         writes
     }
 }

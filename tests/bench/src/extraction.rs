@@ -164,7 +164,7 @@ fn extract_text(text: &str) -> Vec<Statement> {
         start_char: 0,
         role: Role::Author,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at,
     };
 

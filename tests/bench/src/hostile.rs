@@ -223,7 +223,7 @@ fn measure_read(shape: &HostileFile, n: usize) -> (Duration, String) {
     let source = ContentSource {
         bytes: &bytes,
         name: Some(shape.file),
-        declared: None,
+        declared_type: None,
     };
 
     let mut best = (Duration::MAX, String::new());

@@ -145,7 +145,7 @@ async fn log_overhead(rig: &BenchSystem) -> Result<()> {
         let begun = Instant::now();
         rig.system
             .ctx
-            .activity
+            .request_log
             .record(&tenant, &random_record(number, now), now)
             .await?;
         times.push(begun.elapsed());
@@ -341,7 +341,7 @@ async fn write_request_log(rig: &BenchSystem, tenant: &Tenant, requests: usize) 
             let record = random_record(number, at);
             bar.inc(1);
             // The record is written with its own time, so that it does not count as late.
-            ctx.activity.record(tenant, &record, at).await
+            ctx.request_log.record(tenant, &record, at).await
         }
     });
 

@@ -59,10 +59,10 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     let of = ConnectionId::parse(&id).unwrap();
     let skipped = |reason| ItemState::Skipped { reason };
     let mut writes = vec![
-        SyncWrite::Node(Box::new(node("a", ItemState::Filed)), None),
-        SyncWrite::Node(Box::new(node("b", skipped(SkipReason::TooLarge))), None),
-        SyncWrite::Node(Box::new(node("c", skipped(SkipReason::Excluded))), None),
-        SyncWrite::Node(
+        SyncWrite::PutItem(Box::new(node("a", ItemState::Filed)), None),
+        SyncWrite::PutItem(Box::new(node("b", skipped(SkipReason::TooLarge))), None),
+        SyncWrite::PutItem(Box::new(node("c", skipped(SkipReason::Excluded))), None),
+        SyncWrite::PutItem(
             Box::new(node(
                 "d",
                 ItemState::Failed {
@@ -71,7 +71,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
             )),
             None,
         ),
-        SyncWrite::Run(Box::new(run(1, RunState::Completed))),
+        SyncWrite::PutRun(Box::new(run(1, RunState::Completed))),
     ];
     for key in ["0#x", "1#001#y", "1#002#z", "9#1#w"] {
         writes.push(SyncWrite::Enqueue(

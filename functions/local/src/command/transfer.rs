@@ -160,10 +160,10 @@ fn print_report(report: &ImportReport) {
         "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
         report.tag, documents.written, documents.queued, report.edits
     );
-    if documents.known > 0 {
+    if documents.already_present > 0 {
         println!(
             "{} documents were there already and stay as they are.",
-            documents.known
+            documents.already_present
         );
     }
 

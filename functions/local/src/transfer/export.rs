@@ -156,8 +156,8 @@ async fn write_documents(
     while let Some((id, copied)) = copies.try_next().await? {
         bar.inc(1);
         let mut copy = match copied {
-            CopyOutcome::Whole(copy) => copy,
-            CopyOutcome::Gone => continue,
+            CopyOutcome::Copied(copy) => copy,
+            CopyOutcome::Deleted => continue,
             CopyOutcome::Damaged => {
                 damaged.push(id);
                 continue;

@@ -182,7 +182,7 @@ pub(super) async fn import_foreign(
         if is_new.with_context(|| format!("record {place} of the file"))? {
             report.documents.queued += 1;
         } else {
-            report.documents.known += 1;
+            report.documents.already_present += 1;
         }
         bar.inc(1);
     }

@@ -13,11 +13,11 @@ use super::ProfileResponse;
 
 /// Checks whether the caller prefers Markdown to JSON.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
-    let sent = headers
+    let accept_headers = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let accepted: Vec<(String, f32)> = sent
+    let accepted: Vec<(String, f32)> = accept_headers
         .flat_map(|value| value.split(','))
         .map(parse_media_range)
         .collect();
@@ -42,16 +42,16 @@ fn parse_media_range(text: &str) -> (String, f32) {
 }
 
 /// Returns the answer as a document of lists. Parts without lines are left out.
-pub(super) fn markdown_response(answer: &ProfileResponse) -> Response {
+pub(super) fn markdown_response(response: &ProfileResponse) -> Response {
     (
         [(CONTENT_TYPE, "text/markdown; charset=utf-8")],
-        render_profile(answer),
+        render_profile(response),
     )
         .into_response()
 }
 
-fn render_profile(answer: &ProfileResponse) -> String {
-    let profile = &answer.profile;
+fn render_profile(response: &ProfileResponse) -> String {
+    let profile = &response.profile;
     let mut out = String::from("# Profile\n");
     push_section(
         &mut out,
@@ -67,10 +67,10 @@ fn render_profile(answer: &ProfileResponse) -> String {
         push_section(&mut out, &format!("Bucket: {key}"), lines);
     }
 
-    let results = answer
+    let results = response
         .search_results
         .as_ref()
-        .and_then(|found| found["results"].as_array());
+        .and_then(|search_results| search_results["results"].as_array());
     let text = |row: &Value| {
         let text = row["memory"].as_str().or(row["chunk"].as_str())?;
         let origin = Attribution::deserialize(&row["origin"]).ok();
@@ -80,8 +80,8 @@ fn render_profile(answer: &ProfileResponse) -> String {
         ))
     };
 
-    let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
-    push_section(&mut out, "Search results", &found);
+    let result_lines: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
+    push_section(&mut out, "Search results", &result_lines);
 
     out
 }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn markdown_is_sent_to_those_who_prefer_it() {
-        for (accept, wanted) in [
+        for (accept, expected) in [
             ("text/markdown", true),
             ("Text/Markdown; charset=utf-8", true),
             ("text/markdown, application/json;q=0.9", true),
@@ -121,7 +121,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, accept.parse().unwrap());
-            assert_eq!(is_preferred(&headers), wanted, "{accept}");
+            assert_eq!(is_preferred(&headers), expected, "{accept}");
         }
 
         assert!(!is_preferred(&HeaderMap::new()));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn parts_are_lists_and_empty_ones_are_left_out() {
-        let answer = ProfileResponse {
+        let response = ProfileResponse {
             profile: ProfileParts {
                 statics: Some(vec!["User is tall.\n# No heading".into()]),
                 dynamic: Some(Vec::new()),
@@ -140,8 +140,8 @@ mod tests {
             ),
         };
 
-        let wanted = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
+        let expected = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
                       - [2025-04-15] Soup.\n\n## Search results\n\n- According to a mail: One.\n- Two.\n";
-        assert_eq!(render_profile(&answer), wanted);
+        assert_eq!(render_profile(&response), expected);
     }
 }

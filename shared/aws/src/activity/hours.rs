@@ -66,8 +66,8 @@ fn format_hour(hour: Hour) -> String {
 }
 
 /// Returns the expiry, in seconds since 1970, of an item about the time `of`.
-pub(super) fn expiry_seconds(of: Timestamp) -> i64 {
-    of.as_millis() / 1000 + RETENTION_SECONDS
+pub(super) fn expiry_seconds(time: Timestamp) -> i64 {
+    time.as_millis() / 1000 + RETENTION_SECONDS
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ const MAX_TALLY: usize = 64 << 20;
 /// they can be removed and searched without reading the rest.
 pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     let hour = Hour::containing(record.at);
-    let sort = format!("{:013}#{}", record.at.as_millis().max(0), record.id);
-    let mut item = key_item(&(hours::records_partition(tenant, hour), sort));
-    let frame = RequestRecord {
+    let sort_key = format!("{:013}#{}", record.at.as_millis().max(0), record.id);
+    let mut item = key_item(&(hours::records_partition(tenant, hour), sort_key));
+    let outline = RequestRecord {
         containers: Vec::new(),
         input: None,
         output: None,
@@ -31,7 +31,7 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     };
 
     item.insert("v".into(), number_value(1));
-    item.insert("rec".into(), json_value(&frame));
+    item.insert("rec".into(), json_value(&outline));
     item.insert("ttl".into(), number_value(hours::expiry_seconds(record.at)));
     let containers: BTreeSet<&str> = record.containers.iter().map(ContainerId::as_str).collect();
     if containers.len() > MAX_CONTAINERS {
@@ -76,10 +76,10 @@ pub(super) fn write_tally(
 ) -> PortResult<Item> {
     let mut item = key_item(&(hours::hours_partition(tenant), hours::counts_sort(hour)));
     let text = serde_json::to_vec(tally).map_err(|error| PortError::Internal(error.into()))?;
-    let packed =
+    let compressed =
         zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
     item.insert("v".into(), number_value(1));
-    item.insert("tally".into(), bytes_value(packed));
+    item.insert("tally".into(), bytes_value(compressed));
     item.insert("token".into(), string_value(token));
     item.insert(
         "ttl".into(),
@@ -92,10 +92,10 @@ pub(super) fn write_tally(
 /// Reads the counts of an hour from their item.
 pub(super) fn read_tally(item: &Item) -> PortResult<RequestTally> {
     let corrupt = || PortError::Corrupt("counts of an hour".into());
-    let packed = item
+    let compressed = item
         .get("tally")
         .and_then(|value| value.as_b().ok())
         .ok_or_else(corrupt)?;
-    let text = zstd::bulk::decompress(packed.as_ref(), MAX_TALLY).map_err(|_| corrupt())?;
+    let text = zstd::bulk::decompress(compressed.as_ref(), MAX_TALLY).map_err(|_| corrupt())?;
     serde_json::from_slice(&text).map_err(|_| corrupt())
 }

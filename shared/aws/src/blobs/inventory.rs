@@ -23,15 +23,15 @@ impl AwsBlobs {
             .projection_expression("pk, #at")
             .expression_attribute_names("#at", STORED_AT_ATTRIBUTE);
         // A cursor is a partition key, a space and a sort key. The last space separates the two.
-        let from = after.and_then(|after| after.rsplit_once(' '));
-        let from = from.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
+        let start_key = after.and_then(|after| after.rsplit_once(' '));
+        let start_key = start_key.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
         let scan = scan
-            .set_exclusive_start_key(from)
+            .set_exclusive_start_key(start_key)
             .limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
-        let answer = scan.send().await.map_err(port_error)?;
+        let response = scan.send().await.map_err(port_error)?;
 
         let mut page = InventoryPage::default();
-        for item in answer.items.unwrap_or_default() {
+        for item in response.items.unwrap_or_default() {
             let Some((org, path)) = keys::parse_blob(item.get_text("pk")?) else {
                 continue;
             };
@@ -47,7 +47,7 @@ impl AwsBlobs {
             });
         }
 
-        if let Some(last) = answer.last_evaluated_key {
+        if let Some(last) = response.last_evaluated_key {
             page.next = Some(format!("{} {}", last.get_text("pk")?, last.get_text("sk")?));
         }
 
@@ -67,12 +67,12 @@ impl AwsBlobs {
             .set_start_after(after.map(str::to_owned));
         let list =
             list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
-        let answer = list.send().await.map_err(port_error)?;
+        let response = list.send().await.map_err(port_error)?;
 
         let mut page = InventoryPage::default();
-        for object in answer.contents() {
+        for object in response.contents() {
             let Some(key) = object.key() else { continue };
-            if answer.is_truncated() == Some(true) {
+            if response.is_truncated() == Some(true) {
                 page.next = Some(key.to_owned());
             }
             // Objects with other keys are not ours and are left alone.

@@ -59,31 +59,31 @@ impl DynamoContainers {
         sources: &[Container],
         task: &Task,
     ) -> PortResult<Vec<TransactWriteItem>> {
-        let moved = || sources.iter().flat_map(|source| &source.ids);
-        let all: Vec<&ContainerId> = target.ids.iter().chain(moved()).collect();
-        let part = MergeRole {
+        let source_ids = || sources.iter().flat_map(|source| &source.ids);
+        let all_ids: Vec<&ContainerId> = target.ids.iter().chain(source_ids()).collect();
+        let role = MergeRole {
             task: task.id.clone(),
             into: None,
         };
 
-        let update = self.join_merge(tenant, target, &part, "SET mg = :part, ids = :all");
+        let update = self.join_merge(tenant, target, &role, "SET mg = :part, ids = :all");
         let mut writes = vec![update_write(
-            update.expression_attribute_values(":all", json_value(&all)),
+            update.expression_attribute_values(":all", json_value(&all_ids)),
         )?];
         for source in sources {
-            let part = MergeRole {
+            let role = MergeRole {
                 into: Some(target.tag.clone()),
-                ..part.clone()
+                ..role.clone()
             };
             writes.push(update_write(self.join_merge(
                 tenant,
                 source,
-                &part,
+                &role,
                 "SET mg = :part",
             ))?);
         }
 
-        for id in moved() {
+        for id in source_ids() {
             writes.push(self.put_owner(tenant, id, "tag", string_value(target.tag.as_str()))?);
         }
 
@@ -96,7 +96,7 @@ impl DynamoContainers {
         &self,
         tenant: &Tenant,
         container: &Container,
-        part: &MergeRole,
+        role: &MergeRole,
         set: &str,
     ) -> UpdateBuilder {
         let update = Update::builder()
@@ -106,7 +106,7 @@ impl DynamoContainers {
         let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
         let update = update.expression_attribute_values(":ids", json_value(&container.ids));
 
-        update.expression_attribute_values(":part", json_value(part))
+        update.expression_attribute_values(":part", json_value(role))
     }
 
     /// Returns the write of the owner record, which says which tag a physical container belongs to,
@@ -166,7 +166,7 @@ impl DynamoContainers {
                 .get(&keys::task_key(tenant, &task.id))
                 .await?
                 .is_some()),
-            Cancellation::Conflict | Cancellation::Passing => {
+            Cancellation::Conflict | Cancellation::Temporary => {
                 Err(PortError::Unavailable(Box::new(error)))
             }
             Cancellation::Other => Err(port_error(error)),
@@ -188,20 +188,20 @@ impl DynamoContainers {
             .as_ref()
             .map(read_container)
             .transpose()?;
-        let Some(part) = container
+        let Some(role) = container
             .and_then(|container| container.merge)
-            .filter(|part| part.task == *task)
+            .filter(|role| role.task == *task)
         else {
             return Ok(());
         };
 
         let (key, client) = (Some(key_item(&key)), &self.0.client);
-        if part.into.is_some() {
+        if role.into.is_some() {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
             let delete = delete.condition_expression("mg = :mg");
             if condition_held(
                 delete
-                    .expression_attribute_values(":mg", json_value(&part))
+                    .expression_attribute_values(":mg", json_value(&role))
                     .send()
                     .await,
             )? {
@@ -214,7 +214,7 @@ impl DynamoContainers {
                 .condition_expression("mg = :mg");
             condition_held(
                 update
-                    .expression_attribute_values(":mg", json_value(&part))
+                    .expression_attribute_values(":mg", json_value(&role))
                     .send()
                     .await,
             )?;

@@ -24,15 +24,15 @@ fn page_size(limit: usize) -> i32 {
 }
 
 /// Counts the items of a query. Stops when there are `enough`, or after `pages` pages.
-async fn count_items(query: QueryFluentBuilder, enough: usize, pages: usize) -> PortResult<usize> {
+async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> PortResult<usize> {
     let query = query.select(Select::Count);
-    let (mut total, mut from) = (0, None);
+    let (mut total, mut start_key) = (0, None);
     for _ in 0..pages {
-        let query = query.clone().set_exclusive_start_key(from);
-        let answer = query.send().await.map_err(port_error)?;
-        total += usize::try_from(answer.count).unwrap_or(0);
-        from = answer.last_evaluated_key;
-        if from.is_none() || total >= enough {
+        let query = query.clone().set_exclusive_start_key(start_key);
+        let response = query.send().await.map_err(port_error)?;
+        total += usize::try_from(response.count).unwrap_or(0);
+        start_key = response.last_evaluated_key;
+        if start_key.is_none() || total >= limit {
             break;
         }
     }
@@ -101,15 +101,15 @@ impl DynamoDocuments {
                 .expression_attribute_values(":after", string_value(after)),
         };
 
-        let answer = query.send().await.map_err(port_error)?;
-        let found = answer
+        let response = query.send().await.map_err(port_error)?;
+        let found = response
             .items
             .unwrap_or_default()
             .iter()
             .map(read_document)
             .collect::<PortResult<_>>()?;
 
-        let last = answer.last_evaluated_key;
+        let last = response.last_evaluated_key;
         let next = last
             .map(|key| key.get_text("gs").map(str::to_owned))
             .transpose()?;
@@ -121,22 +121,22 @@ impl DynamoDocuments {
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        enough: usize,
+        limit: usize,
     ) -> PortResult<Option<usize>> {
-        let too_many = enough.saturating_add(1);
+        let too_many = limit.saturating_add(1);
         let query = self
             .query_listing(keys::listing_partition(tenant, container))
             .limit(page_size(too_many));
         let total = count_items(query, too_many, usize::MAX).await?;
-        Ok((total <= enough).then_some(total))
+        Ok((total <= limit).then_some(total))
     }
 
     pub(super) async fn count_unfinished_documents(
         &self,
         tenant: &Tenant,
-        enough: usize,
+        limit: usize,
     ) -> PortResult<usize> {
-        let of_shard = |shard| {
+        let count_shard = |shard| {
             let query = self
                 .query_due_shard(shard)
                 .key_condition_expression("qs = :qs");
@@ -146,12 +146,12 @@ impl DynamoDocuments {
                     ":documents",
                     string_value(keys::documents_prefix(tenant)),
                 ),
-                enough,
+                limit,
                 DUE_PAGES,
             )
         };
-        let counts = try_join_all((0..keys::DUE_SHARDS).map(of_shard)).await?;
-        Ok(counts.into_iter().sum::<usize>().min(enough))
+        let counts = try_join_all((0..keys::DUE_SHARDS).map(count_shard)).await?;
+        Ok(counts.into_iter().sum::<usize>().min(limit))
     }
 
     pub(super) async fn list_overdue(
@@ -166,12 +166,12 @@ impl DynamoDocuments {
                 .key_condition_expression("qs = :qs AND qd < :before");
             let query = query
                 .expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
-            let answer = query
+            let response = query
                 .limit(page_size(limit))
                 .send()
                 .await
                 .map_err(port_error)?;
-            for item in answer.items.unwrap_or_default() {
+            for item in response.items.unwrap_or_default() {
                 match parse_overdue(&item)? {
                     Some(overdue) => found.push((item.get_text("qd")?.to_owned(), overdue)),
                     // One record that cannot be read must not stop the sweep of all others.

@@ -69,8 +69,8 @@ pub(crate) fn sent_attribute(document: &Document) -> AttributeValue {
 /// Returns the time at which a newly accepted document has waited too long for its message or its
 /// file.
 pub(super) fn overdue_at(document: &Document) -> Timestamp {
-    let begun = document.body.awaited_until.unwrap_or(document.updated_at);
-    begun.plus_seconds(OVERDUE_AFTER_SECONDS)
+    let started_at = document.body.awaited_until.unwrap_or(document.updated_at);
+    started_at.plus_seconds(OVERDUE_AFTER_SECONDS)
 }
 
 /// Returns the complete item of a new document.
@@ -131,7 +131,7 @@ pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> Item {
 
 /// Reads an item of any version.
 pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
-    let corrupt = |what: &str| PortError::Corrupt(format!("document {what}"));
+    let corrupt = |part: &str| PortError::Corrupt(format!("document {part}"));
     let sent: SentFields = item.get_json("sent")?;
     let superseded_by = item
         .get_optional_text("sup")

@@ -17,7 +17,7 @@ use crate::keys;
 
 /// Returns the log entry of a change.
 pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<LogEntry> {
-    let (pack, statements, mut shown) = match change {
+    let (pack, statements, mut indexed_document) = match change {
         DocumentChange::Remove(document)
         | DocumentChange::Move { from: document, .. }
         | DocumentChange::Supersede(document) => {
@@ -25,39 +25,41 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
                 id: document.id.clone(),
             });
         }
-        DocumentChange::Act(action) => {
+        DocumentChange::Edit(edit) => {
             return Ok(LogEntry::Act {
-                action: action.clone(),
+                action: edit.clone(),
             });
         }
         DocumentChange::Publish(document) => {
             let extracted = document.extracted.as_ref().ok_or_else(missing_content)?;
-            let shown = IndexedDocument::for_revision(document, &document.revision);
-            (&extracted.pack, extracted.statements(), shown)
+            let indexed_document = IndexedDocument::for_revision(document, &document.revision);
+            (&extracted.pack, extracted.statements(), indexed_document)
         }
         DocumentChange::Create(document) | DocumentChange::Describe(document) => {
-            let served = document.indexed.as_ref().ok_or_else(missing_content)?;
+            let indexed = document.indexed.as_ref().ok_or_else(missing_content)?;
             let origin = document.origin.as_ref();
-            let kind = origin.and_then(|origin| origin.kind).unwrap_or(served.kind);
+            let kind = origin
+                .and_then(|origin| origin.kind)
+                .unwrap_or(indexed.kind);
             let title = origin
                 .map(|origin| origin.title.clone())
-                .or_else(|| served.title.clone());
-            let shown = IndexedDocument {
+                .or_else(|| indexed.title.clone());
+            let indexed_document = IndexedDocument {
                 kind,
                 title,
-                ..IndexedDocument::for_revision(document, &served.revision)
+                ..IndexedDocument::for_revision(document, &indexed.revision)
             };
-            (&served.pack, served.statements_blob(), shown)
+            (&indexed.pack, indexed.statements_blob(), indexed_document)
         }
     };
 
-    shown.updated_at = now.as_millis();
+    indexed_document.updated_at = now.as_millis();
     let (pack, statements) = (pack.clone(), statements.cloned());
 
     Ok(LogEntry::Put {
         pack,
         statements,
-        document: Box::new(shown),
+        document: Box::new(indexed_document),
     })
 }
 
@@ -83,20 +85,24 @@ pub(super) fn change_records(
         }
         DocumentChange::Remove(document) => Ok(vec![delete_record(table, tenant, document)?]),
         DocumentChange::Create(document) => Ok(vec![create_record(table, tenant, document)?]),
-        DocumentChange::Move { from, to, rivals } => {
-            let moved = [
+        DocumentChange::Move {
+            from,
+            to,
+            alternative_ids,
+        } => {
+            let writes = [
                 delete_record(table, tenant, from),
                 create_record(table, tenant, to),
             ];
-            let free = rivals
+            let id_checks = alternative_ids
                 .iter()
-                .map(|rival| check_id_free(table, tenant, rival));
-            moved.into_iter().chain(free).collect()
+                .map(|id| check_id_free(table, tenant, id));
+            writes.into_iter().chain(id_checks).collect()
         }
         DocumentChange::Supersede(document) => {
             Ok(vec![update(supersede_record(table, tenant, document)?)])
         }
-        DocumentChange::Act(_) => Ok(Vec::new()),
+        DocumentChange::Edit(_) => Ok(Vec::new()),
     }
 }
 
@@ -140,7 +146,7 @@ fn delete_record(
 }
 
 fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Update> {
-    let by = document
+    let winner_id = document
         .superseded_by
         .as_ref()
         .ok_or_else(missing_content)?;
@@ -151,7 +157,7 @@ fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> Port
         .condition_expression(format!(
             "rev = :rev AND st = :st AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
         ))
-        .expression_attribute_values(":by", string_value(by.as_str()))
+        .expression_attribute_values(":by", string_value(winner_id.as_str()))
         .expression_attribute_values(
             ":listing",
             string_value(keys::superseded_listing_partition(
@@ -239,7 +245,7 @@ fn publish_record(
 pub(super) fn commit_outcome(
     reasons: &[CancellationReason],
     changes: &[DocumentChange],
-    owners: &[usize],
+    change_indexes: &[usize],
 ) -> Option<CommitOutcome> {
     let code = |i: usize| {
         reasons
@@ -248,8 +254,8 @@ pub(super) fn commit_outcome(
             .unwrap_or("None")
     };
 
-    let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
-    if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
+    let known_codes = ["None", "ConditionalCheckFailed", "TransactionConflict"];
+    if (0..reasons.len()).any(|i| !known_codes.contains(&code(i))) {
         return None;
     }
 
@@ -260,7 +266,7 @@ pub(super) fn commit_outcome(
         return Some(CommitOutcome::Moved);
     }
 
-    let failed = owners
+    let failed = change_indexes
         .iter()
         .enumerate()
         .filter(|(i, _)| code(i + 2) != "None");

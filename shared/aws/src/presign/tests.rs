@@ -144,46 +144,46 @@ fn aws_presigner(region: &'static str) -> Presigner {
 
 #[tokio::test]
 async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
-    let setting = PresignWorld::new().await;
-    let form = setting.upload_form(4, 60).await;
+    let world = PresignWorld::new().await;
+    let form = world.upload_form(4, 60).await;
     assert_eq!(form.url, "http://127.0.0.1:8787/content");
-    assert_eq!(setting.post_form(&form, b"text").await, 204);
+    assert_eq!(world.post_form(&form, b"text").await, 204);
     let blob = BlobRef::Object("d/one two/upload".into());
-    let stored = setting
+    let stored = world
         .blobs
-        .get_intact(&setting.acme, std::slice::from_ref(&blob))
+        .get_intact(&world.acme, std::slice::from_ref(&blob))
         .await
         .unwrap();
     assert_eq!(stored, [Some(Bytes::from_static(b"text"))]);
     let arrival = UploadArrival {
-        org: setting.acme.org().clone(),
+        org: world.acme.org().clone(),
         path: "d/one two/upload".into(),
     };
 
-    assert_eq!(setting.receive_arrivals().await, [arrival]);
+    assert_eq!(world.receive_arrivals().await, [arrival]);
     // An object that the service itself stores is not an arrival.
-    setting
+    world
         .blobs
-        .put_object(&setting.acme, "d/raw", Bytes::from_static(b"text"))
+        .put_object(&world.acme, "d/raw", Bytes::from_static(b"text"))
         .await
         .unwrap();
-    assert_eq!(setting.receive_arrivals().await, []);
+    assert_eq!(world.receive_arrivals().await, []);
 }
 
 #[tokio::test]
 async fn a_form_stores_nothing_else() {
-    let setting = PresignWorld::new().await;
-    let form = setting.upload_form(4, 60).await;
+    let world = PresignWorld::new().await;
+    let form = world.upload_form(4, 60).await;
     assert_eq!(
         (
-            setting.post_form(&form, b"").await,
-            setting.post_form(&form, b"texts").await
+            world.post_form(&form, b"").await,
+            world.post_form(&form, b"texts").await
         ),
         (400, 400)
     );
     assert_eq!(
-        setting
-            .post_form(&setting.upload_form(4, 0).await, b"text")
+        world
+            .post_form(&world.upload_form(4, 0).await, b"text")
             .await,
         403
     );
@@ -192,34 +192,34 @@ async fn a_form_stores_nothing_else() {
         let mut form = form.clone();
         form.fields[changed].1.insert(0, 'x');
         assert_eq!(
-            setting.post_form(&form, b"text").await,
+            world.post_form(&form, b"text").await,
             403,
             "{}",
             form.fields[changed].0
         );
         form.fields.remove(changed);
-        assert_eq!(setting.post_form(&form, b"text").await, 403);
+        assert_eq!(world.post_form(&form, b"text").await, 403);
     }
 
     let mut form = form.clone();
     form.url = form.url.replace("content", "other");
-    assert_eq!(setting.post_form(&form, b"text").await, 403);
-    assert_eq!(setting.receive_arrivals().await, []);
+    assert_eq!(world.post_form(&form, b"text").await, 403);
+    assert_eq!(world.receive_arrivals().await, []);
 }
 
 #[tokio::test]
 async fn an_address_downloads_under_the_name() {
-    let setting = PresignWorld::new().await;
+    let world = PresignWorld::new().await;
     let text = Bytes::from_static(b"text");
-    let blob = setting
+    let blob = world
         .blobs
-        .put_object(&setting.acme, "d/\u{fc} +/raw", text.clone())
+        .put_object(&world.acme, "d/\u{fc} +/raw", text.clone())
         .await
         .unwrap();
     let name = Some("\u{dc}ber \"uns\".pdf");
-    let url = setting
+    let url = world
         .blobs
-        .sign_download_url(&setting.acme, &blob, name, NOW, 60)
+        .sign_download_url(&world.acme, &blob, name, NOW, 60)
         .await
         .unwrap()
         .unwrap();
@@ -227,30 +227,30 @@ async fn an_address_downloads_under_the_name() {
         url.starts_with("http://127.0.0.1:8787/content/acme/d/"),
         "{url}"
     );
-    let answer = setting.get_url(&url).await;
-    assert_eq!((answer.status().as_u16(), answer.body()), (200, &text));
+    let response = world.get_url(&url).await;
+    assert_eq!((response.status().as_u16(), response.body()), (200, &text));
     let disposition =
         "attachment; filename=\"_ber _uns_.pdf\"; filename*=UTF-8''%C3%9Cber%20%22uns%22.pdf";
-    assert_eq!(answer.headers()["content-disposition"], disposition);
+    assert_eq!(response.headers()["content-disposition"], disposition);
 
     let past = NOW.plus_seconds(-61);
-    let expired = setting
+    let expired = world
         .blobs
-        .sign_download_url(&setting.acme, &blob, None, past, 60)
+        .sign_download_url(&world.acme, &blob, None, past, 60)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(setting.get_url(&expired).await.status().as_u16(), 403);
+    assert_eq!(world.get_url(&expired).await.status().as_u16(), 403);
     let beta = Tenant::for_operator(OrgId::parse("beta").unwrap());
-    let foreign = setting
+    let foreign = world
         .blobs
         .sign_download_url(&beta, &blob, None, NOW, 60)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(setting.get_url(&foreign).await.status().as_u16(), 404);
+    assert_eq!(world.get_url(&foreign).await.status().as_u16(), 404);
     assert_eq!(
-        setting
+        world
             .get_url(&foreign.replace("beta", "acme"))
             .await
             .status()
@@ -261,32 +261,32 @@ async fn an_address_downloads_under_the_name() {
 
 #[tokio::test]
 async fn only_objects_have_an_address() {
-    let setting = PresignWorld::new().await;
+    let world = PresignWorld::new().await;
     let text = Bytes::from_static(b"text");
-    let small = setting
+    let small = world
         .blobs
-        .put(&setting.acme, "small", text.clone())
+        .put(&world.acme, "small", text.clone())
         .await
         .unwrap();
     assert_eq!(
-        setting
+        world
             .blobs
-            .sign_download_url(&setting.acme, &small, None, NOW, 60)
+            .sign_download_url(&world.acme, &small, None, NOW, 60)
             .await
             .unwrap(),
         None
     );
 
-    let object = setting
+    let object = world
         .blobs
-        .put_object(&setting.acme, "small", text.clone())
+        .put_object(&world.acme, "small", text.clone())
         .await
         .unwrap();
     assert_eq!(object, BlobRef::Object("small".into()));
     assert_eq!(
-        setting
+        world
             .blobs
-            .get_intact(&setting.acme, &[object])
+            .get_intact(&world.acme, &[object])
             .await
             .unwrap(),
         [Some(text)]
@@ -304,7 +304,7 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
     let value = |name: &str| {
         form.fields
             .iter()
-            .find(|(known, _)| known == name)
+            .find(|(field_name, _)| field_name == name)
             .unwrap()
             .1
             .as_str()
@@ -316,7 +316,7 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
         "ASIAEXAMPLE/20260101/eu-central-1/s3/aws4_request"
     );
     let policy: Value = serde_json::from_slice(&base64::decode(value("policy")).unwrap()).unwrap();
-    let wanted = json!({"expiration": "2026-01-01T00:15:00Z", "conditions": [
+    let expected = json!({"expiration": "2026-01-01T00:15:00Z", "conditions": [
         {"bucket": "content"},
         ["content-length-range", 1, 50],
         {"key": "acme/d/upload"},
@@ -325,7 +325,7 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
         {"x-amz-date": "20260101T000000Z"},
         {"x-amz-security-token": "a+token/="},
     ]});
-    assert_eq!(policy, wanted);
+    assert_eq!(policy, expected);
     let china = aws_presigner("cn-north-1")
         .upload_form("content", "key", 50, NOW, until)
         .await
@@ -362,14 +362,14 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
         .endpoint_url("http://localhost:4566")
         .credentials_provider(SharedCredentialsProvider::new(keys))
         .build();
-    let own = Presigner::new(&config);
-    let form = own
+    let presigner = Presigner::new(&config);
+    let form = presigner
         .upload_form("content", "key", 50, NOW, NOW)
         .await
         .unwrap();
     assert_eq!(form.url, "http://localhost:4566/content");
 
-    let public = own.for_endpoint("https://example.org/", "key", "secret");
+    let public = presigner.for_endpoint("https://example.org/", "key", "secret");
     let form = public
         .upload_form("content", "key", 50, NOW, NOW)
         .await

@@ -76,10 +76,10 @@ async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Resu
         .create_table()
         .table_name(name)
         .billing_mode(BillingMode::PayPerRequest);
-    for found in layout.indexes {
-        attributes.push(string_attribute(found.partition_key)?);
-        attributes.push(string_attribute(found.sort_key)?);
-        request = request.global_secondary_indexes(global_index(found)?);
+    for index in layout.indexes {
+        attributes.push(string_attribute(index.partition_key)?);
+        attributes.push(string_attribute(index.sort_key)?);
+        request = request.global_secondary_indexes(global_index(index)?);
     }
 
     let request = request
@@ -93,23 +93,23 @@ async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Resu
 async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
     let table = client.describe_table().table_name(name).send().await?.table;
     let table = table.context("a table without a description")?;
-    for missing in layout.indexes {
+    for index_layout in layout.indexes {
         if table
             .global_secondary_indexes()
             .iter()
-            .any(|index| index.index_name() == Some(missing.name))
+            .any(|index| index.index_name() == Some(index_layout.name))
         {
             continue;
         }
-        let index = global_index(missing)?;
-        let create = CreateGlobalSecondaryIndexAction::builder().index_name(missing.name);
+        let index = global_index(index_layout)?;
+        let create = CreateGlobalSecondaryIndexAction::builder().index_name(index_layout.name);
         let create = create
             .set_key_schema(Some(index.key_schema))
             .set_projection(index.projection)
             .build()?;
         let update = client.update_table().table_name(name);
-        let update = update.attribute_definitions(string_attribute(missing.partition_key)?);
-        let update = update.attribute_definitions(string_attribute(missing.sort_key)?);
+        let update = update.attribute_definitions(string_attribute(index_layout.partition_key)?);
+        let update = update.attribute_definitions(string_attribute(index_layout.sort_key)?);
         let update = update.global_secondary_index_updates(
             GlobalSecondaryIndexUpdate::builder().create(create).build(),
         );
@@ -125,13 +125,15 @@ async fn enable_ttl(client: &Client, layout: &TableLayout, name: &str) -> Result
         return Ok(());
     };
 
-    let known = client
+    let description = client
         .describe_time_to_live()
         .table_name(name)
         .send()
         .await?
         .time_to_live_description;
-    if known.is_some_and(|known| known.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)) {
+    if description.is_some_and(|description| {
+        description.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)
+    }) {
         return Ok(());
     }
 

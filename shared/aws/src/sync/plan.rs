@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::ItemRecord;
 use domain::ports::SyncWrite;
 
-use super::{place, shape};
+use super::{item_keys, shape};
 use crate::item::Item;
 
 /// The most items of a transaction, without the one for the fence.
@@ -27,14 +27,15 @@ pub(super) enum ItemWrite {
 impl ItemWrite {
     fn size_bytes(&self) -> usize {
         /// The bytes that JSON and types add to an attribute.
-        const FRAME: usize = 16;
-        let value = |value: &AttributeValue| value.as_s().map_or(0, String::len) + FRAME;
+        const ATTRIBUTE_OVERHEAD: usize = 16;
+        let value =
+            |value: &AttributeValue| value.as_s().map_or(0, String::len) + ATTRIBUTE_OVERHEAD;
         match self {
             Self::Put(item) => item
                 .iter()
-                .map(|(name, held)| name.len() + value(held))
+                .map(|(name, attribute)| name.len() + value(attribute))
                 .sum(),
-            Self::Delete(sk) => sk.len() + FRAME,
+            Self::Delete(sk) => sk.len() + ATTRIBUTE_OVERHEAD,
         }
     }
 }
@@ -49,7 +50,7 @@ enum DraftWrite<'a> {
 #[derive(Default)]
 struct NodeDraft<'a> {
     /// The hints that may exist.
-    known: BTreeSet<String>,
+    stored_hints: BTreeSet<String>,
     /// The number of writes.
     writes: usize,
     /// The node after the last write, or `None` if it is deleted.
@@ -57,17 +58,18 @@ struct NodeDraft<'a> {
 }
 
 impl<'a> NodeDraft<'a> {
-    fn add_write(&mut self, known: Option<&ItemRecord>, new: Option<&'a ItemRecord>) {
-        let gone = self.last.into_iter().chain(known);
-        self.known.extend(gone.flat_map(place::hint_keys));
+    fn add_write(&mut self, stored: Option<&ItemRecord>, new: Option<&'a ItemRecord>) {
+        let previous = self.last.into_iter().chain(stored);
+        self.stored_hints
+            .extend(previous.flat_map(item_keys::hint_keys));
         self.last = new;
         self.writes += 1;
     }
 
     fn into_writes(self, pk: &str, sk: String) -> Vec<ItemWrite> {
-        let wanted: BTreeSet<String> = self
+        let hints: BTreeSet<String> = self
             .last
-            .map(place::hint_keys)
+            .map(item_keys::hint_keys)
             .into_iter()
             .flatten()
             .collect();
@@ -77,13 +79,13 @@ impl<'a> NodeDraft<'a> {
         }];
 
         writes.extend(
-            self.known
-                .difference(&wanted)
+            self.stored_hints
+                .difference(&hints)
                 .map(|sk| ItemWrite::Delete(sk.clone())),
         );
         // Only a single write knows for certain which hints exist.
-        let there = |sk: &&String| self.writes == 1 && self.known.contains(*sk);
-        let missing = wanted.iter().filter(|sk| !there(sk));
+        let is_stored = |sk: &&String| self.writes == 1 && self.stored_hints.contains(*sk);
+        let missing = hints.iter().filter(|sk| !is_stored(sk));
         writes.extend(missing.map(|sk| ItemWrite::Put(shape::hint_item(pk, sk.clone()))));
 
         writes
@@ -95,14 +97,14 @@ impl<'a> NodeDraft<'a> {
 pub(super) fn split_into_transactions(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
     let mut parts = Vec::new();
     let (mut part, mut bytes) = (Vec::new(), 0);
-    for unit in group_writes(pk, writes) {
-        let size: usize = unit.iter().map(ItemWrite::size_bytes).sum();
-        if !part.is_empty() && (part.len() + unit.len() > MAX_ITEMS || bytes + size > MAX_BYTES) {
+    for group in group_writes(pk, writes) {
+        let size: usize = group.iter().map(ItemWrite::size_bytes).sum();
+        if !part.is_empty() && (part.len() + group.len() > MAX_ITEMS || bytes + size > MAX_BYTES) {
             parts.push(std::mem::take(&mut part));
             bytes = 0;
         }
         bytes += size;
-        part.extend(unit);
+        part.extend(group);
     }
 
     parts.push(part);
@@ -122,51 +124,51 @@ fn group_writes(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
             .entry(sk)
             .or_insert_with(|| DraftWrite::Node(NodeDraft::default()));
         match (draft, write) {
-            (DraftWrite::Node(draft), SyncWrite::Node(new, known)) => {
-                draft.add_write(known.as_deref(), Some(new))
+            (DraftWrite::Node(draft), SyncWrite::PutItem(new, stored)) => {
+                draft.add_write(stored.as_deref(), Some(new))
             }
-            (DraftWrite::Node(draft), SyncWrite::Forget(known)) => {
-                draft.add_write(Some(known), None)
+            (DraftWrite::Node(draft), SyncWrite::DeleteItem(stored)) => {
+                draft.add_write(Some(stored), None)
             }
             (draft, write) => *draft = DraftWrite::Other(plan_other_write(pk, write)),
         }
     }
 
-    let unit = |sk: String| match drafts.remove(&sk) {
+    let take_group = |sk: String| match drafts.remove(&sk) {
         Some(DraftWrite::Node(draft)) => draft.into_writes(pk, sk),
         Some(DraftWrite::Other(writes)) => writes,
         None => Vec::new(),
     };
 
-    order.into_iter().map(unit).collect()
+    order.into_iter().map(take_group).collect()
 }
 
 /// Returns the key of the thing to which a write applies.
 fn sort_key_of(write: &SyncWrite) -> String {
     match write {
-        SyncWrite::Node(node, _) | SyncWrite::Forget(node) => place::node_key(&node.id),
-        SyncWrite::Enqueue(queue, entry) => place::queue_entry_key(*queue, &entry.key),
-        SyncWrite::Dequeue(queue, key) => place::queue_entry_key(*queue, key),
-        SyncWrite::Run(run) => place::run_key(run.number),
+        SyncWrite::PutItem(node, _) | SyncWrite::DeleteItem(node) => item_keys::node_key(&node.id),
+        SyncWrite::Enqueue(queue, entry) => item_keys::queue_entry_key(*queue, &entry.key),
+        SyncWrite::Dequeue(queue, key) => item_keys::queue_entry_key(*queue, key),
+        SyncWrite::PutRun(run) => item_keys::run_key(run.number),
     }
 }
 
 /// Returns the items of a write that does not apply to a node.
 fn plan_other_write(pk: &str, write: &SyncWrite) -> Vec<ItemWrite> {
     match write {
-        SyncWrite::Node(..) | SyncWrite::Forget(_) => Vec::new(),
+        SyncWrite::PutItem(..) | SyncWrite::DeleteItem(_) => Vec::new(),
         SyncWrite::Enqueue(queue, entry) => {
             vec![ItemWrite::Put(shape::entry_item(pk, *queue, entry))]
         }
         SyncWrite::Dequeue(queue, key) => {
-            vec![ItemWrite::Delete(place::queue_entry_key(*queue, key))]
+            vec![ItemWrite::Delete(item_keys::queue_entry_key(*queue, key))]
         }
-        SyncWrite::Run(run) => {
-            let old = run.number.checked_sub(KEPT_RUNS).filter(|old| *old > 0);
-            let forgotten = old.map(|old| ItemWrite::Delete(place::run_key(old)));
+        SyncWrite::PutRun(run) => {
+            let old_number = run.number.checked_sub(KEPT_RUNS).filter(|old| *old > 0);
+            let delete_old = old_number.map(|old| ItemWrite::Delete(item_keys::run_key(old)));
             [ItemWrite::Put(shape::run_item(pk, run))]
                 .into_iter()
-                .chain(forgotten)
+                .chain(delete_old)
                 .collect()
         }
     }

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{
 use domain::ports::PortResult;
 use domain::{PortError, Revision};
 
-use super::place;
+use super::item_keys;
 use super::plan::ItemWrite;
 use crate::connections::{WRITE_TOKEN, put_if_revision};
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
@@ -28,12 +28,12 @@ pub(super) struct StepFence<'a> {
     /// The partition of the connection.
     pub(super) pk: &'a str,
     /// The number of the step that must be stored, or `None` if no state may be stored.
-    pub(super) before: Option<u64>,
+    pub(super) previous_step: Option<u64>,
 }
 
 impl StepFence<'_> {
     const fn condition(&self) -> &'static str {
-        if self.before.is_some() {
+        if self.previous_step.is_some() {
             "rev = :before"
         } else {
             "attribute_not_exists(pk)"
@@ -41,7 +41,7 @@ impl StepFence<'_> {
     }
 
     fn values(&self) -> Option<std::collections::HashMap<String, AttributeValue>> {
-        self.before
+        self.previous_step
             .map(|before| [(":before".to_owned(), number_value(before))].into())
     }
 
@@ -49,7 +49,7 @@ impl StepFence<'_> {
         let check = ConditionCheck::builder().table_name(&table.name);
         let check = check.set_key(Some(key_item(&(
             self.pk.to_owned(),
-            place::STATE_KEY.to_owned(),
+            item_keys::STATE_KEY.to_owned(),
         ))));
         let check = check.condition_expression(self.condition());
         let check = check
@@ -94,11 +94,11 @@ pub(super) async fn write_last_part(
     mut state: Item,
 ) -> PortResult<bool> {
     if writes.is_empty() {
-        return put_if_revision(table, state, fence.before).await;
+        return put_if_revision(table, state, fence.previous_step).await;
     }
 
-    let mark = string_value(Revision::random().as_str());
-    state.insert(WRITE_TOKEN.into(), mark.clone());
+    let write_token = string_value(Revision::random().as_str());
+    state.insert(WRITE_TOKEN.into(), write_token.clone());
     let mut items = vec![fence.put_state(table, state)?];
     for write in writes {
         items.push(transact_item(table, fence.pk, write)?);
@@ -106,8 +106,8 @@ pub(super) async fn write_last_part(
 
     Ok(match send_transaction(table, items).await? {
         TransactionOutcome::Done => true,
-        TransactionOutcome::Late(stored) => {
-            stored.and_then(|mut stored| stored.remove(WRITE_TOKEN)) == Some(mark)
+        TransactionOutcome::FenceFailed(stored) => {
+            stored.and_then(|mut stored| stored.remove(WRITE_TOKEN)) == Some(write_token)
         }
     })
 }
@@ -133,7 +133,7 @@ enum TransactionOutcome {
     /// The transaction was committed.
     Done,
     /// The fence did not hold. The value is the stored state, if the fence asked for it.
-    Late(Option<Item>),
+    FenceFailed(Option<Item>),
 }
 
 /// Sends a transaction whose first item is the fence. Sending it again has no further effect.
@@ -158,10 +158,10 @@ async fn send_transaction(
         match classify_cancellation(reasons) {
             Cancellation::Condition => {
                 let stored = reasons.first().and_then(CancellationReason::item).cloned();
-                return Ok(TransactionOutcome::Late(stored));
+                return Ok(TransactionOutcome::FenceFailed(stored));
             }
-            Cancellation::Conflict | Cancellation::Passing if attempt + 1 < MAX_ATTEMPTS => {}
-            Cancellation::Conflict | Cancellation::Passing => {
+            Cancellation::Conflict | Cancellation::Temporary if attempt + 1 < MAX_ATTEMPTS => {}
+            Cancellation::Conflict | Cancellation::Temporary => {
                 return Err(PortError::Unavailable(Box::new(error)));
             }
             Cancellation::Other => return Err(port_error(error)),

@@ -25,20 +25,20 @@ pub(super) struct Section {
 pub(super) fn begin_section(
     sections: &mut Vec<Section>,
     headings: Vec<String>,
-    head: Vec<TextUnit>,
+    heading_units: Vec<TextUnit>,
 ) {
-    let is_bare = |section: &Section| {
+    let has_only_headings = |section: &Section| {
         section
             .units
             .iter()
-            .all(|unit| unit.end == UnitEnd::Heading)
+            .all(|unit| unit.boundary == UnitEnd::Heading)
     };
     let mut units = match sections.last_mut() {
-        Some(last) if is_bare(last) => std::mem::take(&mut last.units),
+        Some(last) if has_only_headings(last) => std::mem::take(&mut last.units),
         _ => Vec::new(),
     };
-    units.extend(head.into_iter().map(|unit| TextUnit {
-        end: UnitEnd::Heading,
+    units.extend(heading_units.into_iter().map(|unit| TextUnit {
+        boundary: UnitEnd::Heading,
         ..unit
     }));
     sections.push(Section { headings, units });
@@ -70,7 +70,7 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
     }];
 
     // While the last section has only headings, deeper headings join it.
-    let mut is_bare = false;
+    let mut is_after_heading = false;
     for block in split_blocks(text, format != Format::Text) {
         if let BlockKind::Heading(level) = block.kind {
             let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
@@ -82,14 +82,14 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
                 .filter(|title| !title.is_empty())
                 .collect();
             match sections.last_mut() {
-                Some(last) if is_bare && is_child => last.headings = headings,
+                Some(last) if is_after_heading && is_child => last.headings = headings,
                 _ => sections.push(Section {
                     headings,
                     units: Vec::new(),
                 }),
             }
         }
-        is_bare = matches!(block.kind, BlockKind::Heading(_));
+        is_after_heading = matches!(block.kind, BlockKind::Heading(_));
         if let Some(last) = sections.last_mut() {
             push_units(text, &block, target, &mut last.units);
         }
@@ -108,19 +108,19 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
 fn join_sections(sections: Vec<Section>, target: usize) -> Vec<Section> {
     let size = |section: &Section| section.units.iter().map(|unit| unit.chars).sum::<usize>();
     let mut joined: Vec<Section> = Vec::new();
-    let mut room = 0;
+    let mut remaining = 0;
     for section in sections {
         let chars = size(&section);
         match joined.last_mut() {
-            Some(last) if chars <= room => {
+            Some(last) if chars <= remaining => {
                 let pairs = last.headings.iter().zip(&section.headings);
-                let common = pairs.take_while(|(left, right)| left == right).count();
-                last.headings.truncate(common);
+                let shared_len = pairs.take_while(|(left, right)| left == right).count();
+                last.headings.truncate(shared_len);
                 last.units.extend(section.units);
-                room -= chars;
+                remaining -= chars;
             }
             _ => {
-                room = target.saturating_sub(chars);
+                remaining = target.saturating_sub(chars);
                 joined.push(section);
             }
         }
@@ -167,9 +167,9 @@ fn push_units(text: &str, block: &LineBlock, target: usize, units: &mut Vec<Text
     }
 }
 
-fn set_last_end(units: &mut [TextUnit], end: UnitEnd) {
+fn set_last_end(units: &mut [TextUnit], boundary: UnitEnd) {
     if let Some(last) = units.last_mut() {
-        last.end = end;
+        last.boundary = boundary;
     }
 }
 
@@ -223,7 +223,7 @@ fn is_item(line: &str) -> bool {
     let line = line.trim_start();
     if ["- ", "* ", "+ ", "• "]
         .iter()
-        .any(|mark| line.starts_with(mark))
+        .any(|marker| line.starts_with(marker))
     {
         return true;
     }
@@ -231,7 +231,7 @@ fn is_item(line: &str) -> bool {
     (1..=4).contains(&digits)
         && [". ", ") "]
             .iter()
-            .any(|mark| line[digits..].starts_with(mark))
+            .any(|marker| line[digits..].starts_with(marker))
 }
 
 /// Returns a heading without its marks.
@@ -246,7 +246,7 @@ struct BlockReader<'a> {
     text: &'a str,
     blocks: Vec<LineBlock>,
     /// The start of the block that is being read.
-    open: Option<(BlockKind, usize)>,
+    open_block: Option<(BlockKind, usize)>,
     /// The fence that closes the open code block.
     fence: Option<(u8, usize)>,
 }
@@ -256,25 +256,25 @@ fn split_blocks(text: &str, is_markdown: bool) -> Vec<LineBlock> {
     let mut reader = BlockReader {
         text,
         blocks: Vec::new(),
-        open: None,
+        open_block: None,
         fence: None,
     };
 
-    let front = if is_markdown {
+    let front_matter_len = if is_markdown {
         text.len() - split_front_matter(text).1.len()
     } else {
         0
     };
 
-    if front > 0 {
+    if front_matter_len > 0 {
         reader.blocks.push(LineBlock {
             kind: BlockKind::Code,
-            bytes: 0..front,
+            bytes: 0..front_matter_len,
         });
     }
 
-    let mut at = front;
-    for line in text[front..].split_inclusive('\n') {
+    let mut at = front_matter_len;
+    for line in text[front_matter_len..].split_inclusive('\n') {
         if is_markdown {
             reader.markdown_line(line, at);
         } else {
@@ -292,7 +292,7 @@ impl BlockReader<'_> {
         if line.trim().is_empty() {
             self.close(at);
         } else {
-            self.open.get_or_insert((BlockKind::Paragraph, at));
+            self.open_block.get_or_insert((BlockKind::Paragraph, at));
         }
     }
 
@@ -300,19 +300,19 @@ impl BlockReader<'_> {
         let end = at + line.len();
 
         if let Some(open) = self.fence {
-            let closes = parse_fence(line).is_some_and(|(mark, length, rest)| {
-                mark == open.0 && length >= open.1 && rest.is_empty()
+            let is_closing = parse_fence(line).is_some_and(|(fence_char, length, rest)| {
+                fence_char == open.0 && length >= open.1 && rest.is_empty()
             });
-            if closes {
+            if is_closing {
                 self.fence = None;
                 self.close(end);
             }
         } else if line.trim().is_empty() {
             self.close(at);
-        } else if let Some((mark, length, _)) = parse_fence(line) {
+        } else if let Some((fence_char, length, _)) = parse_fence(line) {
             self.close(at);
-            self.open = Some((BlockKind::Code, at));
-            self.fence = Some((mark, length));
+            self.open_block = Some((BlockKind::Code, at));
+            self.fence = Some((fence_char, length));
         } else if let Some((level, _)) = parse_atx_heading(line) {
             self.close(at);
             self.blocks.push(LineBlock {
@@ -320,8 +320,8 @@ impl BlockReader<'_> {
                 bytes: at..end,
             });
         } else if let Some(level) = self.underline(line, at) {
-            self.open = self
-                .open
+            self.open_block = self
+                .open_block
                 .map(|(_, start)| (BlockKind::Heading(level), start));
             self.close(end);
         } else {
@@ -336,15 +336,15 @@ impl BlockReader<'_> {
         } else {
             BlockKind::Paragraph
         };
-        if self.open.is_some_and(|(open, _)| open != kind) {
+        if self.open_block.is_some_and(|(open, _)| open != kind) {
             self.close(at);
         }
-        self.open.get_or_insert((kind, at));
+        self.open_block.get_or_insert((kind, at));
     }
 
     /// Returns the level that a line of `=` or `-` gives to the single line of text above it.
     fn underline(&self, line: &str, at: usize) -> Option<u8> {
-        let (BlockKind::Paragraph, start) = self.open? else {
+        let (BlockKind::Paragraph, start) = self.open_block? else {
             return None;
         };
         let is_one_line = !self.text[start..at].trim_end().contains('\n');
@@ -359,7 +359,7 @@ impl BlockReader<'_> {
     }
 
     fn close(&mut self, end: usize) {
-        if let Some((kind, start)) = self.open.take() {
+        if let Some((kind, start)) = self.open_block.take() {
             self.blocks.push(LineBlock {
                 kind,
                 bytes: start..end,
@@ -372,8 +372,9 @@ impl BlockReader<'_> {
 /// Returns mark, length and rest of a line that fences code.
 fn parse_fence(line: &str) -> Option<(u8, usize, &str)> {
     let line = strip_indent(line)?.trim_end();
-    let mark = line.bytes().next().filter(|mark| b"`~".contains(mark))?;
-    let length = line.bytes().take_while(|byte| *byte == mark).count();
+    let fence_char = line.bytes().next().filter(|mark| b"`~".contains(mark))?;
+    let length = line.bytes().take_while(|byte| *byte == fence_char).count();
     let rest = line[length..].trim();
-    (length >= 3 && !(mark == b'`' && rest.contains('`'))).then_some((mark, length, rest))
+    (length >= 3 && !(fence_char == b'`' && rest.contains('`')))
+        .then_some((fence_char, length, rest))
 }

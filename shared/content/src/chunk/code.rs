@@ -31,11 +31,11 @@ pub(super) enum IndentedFormat {
 /// Returns the sections of a text. There is one for the lines at the top, and one for each
 /// definition that has parts and is too large to stay whole (a chunk and a half), under the
 /// signatures of the enclosing definitions.
-pub(super) fn split_sections(text: &str, style: IndentedFormat, target: usize) -> Vec<Section> {
-    let lines = read_lines(text, style);
+pub(super) fn split_sections(text: &str, format: IndentedFormat, target: usize) -> Vec<Section> {
+    let lines = read_lines(text, format);
     let mut outline = CodeOutline {
         text,
-        style,
+        format,
         target,
         lines: &lines,
         sections: vec![Section::default()],
@@ -51,46 +51,46 @@ struct CodeLine {
     indent: usize,
     role: LineRole,
     /// True if a blank line precedes it.
-    after_blank: bool,
+    is_after_blank: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineRole {
     /// A comment, decorator or attribute, which belongs to the lines after it.
-    Lead,
+    Leading,
     /// A bracket or word that closes or continues the lines before it.
-    Tail,
+    Closing,
     /// Anything else.
     Body,
 }
 
-fn read_lines(text: &str, style: IndentedFormat) -> Vec<CodeLine> {
+fn read_lines(text: &str, format: IndentedFormat) -> Vec<CodeLine> {
     let mut lines = Vec::new();
     let mut at = 0;
-    let mut after_blank = false;
+    let mut is_after_blank = false;
     let mut in_comment = false;
     for line in text.split_inclusive('\n') {
         let bytes = at..at + line.len();
         at = bytes.end;
-        let words = line.trim();
-        if words.is_empty() {
-            after_blank = true;
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            is_after_blank = true;
             continue;
         }
-        in_comment |= style == IndentedFormat::Code && words.starts_with("/*");
+        in_comment |= format == IndentedFormat::Code && trimmed.starts_with("/*");
         let role = if in_comment {
-            LineRole::Lead
+            LineRole::Leading
         } else {
-            line_role(words, style)
+            line_role(trimmed, format)
         };
-        in_comment &= !words.contains("*/");
+        in_comment &= !trimmed.contains("*/");
         lines.push(CodeLine {
             bytes,
-            indent: line_depth(line, style),
+            indent: line_depth(line, format),
             role,
-            after_blank,
+            is_after_blank,
         });
-        after_blank = false;
+        is_after_blank = false;
     }
 
     lines
@@ -98,52 +98,52 @@ fn read_lines(text: &str, style: IndentedFormat) -> Vec<CodeLine> {
 
 /// Returns the depth of a line. In data, the items of a list are below a key in the same column,
 /// and the lines after the header of a TOML table are below it.
-fn line_depth(line: &str, style: IndentedFormat) -> usize {
-    let words = line.trim_start();
-    let columns = line[..line.len() - words.len()]
+fn line_depth(line: &str, format: IndentedFormat) -> usize {
+    let trimmed = line.trim_start();
+    let columns = line[..line.len() - trimmed.len()]
         .bytes()
         .map(|byte| if byte == b'\t' { TAB_WIDTH } else { 1 });
     let columns: usize = columns.sum();
-    if style == IndentedFormat::Code {
+    if format == IndentedFormat::Code {
         return columns;
     }
 
-    let is_table = words.starts_with('[') && words.trim_end().ends_with(']');
+    let is_table = trimmed.starts_with('[') && trimmed.trim_end().ends_with(']');
     if is_table {
         0
     } else {
-        1 + 2 * columns + usize::from(words.starts_with("- "))
+        1 + 2 * columns + usize::from(trimmed.starts_with("- "))
     }
 }
 
-fn line_role(words: &str, style: IndentedFormat) -> LineRole {
+fn line_role(trimmed: &str, format: IndentedFormat) -> LineRole {
     const CLOSING_WORDS: [&str; 18] = [
         "end", "else", "elif", "elsif", "except", "finally", "rescue", "ensure", "catch", "fi",
         "done", "esac", "then", "do", "begin", "where", "EOF", "#endif",
     ];
-    let word = words
-        .split(|letter: char| !letter.is_alphanumeric() && !"_#".contains(letter))
+    let word = trimmed
+        .split(|character: char| !character.is_alphanumeric() && !"_#".contains(character))
         .next();
-    let closes = words.starts_with(['}', ')', ']', '{']) || words.starts_with("</");
-    if closes && style == IndentedFormat::Code
-        || words.starts_with(['}', ')', ']'])
-        || words.starts_with("</")
+    let is_closing = trimmed.starts_with(['}', ')', ']', '{']) || trimmed.starts_with("</");
+    if is_closing && format == IndentedFormat::Code
+        || trimmed.starts_with(['}', ')', ']'])
+        || trimmed.starts_with("</")
     {
-        return LineRole::Tail;
+        return LineRole::Closing;
     }
 
-    if style == IndentedFormat::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
-        return LineRole::Tail;
+    if format == IndentedFormat::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
+        return LineRole::Closing;
     }
 
     let is_attribute =
-        style == IndentedFormat::Code && words.starts_with('[') && words.ends_with(']');
-    let leads = ["//", "#", "/*", "--", "@", ";;", "<!--"]
+        format == IndentedFormat::Code && trimmed.starts_with('[') && trimmed.ends_with(']');
+    let is_leading = ["//", "#", "/*", "--", "@", ";;", "<!--"]
         .iter()
-        .any(|mark| words.starts_with(mark));
+        .any(|mark| trimmed.starts_with(mark));
 
-    if leads || is_attribute {
-        LineRole::Lead
+    if is_leading || is_attribute {
+        LineRole::Leading
     } else {
         LineRole::Body
     }
@@ -151,7 +151,7 @@ fn line_role(words: &str, style: IndentedFormat) -> LineRole {
 
 struct CodeOutline<'a> {
     text: &'a str,
-    style: IndentedFormat,
+    format: IndentedFormat,
     target: usize,
     lines: &'a [CodeLine],
     sections: Vec<Section>,
@@ -191,13 +191,13 @@ impl CodeOutline<'_> {
 
     /// Adds an item to the current section, whole if it fits.
     fn push(&mut self, item: &Range<usize>) {
-        let end = if self.ends_block(item) {
+        let boundary = if self.ends_block(item) {
             UnitEnd::Block
         } else {
             UnitEnd::Item
         };
 
-        let unit = TextUnit::of(self.text, self.bytes(item), end);
+        let unit = TextUnit::of(self.text, self.bytes(item), boundary);
         let is_whole = unit.chars <= 2 * self.target;
         let units = if is_whole {
             vec![unit]
@@ -220,7 +220,7 @@ impl CodeOutline<'_> {
             || self
                 .lines
                 .get(item.end)
-                .is_none_or(|next| next.after_blank || next.role == LineRole::Tail)
+                .is_none_or(|next| next.is_after_blank || next.role == LineRole::Closing)
     }
 
     /// Groups lines into items. A line at the depth of the first line begins an item, together with
@@ -233,18 +233,18 @@ impl CodeOutline<'_> {
         for at in lines {
             let line = &self.lines[at];
             let is_first = items.is_empty();
-            let begins = line.indent <= base
-                && line.role != LineRole::Tail
-                && (!is_lead || line.after_blank);
+            let starts_item = line.indent <= base
+                && line.role != LineRole::Closing
+                && (!is_lead || line.is_after_blank);
             match items.last_mut() {
-                Some(item) if !begins => item.end = at + 1,
+                Some(item) if !starts_item => item.end = at + 1,
                 _ => items.push(at..at + 1),
             }
-            if begins || is_first || line.indent <= base {
-                is_lead = line.role == LineRole::Lead;
+            if starts_item || is_first || line.indent <= base {
+                is_lead = line.role == LineRole::Leading;
             }
             // Entries that belong to no table may precede the first header.
-            if self.style == IndentedFormat::Data {
+            if self.format == IndentedFormat::Data {
                 base = base.min(line.indent);
             }
         }
@@ -256,15 +256,15 @@ impl CodeOutline<'_> {
     fn parts(&self, item: &Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
         let start = self.signature_start(item);
         let base = self.lines[start].indent;
-        let mut open = 0;
+        let mut bracket_depth = 0;
         let mut end = start;
         // The signature ends with the line in which its brackets are closed.
         for line in &self.lines[start..item.end.min(start + MAX_SIGNATURE_LINES)] {
             let words = &self.text[line.bytes.clone()];
-            open += words.matches(['(', '[']).count();
-            open = open.saturating_sub(words.matches([')', ']']).count());
+            bracket_depth += words.matches(['(', '[']).count();
+            bracket_depth = bracket_depth.saturating_sub(words.matches([')', ']']).count());
             end += 1;
-            if open == 0 || self.style == IndentedFormat::Data {
+            if bracket_depth == 0 || self.format == IndentedFormat::Data {
                 break;
             }
         }
@@ -285,7 +285,7 @@ impl CodeOutline<'_> {
     /// Returns the first line of an item that is not a comment.
     fn signature_start(&self, item: &Range<usize>) -> usize {
         item.clone()
-            .find(|at| self.lines[*at].role != LineRole::Lead)
+            .find(|at| self.lines[*at].role != LineRole::Leading)
             .unwrap_or(item.start)
     }
 
@@ -301,7 +301,7 @@ impl CodeOutline<'_> {
             .replace(", )", ")")
             .replace(" )", ")");
         let words = words.trim_end_matches(['{', ':', '[', ' ', '(', '=']);
-        let words = match self.style {
+        let words = match self.format {
             IndentedFormat::Code => words,
             IndentedFormat::Data => words
                 .trim_start_matches(['-', '[', ' ', '"'])
@@ -309,10 +309,10 @@ impl CodeOutline<'_> {
         };
 
         let first = words
-            .split(|letter: char| !letter.is_alphanumeric())
+            .split(|character: char| !character.is_alphanumeric())
             .next()
             .unwrap_or_default();
-        let is_flow = self.style == IndentedFormat::Code && FLOW_WORDS.contains(&first);
+        let is_flow = self.format == IndentedFormat::Code && FLOW_WORDS.contains(&first);
         let signature: String = words.trim().chars().take(MAX_HEADING_CHARS).collect();
 
         (!signature.is_empty() && !is_flow).then_some(signature)

@@ -87,13 +87,13 @@ impl JsonCutter<'_> {
 /// Splits `range` after each comma outside of brackets; at depth 0, after each line end outside of
 /// brackets.
 fn split_members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
-    let mark = if depth == 0 { b'\n' } else { b',' };
+    let separator = if depth == 0 { b'\n' } else { b',' };
     let mut members = Vec::new();
     let mut start = range.start;
     let mut scanner = JsonScanner::default();
     for (offset, byte) in text[range.clone()].bytes().enumerate() {
         let is_outside = scanner.step(byte) && scanner.level == 0;
-        if is_outside && byte == mark {
+        if is_outside && byte == separator {
             members.push(start..range.start + offset + 1);
             start = range.start + offset + 1;
         }

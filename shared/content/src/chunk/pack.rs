@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ChunkOptions;
-use super::sync::split_segments;
+use super::segments::split_segments;
 
 /// A piece of text that is kept whole.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(crate) struct TextUnit {
     /// Its length in characters.
     pub(crate) chars: usize,
     /// The kind of structure that ends with it.
-    pub(crate) end: UnitEnd,
+    pub(crate) boundary: UnitEnd,
     /// The header of the table, if this is one of its later rows.
     pub(crate) header: Option<Range<usize>>,
 }
@@ -31,12 +31,12 @@ pub(crate) enum UnitEnd {
 }
 
 impl TextUnit {
-    pub(crate) fn of(text: &str, bytes: Range<usize>, end: UnitEnd) -> Self {
+    pub(crate) fn of(text: &str, bytes: Range<usize>, boundary: UnitEnd) -> Self {
         let chars = text[bytes.clone()].chars().count();
         Self {
             bytes,
             chars,
-            end,
+            boundary,
             header: None,
         }
     }
@@ -64,23 +64,23 @@ pub(crate) fn pack_units(
     let target = options.clamped_target();
     let ruler = UnitRuler::new(text, units);
     // The first unit of the previous chunk.
-    let mut before = 0;
+    let mut previous_start = 0;
 
     // Shorter segments would make small chunks. Longer ones would let a change reach further.
     for segment in split_segments(text, &ruler, target * 3 / 4) {
         // The first unit that is not in a span yet.
-        let mut fresh = segment.start;
-        while fresh < segment.end {
-            let first = find_overlap_start(&ruler, before, fresh, options);
-            let end = find_best_end(&ruler, first, fresh..segment.end, target);
+        let mut new_start = segment.start;
+        while new_start < segment.end {
+            let first = find_overlap_start(&ruler, previous_start, new_start, options);
+            let end = find_best_end(&ruler, first, new_start..segment.end, target);
             let bytes = units[first].bytes.start..units[end - 1].bytes.end;
             spans.push(ChunkSpan {
                 bytes,
                 headings: chunk_headings(text, headings, &units[first]),
                 turns: None,
             });
-            before = first;
-            fresh = end;
+            previous_start = first;
+            new_start = end;
         }
     }
 }
@@ -113,14 +113,14 @@ fn find_best_end(ruler: &UnitRuler, first: usize, rest: Range<usize>, target: us
         if is_too_long || ruler.length(first, last) > 2 * target {
             break;
         }
-        let penalty = match ruler.units[last].end {
+        let penalty = match ruler.units[last].boundary {
             UnitEnd::Block => 0,
             UnitEnd::Item => ideal / 5,
             UnitEnd::Sentence => ideal * 2 / 5,
             UnitEnd::Heading => continue,
         };
         let cost = length.abs_diff(ideal) + penalty;
-        if best.is_none_or(|(least, _)| cost < least) {
+        if best.is_none_or(|(lowest, _)| cost < lowest) {
             best = Some((cost, last + 1));
         }
     }
@@ -132,26 +132,26 @@ fn find_best_end(ruler: &UnitRuler, first: usize, rest: Range<usize>, target: us
 pub(super) struct UnitRuler<'a> {
     pub(super) units: &'a [TextUnit],
     /// The number of characters before each unit, counted from the first.
-    before: Vec<usize>,
+    offsets: Vec<usize>,
 }
 
 impl<'a> UnitRuler<'a> {
     fn new(text: &str, units: &'a [TextUnit]) -> Self {
-        let mut before = Vec::with_capacity(units.len());
+        let mut offsets = Vec::with_capacity(units.len());
         let mut chars = 0;
         let mut end = units.first().map_or(0, |unit| unit.bytes.start);
         for unit in units {
             chars += text[end..unit.bytes.start].chars().count();
-            before.push(chars);
+            offsets.push(chars);
             chars += unit.chars;
             end = unit.bytes.end;
         }
-        Self { units, before }
+        Self { units, offsets }
     }
 
     /// Returns the number of characters from the start of one unit to the end of another.
     pub(super) fn length(&self, first: usize, last: usize) -> usize {
-        self.before[last] + self.units[last].chars - self.before[first]
+        self.offsets[last] + self.units[last].chars - self.offsets[first]
     }
 }
 
@@ -159,19 +159,23 @@ impl<'a> UnitRuler<'a> {
 /// cut there, and if they are short enough and do not repeat the whole chunk `before`.
 fn find_overlap_start(
     ruler: &UnitRuler,
-    before: usize,
-    fresh: usize,
+    previous_start: usize,
+    new_start: usize,
     options: &ChunkOptions,
 ) -> usize {
     let target = options.clamped_target();
-    let mut start = fresh;
+    let mut start = new_start;
     for _ in 0..options.overlap_sentences {
-        let Some(candidate) = start.checked_sub(1).filter(|candidate| *candidate > before) else {
+        let Some(candidate) = start
+            .checked_sub(1)
+            .filter(|candidate| *candidate > previous_start)
+        else {
             break;
         };
-        let repeated = ruler.length(candidate, fresh - 1);
-        let is_small = repeated <= target / 5 && ruler.length(candidate, fresh) <= target * 3 / 2;
-        if ruler.units[candidate].end != UnitEnd::Sentence || !is_small {
+        let repeated_chars = ruler.length(candidate, new_start - 1);
+        let is_small =
+            repeated_chars <= target / 5 && ruler.length(candidate, new_start) <= target * 3 / 2;
+        if ruler.units[candidate].boundary != UnitEnd::Sentence || !is_small {
             break;
         }
         start = candidate;

@@ -61,8 +61,8 @@ pub(crate) fn is_html_fragment(text: &str) -> bool {
     let Some(name) = leading_tag_name(start).map(str::to_ascii_lowercase) else {
         return false;
     };
-    let starts = BLOCKS.contains(&&*name) || FRAGMENT_STARTS.contains(&&*name);
-    starts
+    let starts_block = BLOCKS.contains(&&*name) || FRAGMENT_STARTS.contains(&&*name);
+    starts_block
         && start.ends_with('>')
         && closes_a_block(start)
         && !is_template(start)
@@ -83,8 +83,9 @@ pub(crate) fn find_charset(bytes: &[u8]) -> Option<&str> {
     })?;
 
     let value = head[at..].trim_start_matches(['"', '\'', ' ']);
-    let end =
-        value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter))?;
+    let end = value.find(|character: char| {
+        !character.is_ascii_alphanumeric() && !"-_:.".contains(character)
+    })?;
 
     Some(&value[..end]).filter(|label| !label.is_empty())
 }
@@ -93,8 +94,9 @@ pub(crate) fn find_charset(bytes: &[u8]) -> Option<&str> {
 fn skip_prolog(text: &str) -> &str {
     let mut rest = text;
     loop {
-        rest =
-            rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{FEFF}');
+        rest = rest.trim_start_matches(|character: char| {
+            character.is_whitespace() || character == '\u{FEFF}'
+        });
         let close = if rest.starts_with("<!--") {
             "-->"
         } else if rest.starts_with("<?xml ") {
@@ -117,17 +119,17 @@ fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
 /// Returns the name of the tag with which the text starts.
 fn leading_tag_name(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('<')?;
-    let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric())?;
-    let boundary = rest[end..]
-        .starts_with(|letter: char| letter.is_ascii_whitespace() || "/>".contains(letter));
-    (boundary && end > 0).then(|| &rest[..end])
+    let end = rest.find(|character: char| !character.is_ascii_alphanumeric())?;
+    let has_boundary = rest[end..]
+        .starts_with(|character: char| character.is_ascii_whitespace() || "/>".contains(character));
+    (has_boundary && end > 0).then(|| &rest[..end])
 }
 
 fn closes_a_block(text: &str) -> bool {
     text.match_indices("</").any(|(at, _)| {
         let rest = &text[at + 2..];
         let end = rest
-            .find(|letter: char| !letter.is_ascii_alphanumeric())
+            .find(|character: char| !character.is_ascii_alphanumeric())
             .unwrap_or(rest.len());
         rest[end..].trim_start().starts_with('>')
             && BLOCKS.contains(&&*rest[..end].to_ascii_lowercase())

@@ -173,13 +173,13 @@ impl Renderer {
             .parent()
             .and_then(|parent| parent.node_name())
             .is_some_and(|name| &*name == "li");
-        let between: fn(&mut MarkdownWriter) = if is_nested {
+        let separate: fn(&mut MarkdownWriter) = if is_nested {
             MarkdownWriter::line
         } else {
             MarkdownWriter::block
         };
 
-        between(&mut self.writer);
+        separate(&mut self.writer);
         let mut number: usize = node
             .attr("start")
             .and_then(|start| start.parse().ok())
@@ -198,7 +198,7 @@ impl Renderer {
             }
         }
 
-        between(&mut self.writer);
+        separate(&mut self.writer);
     }
 
     fn render_item(&mut self, node: &NodeRef, mark: &str) {
@@ -290,24 +290,26 @@ impl Renderer {
             return self.render_children(node);
         }
 
-        let whole = node.text();
+        let raw_text = node.text();
         let inner = render_line(node, self.mode);
         if inner.is_empty() {
-            return self.writer.text(if whole.is_empty() { "" } else { " " });
+            return self.writer.text(if raw_text.is_empty() { "" } else { " " });
         }
 
-        self.writer.text(if whole.starts_with(char::is_whitespace) {
-            " "
-        } else {
-            ""
-        });
+        self.writer
+            .text(if raw_text.starts_with(char::is_whitespace) {
+                " "
+            } else {
+                ""
+            });
 
         self.writer.span(&format!("{open}{inner}{close}"));
-        self.writer.text(if whole.ends_with(char::is_whitespace) {
-            " "
-        } else {
-            ""
-        });
+        self.writer
+            .text(if raw_text.ends_with(char::is_whitespace) {
+                " "
+            } else {
+                ""
+            });
     }
 
     fn render_code_span(&mut self, node: &NodeRef) {
@@ -346,8 +348,8 @@ fn has_content(node: &NodeRef) -> bool {
     })
 }
 
-fn longest_run(text: &str, letter: char) -> usize {
-    text.split(|other| other != letter)
+fn longest_run(text: &str, character: char) -> usize {
+    text.split(|other| other != character)
         .map(str::len)
         .max()
         .unwrap_or_default()

@@ -28,12 +28,12 @@ pub(super) fn is_fast_to_serialize(root: &NodeRef) -> bool {
 
 /// Returns the number of bytes that the serializer searches in a text.
 fn searched_bytes(text: &str) -> u64 {
-    let stops = text
+    let escape_count = text
         .bytes()
         .filter(|byte| matches!(byte, b'&' | 0xC2))
         .count()
         + 1;
-    text.len() as u64 * stops as u64
+    text.len() as u64 * escape_count as u64
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) enum Markup {
     Tag(Tag),
     /// The start of a character section, which exists only in SVG and MathML; elsewhere it is a
     /// comment.
-    Section,
+    CdataSection,
     /// A comment, a declaration or a mere character, with the position of its end.
     Other(usize),
 }
@@ -38,7 +38,7 @@ pub(super) enum Markup {
 pub(super) struct Tag {
     pub(super) name: Range<usize>,
     /// The end of the part that is kept.
-    pub(super) kept: usize,
+    pub(super) kept_end: usize,
     /// The text that must follow that part to end the tag.
     pub(super) ending: &'static str,
     /// The end of the tag on the page.
@@ -48,7 +48,7 @@ pub(super) struct Tag {
 impl Tag {
     /// Checks whether attributes are left out.
     pub(super) fn is_cut(&self) -> bool {
-        self.kept < self.end
+        self.kept_end < self.end
     }
 
     /// Checks whether the tokenizer may read text instead of tags after it.
@@ -63,17 +63,17 @@ impl Tag {
 /// Returns the markup at the `<` at `start`.
 pub(super) fn read_markup(html: &str, start: usize) -> Markup {
     let rest = &html[start..];
-    let name = if rest.starts_with("</") { 2 } else { 1 };
+    let name_offset = if rest.starts_with("</") { 2 } else { 1 };
     if rest
         .as_bytes()
-        .get(name)
+        .get(name_offset)
         .is_some_and(u8::is_ascii_alphabetic)
     {
-        return Markup::Tag(read_tag(html, start + name));
+        return Markup::Tag(read_tag(html, start + name_offset));
     }
 
     if rest.starts_with("<![CDATA[") {
-        return Markup::Section;
+        return Markup::CdataSection;
     }
 
     if let Some(comment) = rest.strip_prefix("<!--") {
@@ -96,8 +96,8 @@ pub(super) fn find_end_of(html: &str, start: usize, close: &str) -> usize {
 
 /// Returns the start of the next end tag of an element that holds raw text.
 pub(super) fn find_end_tag(html: &str, start: usize, name: &str) -> Option<usize> {
-    let mut ends = html[start..].match_indices("</").map(|(at, _)| start + at);
-    ends.find(|at| {
+    let mut end_tags = html[start..].match_indices("</").map(|(at, _)| start + at);
+    end_tags.find(|at| {
         let after = &html.as_bytes()[at + 2..];
         let is_named = after
             .get(..name.len())
@@ -131,7 +131,7 @@ fn read_tag(html: &str, start: usize) -> Tag {
     });
 
     let name = start..at;
-    let (mut count, mut kept) = (0, at);
+    let (mut count, mut kept_end) = (0, at);
     loop {
         let before = at;
         at = skip_while(bytes, at, |byte| is_blank(byte) || byte == b'/');
@@ -142,7 +142,7 @@ fn read_tag(html: &str, start: usize) -> Tag {
                 if count <= MAX_ATTRIBUTES {
                     return Tag {
                         name,
-                        kept: at,
+                        kept_end: at,
                         ending: "",
                         end: at,
                     };
@@ -150,7 +150,7 @@ fn read_tag(html: &str, start: usize) -> Tag {
                 let closes_itself = at >= before + 2 && bytes[at - 2] == b'/';
                 return Tag {
                     name,
-                    kept,
+                    kept_end,
                     ending: if closes_itself { "/>" } else { ">" },
                     end: at,
                 };
@@ -159,14 +159,14 @@ fn read_tag(html: &str, start: usize) -> Tag {
         }
         count += 1;
         if count <= MAX_ATTRIBUTES {
-            kept = at;
+            kept_end = at;
         }
     }
 
     // The tokenizer drops a tag without an end.
     Tag {
         name,
-        kept,
+        kept_end,
         ending: "",
         end: html.len(),
     }

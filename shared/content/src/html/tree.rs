@@ -25,11 +25,11 @@ const END_TAG_REACH: usize = 64;
 /// The most elements that the tree builder holds, open or to be opened again, before further tags
 /// are dropped. It is more than [`MAX_DEPTH`], which counts the open elements without asking the
 /// builder, so that only a page made to deceive it reaches this limit.
-const MAX_HELD: usize = 400;
+const MAX_HELD_ELEMENTS: usize = 400;
 /// The number of held elements from which formatting elements lose their attributes. The builder
 /// opens formatting elements again in each block until they are closed. Of those that look alike,
 /// it keeps three.
-const MAX_HELD_WITH_ATTRIBUTES: usize = 64;
+const MAX_HELD_ELEMENTS_WITH_ATTRIBUTES: usize = 64;
 /// The number of held elements that may be left over from closed blocks.
 const MAX_LEFT_OVER: usize = 16;
 /// The number of start tags after which the held elements are counted again.
@@ -79,47 +79,47 @@ pub(super) fn parse_html(html: &str) -> Document {
 /// Feeds a page to the tokenizer, without the excess attributes of tags.
 fn feed_tokenizer(html: &str, tokenizer: &Tokenizer<NestingGuard>) {
     let input = BufferQueue::default();
-    let pass = |text: &str| {
+    let feed = |text: &str| {
         input.push_back(StrTendril::from(text));
         // A script or an encoding declaration only pauses the tokenizer.
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     };
 
     let guard = &tokenizer.sink;
-    let (mut passed, mut at) = (0, 0);
+    let (mut fed_until, mut at) = (0, 0);
     while let Some(start) = guard.next_markup(html, at) {
         at = match tags::read_markup(html, start) {
             Markup::Other(end) => end,
-            Markup::Section => {
-                pass(&html[passed..start]);
-                passed = start;
+            Markup::CdataSection => {
+                feed(&html[fed_until..start]);
+                fed_until = start;
                 let is_foreign = guard.adjusted_current_node_present_but_not_in_html_namespace();
                 tags::find_end_of(html, start, if is_foreign { "]]>" } else { ">" })
             }
             Markup::Tag(tag) => {
                 // The tree builder must see the tag before it is known whether raw text follows.
                 if tag.is_cut() || tag.may_hold_raw_text(html) {
-                    pass(&html[passed..tag.kept]);
-                    pass(tag.ending);
-                    passed = tag.end;
+                    feed(&html[fed_until..tag.kept_end]);
+                    feed(tag.ending);
+                    fed_until = tag.end;
                 }
                 tag.end
             }
         };
     }
 
-    pass(&html[passed..]);
+    feed(&html[fed_until..]);
 }
 
 /// A filter between tokenizer and tree builder, which drops the tags that would nest too deeply.
 struct NestingGuard {
     builder: TreeBuilder<NodeId, Document>,
     /// The elements that are probably open, outermost first.
-    open: RefCell<Vec<OpenElement>>,
+    open_elements: RefCell<Vec<OpenElement>>,
     /// The element whose raw text the tokenizer is reading, if any.
-    raw: RefCell<Option<LocalName>>,
+    raw_element: RefCell<Option<LocalName>>,
     /// The number of elements that the builder held when they were last counted.
-    held: Cell<usize>,
+    held_elements: Cell<usize>,
     start_tags: Cell<usize>,
     root_tags: Cell<usize>,
 }
@@ -133,9 +133,9 @@ impl NestingGuard {
     fn new(builder: TreeBuilder<NodeId, Document>) -> Self {
         Self {
             builder,
-            open: RefCell::default(),
-            raw: RefCell::default(),
-            held: Cell::default(),
+            open_elements: RefCell::default(),
+            raw_element: RefCell::default(),
+            held_elements: Cell::default(),
             start_tags: Cell::default(),
             root_tags: Cell::default(),
         }
@@ -143,7 +143,7 @@ impl NestingGuard {
 
     /// Returns the position at which the next tag or comment may begin.
     fn next_markup(&self, html: &str, at: usize) -> Option<usize> {
-        match &*self.raw.borrow() {
+        match &*self.raw_element.borrow() {
             Some(name) => tags::find_end_tag(html, at, name),
             None => html[at..].find('<').map(|offset| at + offset),
         }
@@ -152,7 +152,7 @@ impl NestingGuard {
     /// Checks whether the tag is passed on.
     fn admits(&self, tag: &Tag) -> bool {
         let name = &*tag.name;
-        let mut open = self.open.borrow_mut();
+        let mut open_elements = self.open_elements.borrow_mut();
         // In SVG and MathML only, elements can close themselves, and the names of raw text elements
         // have no special meaning.
         let is_foreign = self
@@ -170,21 +170,22 @@ impl NestingGuard {
 
         match tag.kind {
             TagKind::StartTag => {
-                close_implied(&mut open, name);
-                let is_dropped = open.len() >= MAX_DEPTH || self.held.get() >= MAX_HELD;
-                open.push(OpenElement {
+                close_implied(&mut open_elements, name);
+                let is_dropped = open_elements.len() >= MAX_DEPTH
+                    || self.held_elements.get() >= MAX_HELD_ELEMENTS;
+                open_elements.push(OpenElement {
                     name: tag.name.clone(),
                     is_dropped,
                 });
                 !is_dropped
             }
-            TagKind::EndTag => match find_open(&open, |entry| entry.name == tag.name) {
+            TagKind::EndTag => match find_open(&open_elements, |entry| entry.name == tag.name) {
                 Some(at) => {
-                    let is_dropped = open[at].is_dropped;
-                    open.truncate(at);
+                    let is_dropped = open_elements[at].is_dropped;
+                    open_elements.truncate(at);
                     !is_dropped
                 }
-                None => open.len() < MAX_DEPTH,
+                None => open_elements.len() < MAX_DEPTH,
             },
         }
     }
@@ -192,10 +193,12 @@ impl NestingGuard {
     /// Counts the elements that the builder holds, if that is due.
     fn count(&self) {
         self.start_tags.set(self.start_tags.get() + 1);
-        if self.start_tags.get().is_multiple_of(COUNT_EVERY) || self.held.get() >= MAX_HELD {
+        if self.start_tags.get().is_multiple_of(COUNT_EVERY)
+            || self.held_elements.get() >= MAX_HELD_ELEMENTS
+        {
             let counter = HandleCounter::default();
             self.builder.trace_handles(&counter);
-            self.held.set(counter.0.get());
+            self.held_elements.set(counter.0.get());
         }
     }
 
@@ -205,10 +208,13 @@ impl NestingGuard {
         let is_root = matches!(&*tag.name, "html" | "body");
         self.root_tags
             .set(self.root_tags.get() + usize::from(is_root));
-        let adds_too_many = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
+        let has_too_many_roots = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
         // Open formatting elements are held twice.
-        let many = MAX_HELD_WITH_ATTRIBUTES.min(2 * self.open.borrow().len() + MAX_LEFT_OVER);
-        if adds_too_many || FORMATTING.contains(&&*tag.name) && self.held.get() >= many {
+        let max_elements = MAX_HELD_ELEMENTS_WITH_ATTRIBUTES
+            .min(2 * self.open_elements.borrow().len() + MAX_LEFT_OVER);
+        if has_too_many_roots
+            || FORMATTING.contains(&&*tag.name) && self.held_elements.get() >= max_elements
+        {
             tag.attrs.clear();
         }
     }
@@ -228,22 +234,28 @@ impl Tracer for HandleCounter {
 
 /// Closes the elements that the start of `name` implicitly closes, such as an unfinished paragraph
 /// or list item.
-fn close_implied(open: &mut Vec<OpenElement>, name: &str) {
+fn close_implied(open_elements: &mut Vec<OpenElement>, name: &str) {
     if !OPTIONAL_END.contains(&name) {
         return;
     }
-    let found = find_open(open, |entry| {
+    let found = find_open(open_elements, |entry| {
         &*entry.name == name || SCOPE_BOUNDARIES.contains(&&*entry.name)
     });
-    if let Some(at) = found.filter(|at| &*open[*at].name == name) {
-        open.truncate(at);
+    if let Some(at) = found.filter(|at| &*open_elements[*at].name == name) {
+        open_elements.truncate(at);
     }
 }
 
 /// Returns the innermost matching one of the [`END_TAG_REACH`] innermost open elements.
-fn find_open(open: &[OpenElement], matches: impl Fn(&OpenElement) -> bool) -> Option<usize> {
-    let first = open.len().saturating_sub(END_TAG_REACH);
-    open[first..].iter().rposition(matches).map(|at| first + at)
+fn find_open(
+    open_elements: &[OpenElement],
+    matches: impl Fn(&OpenElement) -> bool,
+) -> Option<usize> {
+    let first = open_elements.len().saturating_sub(END_TAG_REACH);
+    open_elements[first..]
+        .iter()
+        .rposition(matches)
+        .map(|at| first + at)
 }
 
 impl TokenSink for NestingGuard {
@@ -254,7 +266,7 @@ impl TokenSink for NestingGuard {
             return self.builder.process_token(token, line);
         };
 
-        self.raw.replace(None);
+        self.raw_element.replace(None);
         if tag.kind == TagKind::StartTag {
             self.count();
             self.bound_attributes(tag);
@@ -270,7 +282,7 @@ impl TokenSink for NestingGuard {
             result,
             TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext
         ) {
-            self.raw.replace(Some(name));
+            self.raw_element.replace(Some(name));
         }
 
         result
@@ -336,7 +348,11 @@ mod tests {
                 "{}deep",
                 format!("{before}x{after}").repeat(20_000)
             ));
-            assert!(depth(&page) < 3 * MAX_HELD, "{before}: {}", depth(&page));
+            assert!(
+                depth(&page) < 3 * MAX_HELD_ELEMENTS,
+                "{before}: {}",
+                depth(&page)
+            );
             assert!(page.root().text().contains("deep"), "{before}");
         }
     }

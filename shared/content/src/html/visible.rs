@@ -64,13 +64,13 @@ pub(super) fn is_boilerplate(node: &NodeRef, name: &str) -> bool {
 
     // The header of the page is excluded, but the header of an article is not.
     if name == "header" {
-        let inside = |outer: NodeRef| {
+        let is_sectioning = |outer: NodeRef| {
             matches!(
                 outer.node_name().as_deref(),
                 Some("main" | "article" | "section")
             )
         };
-        return !node.ancestors_it(None).any(inside);
+        return !node.ancestors_it(None).any(is_sectioning);
     }
 
     // Classes of the outermost elements often describe the page: `has-sidebar`.

@@ -12,9 +12,9 @@ pub(super) struct MarkdownWriter {
     /// The text that each open list or quote puts in front of a line.
     prefixes: Vec<&'static str>,
     /// The newlines due before the next word: 1 for a new line, 2 for a new block.
-    newlines: usize,
+    pending_newlines: usize,
     /// True if a space is due before the next word.
-    blank: bool,
+    has_pending_space: bool,
     /// True if the next word starts a block, where some characters would be read as a mark.
     at_block_start: bool,
 }
@@ -22,18 +22,18 @@ pub(super) struct MarkdownWriter {
 impl MarkdownWriter {
     /// Starts a new block, with a blank line before the next word.
     pub(super) fn block(&mut self) {
-        self.newlines = 2;
+        self.pending_newlines = 2;
         self.at_block_start = true;
     }
 
     /// Starts a new line.
     pub(super) fn line(&mut self) {
-        self.newlines = self.newlines.max(1);
+        self.pending_newlines = self.pending_newlines.max(1);
     }
 
     /// Writes running text, in which any white space becomes one space.
     pub(super) fn text(&mut self, text: &str) {
-        self.blank |= text.starts_with(char::is_whitespace);
+        self.has_pending_space |= text.starts_with(char::is_whitespace);
         for word in text.split_whitespace() {
             let starts_block = self.at_block_start;
             self.flush();
@@ -41,11 +41,11 @@ impl MarkdownWriter {
                 self.out.push('\\');
             }
             self.out.push_str(word);
-            self.blank = true;
+            self.has_pending_space = true;
         }
 
         if !text.is_empty() && !text.ends_with(char::is_whitespace) {
-            self.blank = false;
+            self.has_pending_space = false;
         }
     }
 
@@ -60,11 +60,11 @@ impl MarkdownWriter {
         self.block();
         for line in lines.lines() {
             if line.is_empty() {
-                self.newlines += 1;
+                self.pending_newlines += 1;
             } else {
                 self.flush();
                 self.out.push_str(line);
-                self.newlines = 1;
+                self.pending_newlines = 1;
             }
         }
         self.block();
@@ -73,11 +73,11 @@ impl MarkdownWriter {
     /// Puts `prefix` before every line from now on. Returns `false` if the nesting is too deep for
     /// that.
     pub(super) fn push_prefix(&mut self, prefix: &'static str) -> bool {
-        let fits = self.prefixes.len() < MAX_PREFIXES;
-        if fits {
+        let has_room = self.prefixes.len() < MAX_PREFIXES;
+        if has_room {
             self.prefixes.push(prefix);
         }
-        fits
+        has_room
     }
 
     pub(super) fn pop_prefix(&mut self) {
@@ -88,8 +88,8 @@ impl MarkdownWriter {
     pub(super) fn mark(&mut self, mark: &str) {
         self.flush();
         self.out.push_str(mark);
-        self.newlines = 0;
-        self.blank = false;
+        self.pending_newlines = 0;
+        self.has_pending_space = false;
         self.at_block_start = false;
     }
 
@@ -101,20 +101,20 @@ impl MarkdownWriter {
     fn flush(&mut self) {
         if self.out.is_empty() {
             self.out.push_str(&self.prefixes.concat());
-        } else if self.newlines > 0 {
+        } else if self.pending_newlines > 0 {
             let prefix = self.prefixes.concat();
-            for _ in 1..self.newlines {
+            for _ in 1..self.pending_newlines {
                 self.out.push('\n');
                 self.out.push_str(prefix.trim_end());
             }
             self.out.push('\n');
             self.out.push_str(&prefix);
-        } else if self.blank {
+        } else if self.has_pending_space {
             self.out.push(' ');
         }
 
-        self.newlines = 0;
-        self.blank = false;
+        self.pending_newlines = 0;
+        self.has_pending_space = false;
         self.at_block_start = false;
     }
 }

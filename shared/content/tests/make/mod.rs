@@ -38,39 +38,40 @@ fn package(main: &str, parts: &[(&str, &str)]) -> Vec<u8> {
         ("officeDocument", main),
         ("metadata/core-properties", "docProps/core.xml"),
     ]);
-    let mut all = vec![
+    let mut package_parts = vec![
         ("[Content_Types].xml", TYPES),
         ("_rels/.rels", root.as_str()),
         ("docProps/core.xml", CORE),
     ];
-    all.extend(parts);
+    package_parts.extend(parts);
 
-    zip(&all
+    zip(&package_parts
         .into_iter()
         .map(|(name, part)| (name, part.as_bytes()))
         .collect::<Vec<_>>())
 }
 
 fn relations(targets: &[(&str, &str)]) -> String {
-    let one = |(index, (kind, target)): (usize, &(&str, &str))| {
+    let relation = |(index, (kind, target)): (usize, &(&str, &str))| {
         format!(
             r#"<Relationship Id="rId{}" Type="{OFFICE}/{kind}" Target="{target}"/>"#,
             index + 1
         )
     };
-    let all: String = targets.iter().enumerate().map(one).collect();
-    format!(r#"<Relationships xmlns="{PACKAGE}">{all}</Relationships>"#)
+    let relation_tags: String = targets.iter().enumerate().map(relation).collect();
+    format!(r#"<Relationships xmlns="{PACKAGE}">{relation_tags}</Relationships>"#)
 }
 
 /// Makes a Word document with the given paragraphs and tables.
 pub(crate) fn docx(body: &str) -> Vec<u8> {
-    let space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
-    let document = format!(r#"<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>"#);
+    let namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
+    let document =
+        format!(r#"<w:document xmlns:w="{namespace}"><w:body>{body}</w:body></w:document>"#);
     let styles = format!(
-        r#"<w:styles xmlns:w="{space}"><w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style></w:styles>"#
+        r#"<w:styles xmlns:w="{namespace}"><w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style></w:styles>"#
     );
     let notes = format!(
-        r#"<w:footnotes xmlns:w="{space}"><w:footnote w:id="2"><w:p><w:r><w:t>By decree of 1871.</w:t></w:r></w:p></w:footnote></w:footnotes>"#
+        r#"<w:footnotes xmlns:w="{namespace}"><w:footnote w:id="2"><w:p><w:r><w:t>By decree of 1871.</w:t></w:r></w:p></w:footnote></w:footnotes>"#
     );
     package(
         "word/document.xml",
@@ -100,7 +101,7 @@ pub(crate) fn docx_body() -> String {
 /// Makes a presentation of one slide, with speaker notes of two paragraphs and the page number of
 /// notes pages.
 pub(crate) fn pptx() -> Vec<u8> {
-    let spaces = format!(
+    let namespaces = format!(
         r#"xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{OFFICE}" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main""#
     );
     let shape = |kind: &str, text: &str| {
@@ -121,7 +122,7 @@ pub(crate) fn pptx() -> Vec<u8> {
             (
                 "ppt/presentation.xml",
                 &format!(
-                    r#"<p:presentation {spaces}><p:sldIdLst><p:sldId id="256" r:id="rId1"/></p:sldIdLst><p:sldSz cx="9144000" cy="6858000"/></p:presentation>"#
+                    r#"<p:presentation {namespaces}><p:sldIdLst><p:sldId id="256" r:id="rId1"/></p:sldIdLst><p:sldSz cx="9144000" cy="6858000"/></p:presentation>"#
                 ),
             ),
             (
@@ -130,7 +131,7 @@ pub(crate) fn pptx() -> Vec<u8> {
             ),
             (
                 "ppt/slides/slide1.xml",
-                &format!("<p:sld {spaces}>{slide}</p:sld>"),
+                &format!("<p:sld {namespaces}>{slide}</p:sld>"),
             ),
             (
                 "ppt/slides/_rels/slide1.xml.rels",
@@ -138,7 +139,7 @@ pub(crate) fn pptx() -> Vec<u8> {
             ),
             (
                 "ppt/notesSlides/notesSlide1.xml",
-                &format!("<p:notes {spaces}>{notes}</p:notes>"),
+                &format!("<p:notes {namespaces}>{notes}</p:notes>"),
             ),
         ],
     )
@@ -151,9 +152,9 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
 
 /// Makes a workbook of two named sheets with the given rows as XML.
 pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
-    let space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     let sheet = |rows: &str| {
-        format!(r#"<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>"#)
+        format!(r#"<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>"#)
     };
     package(
         "xl/workbook.xml",
@@ -161,7 +162,7 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
             (
                 "xl/workbook.xml",
                 &format!(
-                    r#"<workbook xmlns="{space}" xmlns:r="{OFFICE}"><sheets><sheet name="Tide table" sheetId="1" r:id="rId1"/><sheet name="Empty" sheetId="2" r:id="rId2"/></sheets></workbook>"#
+                    r#"<workbook xmlns="{namespace}" xmlns:r="{OFFICE}"><sheets><sheet name="Tide table" sheetId="1" r:id="rId1"/><sheet name="Empty" sheetId="2" r:id="rId2"/></sheets></workbook>"#
                 ),
             ),
             (
@@ -177,7 +178,7 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
             (
                 "xl/styles.xml",
                 &format!(
-                    r#"<styleSheet xmlns="{space}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>"#
+                    r#"<styleSheet xmlns="{namespace}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>"#
                 ),
             ),
         ],
@@ -185,15 +186,15 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
 }
 
 /// Returns a workbook cell that contains text.
-pub(crate) fn cell(place: &str, text: &str) -> String {
-    format!(r#"<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>"#)
+pub(crate) fn cell(reference: &str, text: &str) -> String {
+    format!(r#"<c r="{reference}" t="inlineStr"><is><t>{text}</t></is></c>"#)
 }
 
 /// Makes an `OpenDocument` file: `kind` is `text`, `spreadsheet` or `presentation`.
 pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
-    let space =
+    let namespace =
         |name: &str| format!(r#"xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0""#);
-    let spaces = [
+    let namespaces = [
         "office",
         "text",
         "table",
@@ -201,18 +202,18 @@ pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
         "presentation",
         "manifest",
     ]
-    .map(space)
+    .map(namespace)
     .join(" ");
 
-    let spaces = spaces
+    let namespaces = namespaces
         + r#" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/""#;
     let content = format!(
-        "<office:document-content {spaces}><office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+        "<office:document-content {namespaces}><office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     );
     let meta = format!(
-        "<office:document-meta {spaces}><office:meta><dc:title>Harbour rules</dc:title><meta:initial-creator>Mira Osei</meta:initial-creator></office:meta></office:document-meta>"
+        "<office:document-meta {namespaces}><office:meta><dc:title>Harbour rules</dc:title><meta:initial-creator>Mira Osei</meta:initial-creator></office:meta></office:document-meta>"
     );
-    let manifest = format!("<manifest:manifest {spaces}>{manifest}</manifest:manifest>");
+    let manifest = format!("<manifest:manifest {namespaces}>{manifest}</manifest:manifest>");
     zip(&[
         (
             "mimetype",
@@ -276,16 +277,16 @@ pub(crate) fn compound(streams: &[&str]) -> Vec<u8> {
 /// Makes a PDF of the given objects, numbered from 1; the first is the catalog.
 pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
     let mut bytes = b"%PDF-1.7\n".to_vec();
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for (index, object) in objects.iter().enumerate() {
-        places.push(bytes.len());
+        offsets.push(bytes.len());
         bytes.extend(format!("{} 0 obj\n{object}\nendobj\n", index + 1).bytes());
     }
 
     let table = bytes.len();
-    let entries: String = places
+    let entries: String = offsets
         .iter()
-        .map(|place| format!("{place:010} 00000 n \n"))
+        .map(|offset| format!("{offset:010} 00000 n \n"))
         .collect();
     let count = objects.len() + 1;
     bytes.extend(format!("xref\n0 {count}\n0000000000 65535 f \n{entries}trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n").bytes());

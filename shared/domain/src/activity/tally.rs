@@ -92,7 +92,7 @@ impl RequestTally {
     fn add_cell(&mut self, dimension: RequestDimension, cell: &RequestCount) {
         self.cells
             .entry(dimension)
-            .and_modify(|known| known.add(cell))
+            .and_modify(|existing| existing.add(cell))
             .or_insert(*cell);
     }
 
@@ -182,23 +182,23 @@ mod tests {
             })
             .collect();
 
-        let whole: RequestTally = records.iter().collect();
+        let total: RequestTally = records.iter().collect();
         let mut sum = RequestTally::default();
         for part in records.chunks(7) {
             sum.add(&part.iter().collect());
         }
 
-        assert_eq!(sum, whole);
-        let errors = whole
+        assert_eq!(sum, total);
+        let errors = total
             .total_where(|dimension| dimension.status >= 400)
             .unwrap();
         assert_eq!((errors.count, errors.mean_ms()), (10, 1.5));
         assert!(
-            whole
+            total
                 .total_where(|dimension| dimension.key == "c")
                 .is_none()
         );
-        let text = serde_json::to_string(&whole).unwrap();
-        assert_eq!(serde_json::from_str::<RequestTally>(&text).unwrap(), whole);
+        let text = serde_json::to_string(&total).unwrap();
+        assert_eq!(serde_json::from_str::<RequestTally>(&text).unwrap(), total);
     }
 }

@@ -36,8 +36,8 @@ impl DocumentOrigin {
     }
 
     /// Checks whether a document of this origin has the content of the given item.
-    pub fn has_same_content(&self, with: &Self) -> bool {
-        self.provider == with.provider && !self.mark.is_empty() && self.mark == with.mark
+    pub fn has_same_content(&self, other: &Self) -> bool {
+        self.provider == other.provider && !self.mark.is_empty() && self.mark == other.mark
     }
 }
 

@@ -106,23 +106,23 @@ struct SerializedTokens {
 impl OAuthTokens {
     /// Serializes the tokens as one secret, for the vault.
     pub fn to_secret(&self) -> Secret {
-        let sealed = SerializedTokens {
+        let serialized = SerializedTokens {
             access: self.access.expose().to_owned(),
             access_until: self.access_until,
             refresh: self.refresh.expose().to_owned(),
             refresh_until: self.refresh_until,
         };
-        Secret::new(serde_json::to_string(&sealed).expect("texts and numbers"))
+        Secret::new(serde_json::to_string(&serialized).expect("texts and numbers"))
     }
 
     /// Parses a secret that [`OAuthTokens::to_secret`] returned. Returns `None` for anything else.
     pub fn from_secret(secret: &Secret) -> Option<Self> {
-        let sealed: SerializedTokens = serde_json::from_str(secret.expose()).ok()?;
+        let serialized: SerializedTokens = serde_json::from_str(secret.expose()).ok()?;
         Some(Self {
-            access: Secret::new(sealed.access),
-            access_until: sealed.access_until,
-            refresh: Secret::new(sealed.refresh),
-            refresh_until: sealed.refresh_until,
+            access: Secret::new(serialized.access),
+            access_until: serialized.access_until,
+            refresh: Secret::new(serialized.refresh),
+            refresh_until: serialized.refresh_until,
         })
     }
 }

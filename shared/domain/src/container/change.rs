@@ -27,14 +27,14 @@ pub enum DocumentChange {
         to: Box<Document>,
         /// The other ids that a document with the new `customId` could have. None of them has a
         /// live document.
-        rivals: Vec<DocumentId>,
+        alternative_ids: Vec<DocumentId>,
     },
     /// The document is removed from the index and from listings, but its record stays: in a merge,
     /// another document with the same `customId` is newer. The record names the newer document,
     /// which is already set here.
     Supersede(Box<Document>),
     /// A caller edits a memory. No document changes.
-    Act(MemoryEdit),
+    Edit(MemoryEdit),
 }
 
 impl DocumentChange {
@@ -47,18 +47,18 @@ impl DocumentChange {
             | Self::Remove(document)
             | Self::Supersede(document) => Some(document),
             Self::Move { from, .. } => Some(from),
-            Self::Act(_) => None,
+            Self::Edit(_) => None,
         }
     }
 
     /// Returns the change in the number of documents that search serves.
     pub(super) fn served_count_delta(&self) -> i64 {
-        let is_served = |document: &Document| i64::from(document.is_served());
+        let served_count = |document: &Document| i64::from(document.is_served());
         match self {
-            Self::Publish(document) => 1 - is_served(document),
+            Self::Publish(document) => 1 - served_count(document),
             Self::Create(_) => 1,
-            Self::Describe(_) | Self::Act(_) => 0,
-            Self::Remove(document) | Self::Move { from: document, .. } => -is_served(document),
+            Self::Describe(_) | Self::Edit(_) => 0,
+            Self::Remove(document) | Self::Move { from: document, .. } => -served_count(document),
             // The document already names the newer one, so [`Document::is_served`] would be
             // `false`.
             Self::Supersede(document) => -i64::from(document.indexed.is_some()),
@@ -71,7 +71,7 @@ impl DocumentChange {
             Self::Publish(document)
             | Self::Remove(document)
             | Self::Move { from: document, .. } => document.indexed.is_some(),
-            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => false,
+            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => false,
         }
     }
 
@@ -84,13 +84,13 @@ impl DocumentChange {
             | Self::Remove(_)
             | Self::Move { .. }
             | Self::Supersede(_)
-            | Self::Act(_) => None,
+            | Self::Edit(_) => None,
         }
     }
 
     /// Returns the blobs that are no longer needed once the change has taken effect.
     pub fn unneeded_blobs(&self) -> Vec<BlobRef> {
-        let old = |document: &Document| -> Vec<BlobRef> {
+        let indexed_blobs = |document: &Document| -> Vec<BlobRef> {
             document
                 .indexed
                 .iter()
@@ -100,12 +100,12 @@ impl DocumentChange {
         };
 
         let mut blobs: Vec<BlobRef> = match self {
-            Self::Publish(document) => old(document)
+            Self::Publish(document) => indexed_blobs(document)
                 .into_iter()
                 .filter(|blob| !document.uses_blob(blob))
                 .collect(),
-            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => Vec::new(),
-            Self::Remove(document) | Self::Move { from: document, .. } => old(document)
+            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => Vec::new(),
+            Self::Remove(document) | Self::Move { from: document, .. } => indexed_blobs(document)
                 .into_iter()
                 .chain(document.unserved_blobs())
                 .collect(),
@@ -141,13 +141,13 @@ impl Document {
     /// A worker may have stored results without recording them, so these are included with both of
     /// their possible locations.
     pub fn unserved_blobs(&self) -> Vec<BlobRef> {
-        let served: Vec<&BlobRef> = self
+        let served_blobs: Vec<&BlobRef> = self
             .indexed
             .iter()
             .flat_map(IndexedRevision::all_blobs)
             .collect();
-        let made = [self.pack_path(), self.statements_path()];
-        let made = made
+        let result_paths = [self.pack_path(), self.statements_path()];
+        let result_blobs = result_paths
             .into_iter()
             .flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
         let bodies = [
@@ -156,8 +156,9 @@ impl Document {
         ]
         .into_iter()
         .flatten();
-        made.chain(bodies)
-            .filter(|blob| !served.contains(&blob))
+        result_blobs
+            .chain(bodies)
+            .filter(|blob| !served_blobs.contains(&blob))
             .collect()
     }
 

@@ -47,20 +47,20 @@ impl IndexHead {
     /// A message may be lost or arrive too early, so the answer is `true` again every few records.
     pub fn needs_compaction(&self, changes: &[DocumentChange]) -> bool {
         /// The largest number of records, approximately, that a cold reader reads with their packs.
-        const AFTER_RECORDS: u64 = 64;
+        const COMPACT_AFTER_RECORDS: u64 = 64;
         /// The number of chunks from which one record costs a reader as much as many small records.
         const LARGE_RECORD_CHUNKS: u32 = 256;
 
         let added = changes.iter().filter_map(DocumentChange::published_results);
         let chunks: u32 = added.map(|new| new.chunks).sum();
-        let after = if chunks >= LARGE_RECORD_CHUNKS {
-            AFTER_RECORDS / 8
+        let threshold = if chunks >= LARGE_RECORD_CHUNKS {
+            COMPACT_AFTER_RECORDS / 8
         } else {
-            AFTER_RECORDS
+            COMPACT_AFTER_RECORDS
         };
 
-        let behind = self.seq + 1 - self.covered_through();
-        behind >= after && behind.is_multiple_of(after / 4)
+        let uncovered = self.seq + 1 - self.covered_through();
+        uncovered >= threshold && uncovered.is_multiple_of(threshold / 4)
     }
 }
 
@@ -99,13 +99,13 @@ mod tests {
 
     #[test]
     fn small_records_wait_for_many() {
-        let asked = (0..100).filter(|seq| {
+        let compacting_seqs = (0..100).filter(|seq| {
             IndexHead {
                 seq: *seq,
                 ..IndexHead::default()
             }
             .needs_compaction(&[])
         });
-        assert_eq!(asked.collect::<Vec<_>>(), [63, 79, 95]);
+        assert_eq!(compacting_seqs.collect::<Vec<_>>(), [63, 79, 95]);
     }
 }

@@ -164,8 +164,8 @@ fn evaluate_naively(filter: &Value, metadata: &Map<String, Value>) -> bool {
             text.to_owned()
         }
     };
-    let wanted = fold(filter["value"].as_str().unwrap());
-    let plain = |value: &Value| match value {
+    let expected = fold(filter["value"].as_str().unwrap());
+    let scalar = |value: &Value| match value {
         Value::String(text) => fold(text),
         other => fold(&other.to_string()),
     };
@@ -198,11 +198,11 @@ fn evaluate_naively(filter: &Value, metadata: &Map<String, Value>) -> bool {
                     _ => left <= right,
                 }
             }
-            Some("array_contains") => items(value).iter().any(|item| plain(item) == wanted),
+            Some("array_contains") => items(value).iter().any(|item| scalar(item) == expected),
             Some("string_contains") => items(value)
                 .iter()
-                .any(|item| item.is_string() && plain(item).contains(&wanted)),
-            _ => !value.is_array() && plain(value) == wanted,
+                .any(|item| item.is_string() && scalar(item).contains(&expected)),
+            _ => !value.is_array() && scalar(value) == expected,
         });
 
     holds != (filter["negate"] == true)
@@ -226,7 +226,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
         prop::sample::select(vec!["a", "b", "A", "1", "true", ""]),
     );
     let kind = prop::sample::select(vec!["metadata", "array_contains", "string_contains"]);
-    let textual = (text, kind, any::<bool>(), any::<bool>()).prop_map(|((key, value), kind, negate, fold)| {
+    let text_condition = (text, kind, any::<bool>(), any::<bool>()).prop_map(|((key, value), kind, negate, fold)| {
         json!({"key": key, "value": value, "filterType": kind, "negate": negate, "ignoreCase": fold})
     });
 
@@ -240,7 +240,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
         json!({"key": key, "value": value.to_string(), "filterType": "numeric", "numericOperator": operator, "negate": negate})
     });
 
-    prop_oneof![textual, numeric]
+    prop_oneof![text_condition, numeric]
 }
 
 fn any_filter() -> impl Strategy<Value = Value> {

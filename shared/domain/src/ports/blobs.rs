@@ -30,7 +30,7 @@ pub trait Blobs: Send + Sync {
         blobs: &[BlobRef],
     ) -> PortResult<Vec<Option<Bytes>>> {
         let found = self.read(tenant, blobs).await?;
-        let whole = found
+        let intact = found
             .into_iter()
             .zip(blobs)
             .map(|(stored, blob)| match stored {
@@ -40,7 +40,7 @@ pub trait Blobs: Send + Sync {
                     Err(PortError::Corrupt(format!("the blob {}", blob.path())))
                 }
             });
-        whole.collect()
+        intact.collect()
     }
 
     /// Returns the objects whose path begins with `prefix`, at most `limit`, each with its size in
@@ -57,7 +57,7 @@ pub trait Blobs: Send + Sync {
     /// stored in the meantime may be missing. For operators, and for the search for orphaned blobs.
     async fn list_inventory(
         &self,
-        shelf: BlobStore,
+        store: BlobStore,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<InventoryPage>;

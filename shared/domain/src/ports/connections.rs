@@ -84,16 +84,16 @@ pub enum SyncWrite {
     /// Stores the record of an item in place of the one with the same id. The second part is the
     /// record as it was stored before this step, so that the item is no longer found under its
     /// former folder or target; `None` when there was no record with this id.
-    Node(Box<ItemRecord>, Option<Box<ItemRecord>>),
+    PutItem(Box<ItemRecord>, Option<Box<ItemRecord>>),
     /// Removes the record of an item, given as it was stored before this step.
-    Forget(Box<ItemRecord>),
+    DeleteItem(Box<ItemRecord>),
     /// Adds an entry to a queue.
     Enqueue(SyncQueue, SyncQueueEntry),
     /// Removes the entry with this key from a queue.
     Dequeue(SyncQueue, String),
     /// Stores the record of a run. Only the newest 100 runs are kept: storing a run removes the one
     /// 100 before it.
-    Run(Box<Run>),
+    PutRun(Box<Run>),
 }
 
 /// The synchronization state of connections, and what they know of their items.
@@ -101,17 +101,21 @@ pub enum SyncWrite {
 pub trait SyncStore: Send + Sync {
     /// Returns the synchronization state of a connection, which is the default state before its
     /// first step.
-    async fn get_state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState>;
+    async fn get_state(&self, tenant: &Tenant, connection: &ConnectionId) -> PortResult<SyncState>;
 
     /// Returns the selection, which is empty before the first one is saved.
-    async fn get_selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection>;
+    async fn get_selection(
+        &self,
+        tenant: &Tenant,
+        connection: &ConnectionId,
+    ) -> PortResult<Selection>;
 
     /// Stores a selection whose `rev` is one more than the stored one. Returns `false` when another
     /// writer was first.
     async fn save_selection(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         selection: &Selection,
     ) -> PortResult<bool>;
 
@@ -120,7 +124,7 @@ pub trait SyncStore: Send + Sync {
     async fn get_items(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         ids: &[String],
     ) -> PortResult<Vec<Option<ItemRecord>>>;
 
@@ -130,7 +134,7 @@ pub trait SyncStore: Send + Sync {
     async fn list_items(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>>;
@@ -141,7 +145,7 @@ pub trait SyncStore: Send + Sync {
     async fn list_children(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         folder: &str,
         after: Option<&str>,
         limit: usize,
@@ -151,7 +155,7 @@ pub trait SyncStore: Send + Sync {
     async fn list_shortcuts(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         target: &str,
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>>;
@@ -161,7 +165,7 @@ pub trait SyncStore: Send + Sync {
     async fn list_queue(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
@@ -171,7 +175,7 @@ pub trait SyncStore: Send + Sync {
     async fn get_queue_entries(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         queue: SyncQueue,
         keys: &[String],
     ) -> PortResult<Vec<Option<SyncQueueEntry>>>;
@@ -187,7 +191,7 @@ pub trait SyncStore: Send + Sync {
     async fn commit_step(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         writes: &[SyncWrite],
         next: &SyncState,
     ) -> PortResult<bool>;
@@ -196,7 +200,7 @@ pub trait SyncStore: Send + Sync {
     async fn list_runs(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         limit: usize,
     ) -> PortResult<Vec<Run>>;
 
@@ -205,7 +209,7 @@ pub trait SyncStore: Send + Sync {
     async fn erase_records(
         &self,
         tenant: &Tenant,
-        of: &ConnectionId,
+        connection: &ConnectionId,
         limit: usize,
     ) -> PortResult<bool>;
 }
@@ -219,7 +223,7 @@ pub trait Tickets: Send + Sync {
         &self,
         kind: &str,
         digest: &str,
-        stands_for: &str,
+        value: &str,
         until: Timestamp,
     ) -> PortResult<()>;
 

@@ -16,7 +16,7 @@ pub trait Containers: Send + Sync {
     /// Counts one more tag, unless the organization already has `most`. Returns whether the tag was
     /// counted. A tag is counted before it is created. The count can be off by the number of
     /// requests that broke off, and does not include tags from before counting was introduced.
-    async fn reserve_tag(&self, tenant: &Tenant, most: u64) -> PortResult<bool>;
+    async fn reserve_tag(&self, tenant: &Tenant, limit: u64) -> PortResult<bool>;
 
     /// Counts one tag less, because a tag was counted but not created. [`Containers::delete_tag`]
     /// and [`Containers::end_merge_role`] do this themselves for the tags that they delete.

@@ -13,11 +13,11 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub enum ClaimOutcome {
     /// The worker has the document until the lease ends.
-    Mine(Box<Document>),
+    Claimed(Box<Document>),
     /// Another worker has the document.
     Busy,
     /// The document or this revision of it is no longer wanted, or is already final.
-    Gone,
+    Outdated,
 }
 
 /// Unfinished work that is overdue.
@@ -74,7 +74,7 @@ pub trait Documents: Send + Sync {
         tenant: &Tenant,
         document: &Document,
         expected: Option<&Revision>,
-        garbage: &[BlobRef],
+        unused_blobs: &[BlobRef],
     ) -> PortResult<()>;
 
     /// Writes the record of a new document, in one transaction with the conditions of `beginning`.
@@ -85,7 +85,7 @@ pub trait Documents: Send + Sync {
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &CreationConditions,
+        creation_conditions: &CreationConditions,
     ) -> PortResult<()>;
 
     /// Replaces the caller's information about a document (metadata, path) and counts the edit, if
@@ -202,13 +202,13 @@ pub trait Documents: Send + Sync {
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        enough: usize,
+        limit: usize,
     ) -> PortResult<Option<usize>>;
 
     /// Counts the unfinished documents of the organization, up to `enough`. Eventually consistent
     /// and bounded in cost: while all organizations together have very many unfinished documents,
     /// the count may be too low.
-    async fn count_unfinished(&self, tenant: &Tenant, enough: usize) -> PortResult<usize>;
+    async fn count_unfinished(&self, tenant: &Tenant, limit: usize) -> PortResult<usize>;
 
     /// Deletes document records regardless of their state, for documents of a deleted container.
     /// Records that are already gone are ignored.

@@ -95,7 +95,7 @@ pub trait RecentRequests: Send + Sync {
         &self,
         tenant: &Tenant,
         key: &str,
-        repeat: RememberedRequest,
+        request: RememberedRequest,
         stale: Option<&DocumentId>,
         now: Timestamp,
         until: Timestamp,

@@ -48,9 +48,9 @@ impl ProfileBucket {
             ));
         }
 
-        for (place, bucket) in buckets.iter().enumerate() {
+        for (index, bucket) in buckets.iter().enumerate() {
             bucket.check_bucket(field)?;
-            if buckets[..place].iter().any(|other| other.key == bucket.key) {
+            if buckets[..index].iter().any(|other| other.key == bucket.key) {
                 return Err(Error::invalid_field(
                     field,
                     format!("the key {} comes twice", bucket.key),
@@ -75,11 +75,13 @@ impl ProfileBucket {
     }
 
     fn check_bucket(&self, field: &str) -> Result<()> {
-        let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let key = self.key.as_bytes();
-        let fits = key.first().is_some_and(|first| word(*first))
+        let fits = key.first().is_some_and(|first| is_word_byte(*first))
             && key.len() <= MAX_KEY
-            && key.iter().all(|byte| word(*byte) || b"_-".contains(byte));
+            && key
+                .iter()
+                .all(|byte| is_word_byte(*byte) || b"_-".contains(byte));
         if !fits {
             let rule = format!(
                 "a key has 1 to {MAX_KEY} characters of a-z, 0-9, underscore and hyphen, and begins with a letter or digit"
@@ -95,8 +97,8 @@ impl ProfileBucket {
             return Err(Error::invalid_field(field, rule));
         }
 
-        let described = !self.description.trim().is_empty();
-        if !described || self.description.chars().count() > MAX_DESCRIPTION {
+        let has_description = !self.description.trim().is_empty();
+        if !has_description || self.description.chars().count() > MAX_DESCRIPTION {
             let rule = format!(
                 "the description of {} has 1 to {MAX_DESCRIPTION} characters",
                 self.key

@@ -78,7 +78,7 @@ impl SettingsChange {
 
         let redirects = match &self.allowed_redirect_urls {
             Patch::Set(origins) => Patch::Set(redirects::check_origins(origins)?),
-            same => same.clone(),
+            unchanged => unchanged.clone(),
         };
         redirects.apply(&mut settings.allowed_redirect_urls);
 
@@ -104,11 +104,11 @@ impl SettingsChange {
             ("excludeItems", &self.exclude_items),
         ];
 
-        let set = [("filterPrompt", matches!(filter, Patch::Set(_)))];
-        let set = set
+        let set_fields = [("filterPrompt", matches!(filter, Patch::Set(_)))];
+        let set_fields = set_fields
             .into_iter()
             .chain(items.map(|(name, rules)| (name, matches!(rules, Patch::Set(_)))));
-        if let Some((name, _)) = set.into_iter().find(|(_, is_set)| *is_set)
+        if let Some((name, _)) = set_fields.into_iter().find(|(_, is_set)| *is_set)
             && settings.should_llm_filter != Some(true)
         {
             return Err(Error::invalid_field(
@@ -142,14 +142,14 @@ impl SettingsChange {
 }
 
 /// Validates a prompt and returns it as it is stored. A blank prompt clears the setting.
-fn check_prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
-    match sent {
+fn check_prompt(field: &str, patch: &Patch<String>, max_chars: usize) -> Result<Patch<String>> {
+    match patch {
         Patch::Set(text) if text.trim().is_empty() => Ok(Patch::Clear),
-        Patch::Set(text) if text.chars().count() > most => Err(Error::invalid_field(
+        Patch::Set(text) if text.chars().count() > max_chars => Err(Error::invalid_field(
             field,
-            format!("at most {most} characters"),
+            format!("at most {max_chars} characters"),
         )),
-        sent => Ok(sent.clone()),
+        patch => Ok(patch.clone()),
     }
 }
 

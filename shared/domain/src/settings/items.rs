@@ -77,12 +77,12 @@ pub fn compile_patterns<'a>(
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let trimmed = pattern.trim().trim_start_matches('/').to_lowercase();
-        let whole = if trimmed.ends_with('/') {
+        let full_pattern = if trimmed.ends_with('/') {
             format!("{trimmed}**")
         } else {
             trimmed
         };
-        let glob = GlobBuilder::new(&whole)
+        let glob = GlobBuilder::new(&full_pattern)
             .case_insensitive(true)
             .literal_separator(true)
             .build();
@@ -124,12 +124,12 @@ mod tests {
             ),
         ];
 
-        for (rules, wrong) in cases {
+        for (rules, expected_error) in cases {
             let found = rules
                 .check_rules("includeItems")
                 .err()
                 .map(|error| error.to_string());
-            match wrong {
+            match expected_error {
                 None => assert_eq!(found, None),
                 Some(part) => assert!(found.is_some_and(|found| found.contains(part)), "{part}"),
             }

@@ -21,10 +21,10 @@ pub(super) fn check_origins(origins: &[String]) -> Result<Vec<String>> {
             format!("at most {MAX_ENTRIES} origins"),
         ));
     }
-    let read = |origin: &String| {
+    let normalize = |origin: &String| {
         normalize_origin(origin).ok_or_else(|| Error::invalid_field(FIELD_NAME, ORIGIN_RULE))
     };
-    origins.iter().map(read).collect()
+    origins.iter().map(normalize).collect()
 }
 
 /// Normalizes an origin to the form in which browsers write it. Returns `None` if it is not a valid
@@ -53,12 +53,12 @@ fn normalize_origin(origin: &str) -> Option<String> {
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
     // A pattern that covers a whole top-level domain would allow everyone.
-    let is_named = name.bytes().all(is_plain)
+    let has_valid_name = name.bytes().all(is_plain)
         && name.split('.').all(|part| !part.is_empty())
         && (name.contains('.') || name == host);
-    let is_good = is_port && (is_loopback || is_named && scheme == "https");
+    let is_valid = is_port && (is_loopback || has_valid_name && scheme == "https");
 
-    is_good.then(|| format!("{scheme}://{rest}"))
+    is_valid.then(|| format!("{scheme}://{rest}"))
 }
 
 /// Checks whether the list contains an origin, given as browsers write it. An empty list allows all
@@ -70,7 +70,7 @@ pub(super) fn allows_origin(origins: &[String], origin: &str) -> bool {
             .strip_prefix(scheme)
             .and_then(|rest| rest.strip_prefix("://"))
             .and_then(|host| host.strip_suffix(domain))
-            .is_some_and(|below| below.len() > 1 && below.ends_with('.')),
+            .is_some_and(|subdomain| subdomain.len() > 1 && subdomain.ends_with('.')),
     };
     origins.is_empty() || origins.iter().any(matches)
 }

@@ -34,9 +34,9 @@ impl TrustedSources {
     pub fn check_sources(&self) -> Result<()> {
         let refuse = |rule: String| Err(Error::invalid_field("trustedSources", rule));
         let is_host = |entry: &String| {
-            let inner = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
+            let is_host_char = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
             !entry.is_empty()
-                && entry.chars().all(inner)
+                && entry.chars().all(is_host_char)
                 && !entry.starts_with('.')
                 && !entry.ends_with('.')
         };
@@ -84,29 +84,29 @@ impl TrustedSources {
     pub fn trusts_connection(&self, origin: &DocumentOrigin) -> bool {
         let id = origin.connection.as_str();
         self.providers.contains(&origin.provider)
-            || self.connections.iter().any(|known| known == id)
+            || self.connections.iter().any(|trusted| trusted == id)
     }
 
     /// Checks whether pages of this host are trusted.
     pub fn trusts_host(&self, host: &str) -> bool {
         self.hosts
             .iter()
-            .any(|known| known.eq_ignore_ascii_case(host))
+            .any(|trusted| trusted.eq_ignore_ascii_case(host))
     }
 
     /// Checks whether mails from this sender are trusted. Every address in `from` has to be
     /// trusted, because a display name may contain an address as well.
-    pub fn trusts_sender(&self, from: &str) -> bool {
+    pub fn trusts_sender(&self, sender: &str) -> bool {
         let separators =
             |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')');
-        let mut addresses = from
+        let mut addresses = sender
             .split(separators)
             .filter(|part| part.contains('@'))
             .peekable();
         let is_trusted = |address: &str| {
             let domain = address.rsplit('@').next().unwrap_or_default();
-            self.senders.iter().any(|known| {
-                known.eq_ignore_ascii_case(address) || known.eq_ignore_ascii_case(domain)
+            self.senders.iter().any(|trusted| {
+                trusted.eq_ignore_ascii_case(address) || trusted.eq_ignore_ascii_case(domain)
             })
         };
 

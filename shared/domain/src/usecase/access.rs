@@ -31,7 +31,7 @@ pub struct Authenticator {
     keys: Arc<dyn Keys>,
     clock: Arc<dyn Clock>,
     cache: Arc<Mutex<HashMap<KeyId, Cached>>>,
-    local: Option<OrgId>,
+    local_org: Option<OrgId>,
 }
 
 struct Cached {
@@ -46,14 +46,14 @@ impl Authenticator {
             keys,
             clock,
             cache: Arc::default(),
-            local: None,
+            local_org: None,
         }
     }
 
     /// Accepts the key `local` for `org` from loopback peers.
     #[must_use]
     pub fn with_local_key(mut self, org: OrgId) -> Self {
-        self.local = Some(org);
+        self.local_org = Some(org);
         self
     }
 
@@ -71,7 +71,7 @@ impl Authenticator {
             "send an API key as `Authorization: Bearer <key>` or `x-api-key: <key>`",
         ))?;
         if text == LOCAL_KEY {
-            return match &self.local {
+            return match &self.local_org {
                 Some(org) if from_loopback => Ok(Tenant::for_operator(org.clone())),
                 _ => Err(Error::Unauthenticated(NO_LOCAL_KEY)),
             };

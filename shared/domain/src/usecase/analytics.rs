@@ -36,8 +36,12 @@ pub async fn read_tallies(
     let Some((first, last)) = span.hours() else {
         return Ok(Vec::new());
     };
-    let known = ctx.activity.count_by_hour(tenant, first, last).await?;
-    let counted = stream::iter(known.into_iter().map(|hour| count(ctx, tenant, span, hour)));
+    let hour_counts = ctx.request_log.count_by_hour(tenant, first, last).await?;
+    let counted = stream::iter(
+        hour_counts
+            .into_iter()
+            .map(|hour| count(ctx, tenant, span, hour)),
+    );
     let mut tallies: Vec<(Hour, RequestTally)> = counted.buffered(PARALLEL).try_collect().await?;
     tallies.retain(|(_, tally)| !tally.cells.is_empty());
     Ok(tallies)
@@ -47,9 +51,9 @@ async fn count(
     ctx: &Ctx,
     tenant: &Tenant,
     span: TimeSpan,
-    known: HourCounts,
+    hour_counts: HourCounts,
 ) -> PortResult<(Hour, RequestTally)> {
-    let hour = match known {
+    let hour = match hour_counts {
         HourCounts::Closed(hour, tally) if span.covers(hour) => return Ok((hour, tally)),
         HourCounts::Closed(hour, _) | HourCounts::Open(hour, _) => hour,
     };
@@ -70,7 +74,7 @@ pub async fn tally_hour(
     let (mut tally, mut pages, mut after) = (RequestTally::default(), 0, None::<String>);
     loop {
         let (records, next) = ctx
-            .activity
+            .request_log
             .list_outlines(tenant, hour, after.as_deref())
             .await?;
         pages += 1;
@@ -98,7 +102,7 @@ async fn each_request(
     let mut after: Option<String> = None;
     loop {
         let (records, next) = ctx
-            .activity
+            .request_log
             .list_requests(tenant, hour, after.as_deref())
             .await?;
 

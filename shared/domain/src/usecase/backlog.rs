@@ -21,7 +21,7 @@ pub const MAX_UNFINISHED: usize = 100_000;
 const FRESH_SECONDS: i64 = 5;
 /// The shortest time between two counts, in seconds. A count that comes near the limit is repeated
 /// after this time, before it has expired.
-const AGAIN_SECONDS: i64 = 1;
+const RECOUNT_SECONDS: i64 = 1;
 /// The pause that a refused client is asked for, in seconds: about the time in which some thousand
 /// documents are processed.
 const RETRY_AFTER_SECONDS: u64 = 10;
@@ -31,7 +31,7 @@ const RETRY_AFTER_SECONDS: u64 = 10;
 #[derive(Clone)]
 pub struct Backlog {
     max: usize,
-    known: Arc<Mutex<HashMap<OrgId, Known>>>,
+    counts: Arc<Mutex<HashMap<OrgId, Known>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ impl Backlog {
     pub fn new(max: usize) -> Self {
         Self {
             max,
-            known: Arc::default(),
+            counts: Arc::default(),
         }
     }
 
@@ -61,16 +61,16 @@ impl Backlog {
         documents: usize,
     ) -> Result<()> {
         let now = ctx.clock.now();
-        let known = self.lock().get(tenant.org()).copied();
-        let age = |known: &Known| now.as_millis() - known.counted_at.as_millis();
-        let believed = known.filter(|known| age(known) < FRESH_SECONDS * 1000);
+        let cached = self.lock().get(tenant.org()).copied();
+        let age = |cached: &Known| now.as_millis() - cached.counted_at.as_millis();
+        let fresh = cached.filter(|cached| age(cached) < FRESH_SECONDS * 1000);
 
-        let unfinished = match believed {
-            Some(known)
-                if known.unfinished + documents <= self.max
-                    || age(&known) < AGAIN_SECONDS * 1000 =>
+        let unfinished = match fresh {
+            Some(cached)
+                if cached.unfinished + documents <= self.max
+                    || age(&cached) < RECOUNT_SECONDS * 1000 =>
             {
-                known.unfinished
+                cached.unfinished
             }
             _ => {
                 let unfinished = ctx.documents.count_unfinished(tenant, self.max).await?;
@@ -97,8 +97,8 @@ impl Backlog {
             });
         }
 
-        if let Some(known) = self.lock().get_mut(tenant.org()) {
-            known.unfinished += documents;
+        if let Some(cached) = self.lock().get_mut(tenant.org()) {
+            cached.unfinished += documents;
         }
 
         Ok(())
@@ -106,6 +106,6 @@ impl Backlog {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Known>> {
         // A panic while the lock was held cannot leave the map half-changed.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

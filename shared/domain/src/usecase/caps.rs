@@ -57,12 +57,12 @@ pub async fn create_container(
 /// Returns [`Error::Invalid`] when the organization has as many tags as it may, and the errors of
 /// the port.
 pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
-    let most = ctx.caps.tags;
-    if ctx.containers.reserve_tag(tenant, most).await? {
+    let limit = ctx.caps.tags;
+    if ctx.containers.reserve_tag(tenant, limit).await? {
         return Ok(());
     }
     let rule = format!(
-        "the organization has {most} container tags, the most it may have; use or delete one of them"
+        "the organization has {limit} container tags, the most it may have; use or delete one of them"
     );
     Err(Error::invalid_field("containerTag", rule))
 }
@@ -72,11 +72,11 @@ pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 /// # Errors
 /// Returns [`Error::Invalid`] when it may not, and the errors of the port.
 pub(crate) async fn check_keys(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
-    let most = ctx.caps.keys;
-    if ctx.keys.count(tenant).await? < most {
+    let limit = ctx.caps.keys;
+    if ctx.keys.count(tenant).await? < limit {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the organization has {most} keys, the most it may have; delete one that is not used"
+        "the organization has {limit} keys, the most it may have; delete one that is not used"
     )))
 }

@@ -31,13 +31,13 @@ const MAX_PAUSE: Duration = Duration::from_millis(32);
 /// ```
 pub struct ConflictRetry<'a> {
     clock: &'a dyn Clock,
-    failed: u32,
+    failures: u32,
 }
 
 impl<'a> ConflictRetry<'a> {
     /// Starts to count with the first attempt.
     pub fn new(clock: &'a dyn Clock) -> Self {
-        Self { clock, failed: 0 }
+        Self { clock, failures: 0 }
     }
 
     /// Waits after a failed attempt.
@@ -45,15 +45,15 @@ impl<'a> ConflictRetry<'a> {
     /// # Errors
     /// Returns [`PortError::Conflict`] when the last attempt has failed.
     pub async fn wait(&mut self) -> PortResult<()> {
-        self.failed += 1;
-        if self.failed >= MAX_ATTEMPTS {
+        self.failures += 1;
+        if self.failures >= MAX_ATTEMPTS {
             return Err(PortError::Conflict);
         }
 
-        let longest = FIRST_PAUSE
-            .saturating_mul(1 << (self.failed - 1).min(10))
+        let max_pause = FIRST_PAUSE
+            .saturating_mul(1 << (self.failures - 1).min(10))
             .min(MAX_PAUSE);
-        let pause = longest.mul_f64(rand::rng().random());
+        let pause = max_pause.mul_f64(rand::rng().random());
         self.clock.sleep(pause).await;
 
         Ok(())
@@ -87,7 +87,7 @@ mod tests {
     fn attempts_are_limited_and_pauses_random_and_short() {
         let clock = RecordingClock::default();
         let mut retry = ConflictRetry::new(&clock);
-        let ended = futures::executor::block_on(async {
+        let outcome = futures::executor::block_on(async {
             loop {
                 if let Err(error) = retry.wait().await {
                     return error;
@@ -96,7 +96,7 @@ mod tests {
         });
 
         let pauses = clock.0.into_inner().unwrap();
-        assert!(matches!(ended, PortError::Conflict));
+        assert!(matches!(outcome, PortError::Conflict));
         assert_eq!(pauses.len(), MAX_ATTEMPTS as usize - 1);
         assert!(pauses[0] <= FIRST_PAUSE, "{pauses:?}");
         assert!(pauses.iter().all(|pause| *pause <= MAX_PAUSE), "{pauses:?}");

@@ -45,7 +45,7 @@ pub async fn change_container(
     tenant.check_access(tag)?;
     check(change)?;
     match ctx.containers.get(tenant, tag).await? {
-        Some(known) => known.check_writable()?,
+        Some(container) => container.check_writable()?,
         None => admit_tag(ctx, tenant).await?,
     }
 
@@ -139,21 +139,25 @@ pub async fn plan_merge(
     }
 
     let target = find_writable_container(ctx, tenant, target).await?;
-    let mut found = Vec::with_capacity(sources.len());
+    let mut source_containers = Vec::with_capacity(sources.len());
     for source in sources {
-        found.push(find_writable_container(ctx, tenant, source).await?);
+        source_containers.push(find_writable_container(ctx, tenant, source).await?);
     }
 
-    let containers = target.ids.len() + found.iter().map(|source| source.ids.len()).sum::<usize>();
-    if containers > MAX_CONTAINERS_PER_TAG {
+    let container_count = target.ids.len()
+        + source_containers
+            .iter()
+            .map(|source| source.ids.len())
+            .sum::<usize>();
+    if container_count > MAX_CONTAINERS_PER_TAG {
         return Err(Error::Conflict(format!(
-            "at most {MAX_CONTAINERS_PER_TAG} containers can lie behind one tag; together these have {containers}"
+            "at most {MAX_CONTAINERS_PER_TAG} containers can lie behind one tag; together these have {container_count}"
         )));
     }
 
     Ok(MergePlan {
         target,
-        sources: found,
+        sources: source_containers,
     })
 }
 

@@ -13,7 +13,7 @@ pub const EXACT_COUNT_LIMIT: usize = 1_000;
 /// The same where the answer must not wait for a count.
 pub const QUICK_COUNT_LIMIT: usize = 100;
 /// A number of documents that no container reaches.
-const ALL: usize = 1 << 30;
+const UNLIMITED: usize = 1 << 30;
 
 /// Returns the number of documents of a container tag. It is exact while each of its physical
 /// containers has at most `exactly` documents; otherwise it is the number of documents that search
@@ -25,16 +25,20 @@ pub async fn count_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    exactly: usize,
+    exact_limit: usize,
 ) -> Result<u64> {
     let mut documents = 0;
     for id in &container.ids {
-        let exact = ctx.documents.count(tenant, id, exactly).await?;
-        documents += match exact {
+        let exact_count = ctx.documents.count(tenant, id, exact_limit).await?;
+        documents += match exact_count {
             Some(count) => count as u64,
             None => match ctx.index.get_head(tenant, id).await?.document_count {
                 Some(count) => count,
-                None => ctx.documents.count(tenant, id, ALL).await?.unwrap_or(ALL) as u64,
+                None => ctx
+                    .documents
+                    .count(tenant, id, UNLIMITED)
+                    .await?
+                    .unwrap_or(UNLIMITED) as u64,
             },
         };
     }
@@ -67,13 +71,13 @@ pub async fn measure_container(
     };
 
     for id in &container.ids {
-        let (listed, next) = ctx
+        let (documents, next) = ctx
             .documents
             .list_page(tenant, id, false, None, EXACT_COUNT_LIMIT)
             .await?;
         let newest = if next.is_none() {
-            size.documents += listed.len() as u64;
-            listed.iter().map(|document| document.updated_at).max()
+            size.documents += documents.len() as u64;
+            documents.iter().map(|document| document.updated_at).max()
         } else {
             let part = Container {
                 ids: vec![id.clone()],

@@ -22,7 +22,7 @@ use crate::usecase::memories::CLIENT_EXTRACTOR;
 use crate::usecase::update::{check_changeable, process_again};
 
 /// The largest number of documents that one message names.
-const REPORTED_AT_ONCE: usize = 500;
+const REPORT_BATCH_SIZE: usize = 500;
 
 /// The parts of a document's stored bytes that cannot be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,38 +58,41 @@ pub async fn inspect_document(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<DocumentDamage>> {
-    let served = document.indexed.as_ref();
+    let indexed = document.indexed.as_ref();
     let mut blobs = vec![document.body.blob.clone()];
-    blobs.extend(served.map(|served| served.pack.clone()));
-    blobs.extend(served.and_then(IndexedRevision::statements_blob).cloned());
+    blobs.extend(indexed.map(|served| served.pack.clone()));
+    blobs.extend(indexed.and_then(IndexedRevision::statements_blob).cloned());
     let mut stored = ctx.blobs.read(tenant, &blobs).await?.into_iter();
 
     let body = stored.next();
-    let awaited = document.body.awaited_until.is_some() && document.status != DocumentStatus::Done;
-    let pack = served.and_then(|_| stored.next());
+    let is_awaited =
+        document.body.awaited_until.is_some() && document.status != DocumentStatus::Done;
+    let pack = indexed.and_then(|_| stored.next());
     let statements = stored.next();
     let damage = DocumentDamage {
-        body: !awaited && body.is_some_and(|body| body.into_intact_bytes().is_none()),
+        body: !is_awaited && body.is_some_and(|body| body.into_intact_bytes().is_none()),
         pack: pack.is_some_and(|pack| !is_readable(pack, |bytes| Pack::decode(bytes).is_ok())),
-        statements: statements
-            .is_some_and(|told| !is_readable(told, |bytes| StatementSet::decode(bytes).is_ok())),
+        statements: statements.is_some_and(|content| {
+            !is_readable(content, |bytes| StatementSet::decode(bytes).is_ok())
+        }),
     };
 
     if damage == DocumentDamage::default() {
         return Ok(None);
     }
 
-    let now = read_document(ctx, tenant, &document.id).await?;
-    let is_same =
-        now.is_some_and(|now| now.revision == document.revision && now.indexed == document.indexed);
+    let current = read_document(ctx, tenant, &document.id).await?;
+    let is_unchanged = current.is_some_and(|current| {
+        current.revision == document.revision && current.indexed == document.indexed
+    });
 
-    Ok(is_same.then_some(damage))
+    Ok(is_unchanged.then_some(damage))
 }
 
-fn is_readable(stored: BlobContent, decodes: impl Fn(&[u8]) -> bool) -> bool {
+fn is_readable(stored: BlobContent, can_decode: impl Fn(&[u8]) -> bool) -> bool {
     stored
         .into_intact_bytes()
-        .is_some_and(|bytes| decodes(&bytes))
+        .is_some_and(|bytes| can_decode(&bytes))
 }
 
 /// Checks whether a missing blob is lost rather than just replaced: it is lost if the document
@@ -100,15 +103,15 @@ pub(crate) async fn is_lost(
     document: &Document,
     blob: &BlobRef,
 ) -> Result<bool> {
-    let now = read_document(ctx, tenant, &document.id).await?;
-    Ok(now.is_some_and(|now| {
-        now.revision == document.revision
-            && (now.uses_blob(blob)
-                || now
+    let current = read_document(ctx, tenant, &document.id).await?;
+    Ok(current.is_some_and(|current| {
+        current.revision == document.revision
+            && (current.uses_blob(blob)
+                || current
                     .indexed
                     .iter()
                     .flat_map(IndexedRevision::all_blobs)
-                    .any(|known| known == blob))
+                    .any(|other| other == blob))
     }))
 }
 
@@ -148,7 +151,7 @@ pub async fn report_damage(
     documents: &[DocumentId],
 ) {
     let batches = documents
-        .chunks(REPORTED_AT_ONCE)
+        .chunks(REPORT_BATCH_SIZE)
         .map(<[DocumentId]>::to_vec);
     let batches = if documents.is_empty() {
         vec![Vec::new()]
@@ -199,8 +202,8 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
         return Ok(RepairOutcome::BodyLost);
     }
 
-    let is_beyond_mending = damage.body || (damage.statements && is_written(&document));
-    if !is_beyond_mending {
+    let is_unrepairable = damage.body || (damage.statements && is_written(&document));
+    if !is_unrepairable {
         return reprocess(ctx, tenant, &document).await;
     }
 
@@ -226,11 +229,11 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
 /// Checks whether a client wrote the memories of a document. They are not in its text, so they
 /// cannot be found there again.
 fn is_written(document: &Document) -> bool {
-    let learned = document
+    let statements_ref = document
         .indexed
         .as_ref()
         .and_then(|served| served.learned.as_ref());
-    learned.is_some_and(|learned| learned.extractor == CLIENT_EXTRACTOR)
+    statements_ref.is_some_and(|learned| learned.extractor == CLIENT_EXTRACTOR)
 }
 
 async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<RepairOutcome> {

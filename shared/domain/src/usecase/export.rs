@@ -21,9 +21,9 @@ pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy
 #[derive(Debug)]
 pub enum CopyOutcome {
     /// The copy is complete.
-    Whole(Box<DocumentCopy>),
+    Copied(Box<DocumentCopy>),
     /// The document was deleted meanwhile.
-    Gone,
+    Deleted,
     /// The stored data of the document cannot be read.
     Damaged,
 }
@@ -50,17 +50,17 @@ pub async fn copy_document(
             .map(BlobContent::into_intact_bytes)
             .collect();
         match copy(&document, bytes) {
-            Ok(Some(copy)) => return Ok(CopyOutcome::Whole(Box::new(copy))),
+            Ok(Some(copy)) => return Ok(CopyOutcome::Copied(Box::new(copy))),
             Ok(None) => {}
             Err(PortError::Corrupt(_)) => return Ok(CopyOutcome::Damaged),
             Err(error) => return Err(error.into()),
         }
 
         match read_document(ctx, tenant, &document.id).await? {
-            Some(same) if same == document => return Ok(CopyOutcome::Damaged),
+            Some(unchanged) if unchanged == document => return Ok(CopyOutcome::Damaged),
             // A later revision has replaced the bytes.
             Some(newer) => document = newer,
-            None => return Ok(CopyOutcome::Gone),
+            None => return Ok(CopyOutcome::Deleted),
         }
 
         retry.wait().await?;
@@ -68,12 +68,12 @@ pub async fn copy_document(
 }
 
 fn blobs_of(document: &Document) -> Vec<BlobRef> {
-    let served = document
+    let indexed_blobs = document
         .indexed
         .iter()
         .flat_map(|served| [Some(&served.pack), served.statements_blob()]);
     std::iter::once(&document.body.blob)
-        .chain(served.flatten())
+        .chain(indexed_blobs.flatten())
         .cloned()
         .collect()
 }
@@ -89,10 +89,10 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
 
     let served = match &document.indexed {
         None => None,
-        Some(served) => {
+        Some(indexed) => {
             let copy = copy_served(
                 document,
-                served,
+                indexed,
                 bytes.next().flatten(),
                 bytes.next().flatten(),
             )?;
@@ -133,33 +133,33 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
 
 fn copy_served(
     document: &Document,
-    served: &IndexedRevision,
+    indexed: &IndexedRevision,
     pack: Option<Bytes>,
     statements: Option<Bytes>,
 ) -> PortResult<Option<ServedCopy>> {
     let Some(pack) = pack else { return Ok(None) };
-    if served.statements_blob().is_some() && statements.is_none() {
+    if indexed.statements_blob().is_some() && statements.is_none() {
         return Ok(None);
     }
 
-    let shown = IndexedDocument::for_served_revision(document);
-    let shown = shown.as_ref();
+    let indexed_document = IndexedDocument::for_served_revision(document);
+    let indexed_document = indexed_document.as_ref();
     let statements = statements
         .map(|blob| StatementSet::decode(&blob))
         .transpose()?;
     let statements = statements.map(|found| found.statements).unwrap_or_default();
-    let learned = |learned: &StatementsRef| StatementsCopy {
-        extractor: learned.extractor.clone(),
-        fallback_reason: learned.fallback_reason.clone(),
+    let copy_statements = |statements_ref: &StatementsRef| StatementsCopy {
+        extractor: statements_ref.extractor.clone(),
+        fallback_reason: statements_ref.fallback_reason.clone(),
         statements,
     };
 
     Ok(Some(ServedCopy {
-        is_current: document.is_newest_revision(&served.revision),
-        kind: shown.map_or(served.kind, |shown| shown.kind),
-        title: shown.and_then(|shown| shown.title.clone()),
+        is_current: document.is_newest_revision(&indexed.revision),
+        kind: indexed_document.map_or(indexed.kind, |shown| shown.kind),
+        title: indexed_document.and_then(|shown| shown.title.clone()),
         pack: Pack::decode(&pack)?,
-        learned: served.learned.as_ref().map(learned),
-        authorship: served.authorship.clone(),
+        learned: indexed.learned.as_ref().map(copy_statements),
+        authorship: indexed.authorship.clone(),
     }))
 }

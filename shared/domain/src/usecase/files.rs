@@ -71,7 +71,7 @@ async fn try_upload(
     new: &NewDocument,
     max_bytes: u64,
 ) -> Result<Option<PendingUpload>> {
-    let Content::Whole { form, .. } = &new.content else {
+    let Content::Complete { form, .. } = &new.content else {
         return Err(Error::internal("a conversation is no file"));
     };
 
@@ -81,20 +81,20 @@ async fn try_upload(
         form: form.clone(),
         until,
     };
-    let Target { place, old } = target(ctx, tenant, container, new, &body).await?;
+    let Target { location, old } = target(ctx, tenant, container, new, &body).await?;
     if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
         check_replaceable(old, new.custom_id.is_none())?;
     }
 
-    let beginning = place.beginning.clone();
-    let identity = Identity::new(container, place, new.custom_id.clone());
+    let creation_conditions = location.creation_conditions.clone();
+    let identity = Identity::new(container, location, new.custom_id.clone());
     let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
     let path = document.body.blob.path();
     let form = ctx
         .blobs
         .sign_upload_form(tenant, path, max_bytes, now, until)
         .await?;
-    if !record(ctx, tenant, &document, old.as_ref(), &beginning).await? {
+    if !record(ctx, tenant, &document, old.as_ref(), &creation_conditions).await? {
         return Ok(None);
     }
 
@@ -117,9 +117,9 @@ async fn target(
     body: &NewBody,
 ) -> Result<Target> {
     if let Some(custom_id) = &new.custom_id {
-        let place = place_of(ctx, tenant, container, custom_id).await?;
-        let old = read_document(ctx, tenant, &place.id).await?;
-        return Ok(Target { place, old });
+        let location = place_of(ctx, tenant, container, custom_id).await?;
+        let old = read_document(ctx, tenant, &location.id).await?;
+        return Ok(Target { location, old });
     }
 
     if new.idempotency_key.is_some() {
@@ -130,10 +130,10 @@ async fn target(
     // are equal.
     let (container, id) = (container.primary_id().clone(), DocumentId::random());
     Ok(Target {
-        place: Place {
+        location: Place {
             container,
             id,
-            beginning: CreationConditions::default(),
+            creation_conditions: CreationConditions::default(),
         },
         old: None,
     })
@@ -222,37 +222,39 @@ pub async fn protect_file(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
-    arrived: Bytes,
+    uploaded_bytes: Bytes,
 ) -> Result<Option<Bytes>> {
-    let (sent, twin) = (
+    let (uploaded, other_location) = (
         document.body.blob.clone(),
         document.body.other_upload_location(),
     );
-    let Some(kept) = twin.filter(|_| document.body.awaited_until.is_some()) else {
-        return Ok(Some(arrived));
+    let Some(protected) = other_location.filter(|_| document.body.awaited_until.is_some()) else {
+        return Ok(Some(uploaded_bytes));
     };
 
     let bytes = ctx
         .blobs
-        .put_if_absent(tenant, kept.path(), arrived)
+        .put_if_absent(tenant, protected.path(), uploaded_bytes)
         .await?;
     document.body.hash = NewBody::hash(&bytes, &document.body.form);
     document.body.size = bytes.len() as u64;
     document.body.awaited_until = None;
-    document.body.blob = kept.clone();
+    document.body.blob = protected.clone();
     if ctx.documents.record_body(tenant, document).await? {
         // The bucket reports another use of the form, and its file is deleted then.
-        ctx.blobs.delete(tenant, &[sent]).await.ok();
+        ctx.blobs.delete(tenant, &[uploaded]).await.ok();
         return Ok(Some(bytes));
     }
 
     // A later revision may wait for the same file, or have it.
-    let now = read_document(ctx, tenant, &document.id).await?;
-    let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-    let is_used = now.as_ref().is_some_and(|now| now.uses_blob(&kept))
-        || served.is_some_and(|old| old.body == kept);
+    let current = read_document(ctx, tenant, &document.id).await?;
+    let indexed = current.as_ref().and_then(|now| now.indexed.as_ref());
+    let is_used = current
+        .as_ref()
+        .is_some_and(|now| now.uses_blob(&protected))
+        || indexed.is_some_and(|old| old.body == protected);
     if !is_used {
-        ctx.blobs.delete(tenant, &[kept]).await?;
+        ctx.blobs.delete(tenant, &[protected]).await?;
     }
 
     Ok(None)
@@ -265,13 +267,13 @@ pub async fn protect_file(
 /// Returns [`Error::NotFound`] when the document has no file or it has not arrived, and the errors
 /// of the ports.
 pub async fn file_download_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<String> {
-    let missing = Error::NotFound("File");
+    let not_found = Error::NotFound("File");
     let BodyForm::File { name, .. } = &document.body.form else {
-        return Err(missing);
+        return Err(not_found);
     };
 
     if !has_arrived(document) {
-        return Err(missing);
+        return Err(not_found);
     }
 
     let (blob, now) = (&document.body.blob, ctx.clock.now());
@@ -281,7 +283,7 @@ pub async fn file_download_url(ctx: &Ctx, tenant: &Tenant, document: &Document) 
         .sign_download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS)
         .await?;
 
-    url.ok_or(missing)
+    url.ok_or(not_found)
 }
 
 /// Returns the name of a downloaded file. An item keeps its title at the provider, with the
@@ -293,8 +295,13 @@ fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
     let extension = name
         .and_then(|name| name.rsplit_once('.'))
         .map(|(_, end)| format!(".{end}"));
-    let missing = extension.filter(|extension| !origin.title.ends_with(extension.as_str()));
-    Some(format!("{}{}", origin.title, missing.unwrap_or_default()))
+    let missing_extension =
+        extension.filter(|extension| !origin.title.ends_with(extension.as_str()));
+    Some(format!(
+        "{}{}",
+        origin.title,
+        missing_extension.unwrap_or_default()
+    ))
 }
 
 /// Checks whether the newest bytes have arrived. A document that waits for its file is `queued`.

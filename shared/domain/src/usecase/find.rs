@@ -36,14 +36,14 @@ pub async fn find_containers(
         tenant.check_access(tag)?;
     }
 
-    let named = match (scope.tags.as_slice(), tenant.allowed_tags()) {
+    let requested_tags = match (scope.tags.as_slice(), tenant.allowed_tags()) {
         ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
         ([], Some(tags)) => tags,
         (tags, _) => tags,
     };
 
     let mut found = Vec::new();
-    for tag in named {
+    for tag in requested_tags {
         found.extend(ctx.containers.get(tenant, tag).await?);
     }
 
@@ -99,9 +99,9 @@ pub async fn find_document(
 }
 
 /// The number of documents that are looked up in parallel.
-const PARALLEL: usize = 16;
+const PARALLEL_READS: usize = 16;
 /// The number of records that one read fetches.
-const AT_ONCE: usize = 100;
+const BATCH_SIZE: usize = 100;
 
 /// Returns the documents with these names, each with its own result, in the order given.
 ///
@@ -111,23 +111,23 @@ pub async fn find_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     names: &[String],
-    naming: DocumentNameKind,
+    name_kind: DocumentNameKind,
     scope: &ContainerScope,
 ) -> Result<Vec<Result<Document>>> {
     // Containers are listed once for all names.
-    let known = if naming == DocumentNameKind::Id {
+    let containers = if name_kind == DocumentNameKind::Id {
         Vec::new()
     } else {
         find_containers(ctx, tenant, scope).await?
     };
-    let known = known.as_slice();
+    let containers = containers.as_slice();
     let find = |name: &String| {
         let name = name.clone();
-        async move { find_named(ctx, tenant, &name, naming, scope, Some(known)).await }
+        async move { find_named(ctx, tenant, &name, name_kind, scope, Some(containers)).await }
     };
 
     Ok(stream::iter(names.iter().map(find))
-        .buffered(PARALLEL)
+        .buffered(PARALLEL_READS)
         .collect()
         .await)
 }
@@ -136,15 +136,15 @@ async fn find_named(
     ctx: &Ctx,
     tenant: &Tenant,
     name: &str,
-    naming: DocumentNameKind,
+    name_kind: DocumentNameKind,
     scope: &ContainerScope,
-    known: Option<&[Container]>,
+    containers: Option<&[Container]>,
 ) -> Result<Document> {
     for tag in &scope.tags {
         tenant.check_access(tag)?;
     }
 
-    if naming != DocumentNameKind::CustomId
+    if name_kind != DocumentNameKind::CustomId
         && let Some(id) = DocumentId::parse(name)
         && let Some(document) = visible_document(ctx, tenant, &id).await?
         && let Some(tag) = seen_as(ctx, tenant, &document, scope).await?
@@ -152,14 +152,14 @@ async fn find_named(
         return Ok(Document { tag, ..document });
     }
 
-    if naming == DocumentNameKind::Id {
+    if name_kind == DocumentNameKind::Id {
         return Err(Error::NotFound("Document"));
     }
 
     let custom_id =
         CustomId::parse_conversation_id(name).map_err(|_| Error::NotFound("Document"))?;
-    match known {
-        Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
+    match containers {
+        Some(containers) => find_by_custom_id(ctx, tenant, &custom_id, containers).await,
         None => {
             find_by_custom_id(
                 ctx,
@@ -180,13 +180,13 @@ async fn seen_as(
     document: &Document,
     scope: &ContainerScope,
 ) -> Result<Option<ContainerTag>> {
-    let named = if scope.tags.is_empty() {
+    let requested_tags = if scope.tags.is_empty() {
         tenant.allowed_tags()
     } else {
         Some(scope.tags.as_slice())
     };
 
-    let Some(named) = named.filter(|named| !named.contains(&document.tag)) else {
+    let Some(requested_tags) = requested_tags.filter(|named| !named.contains(&document.tag)) else {
         return Ok(Some(document.tag.clone()));
     };
 
@@ -195,7 +195,7 @@ async fn seen_as(
         return Ok(None);
     }
 
-    for tag in named {
+    for tag in requested_tags {
         let source = ctx.containers.get(tenant, tag).await?;
         if source.is_some_and(|source| source.ids.contains(&document.container)) {
             return Ok(Some(tag.clone()));
@@ -231,15 +231,15 @@ pub async fn add_documents_with_same_custom_ids(
                 container.map_or_else(Vec::new, |container| container.ids),
             );
         }
-        let others = tags
+        let other_ids = tags
             .get(&document.tag)
             .into_iter()
             .flatten()
             .filter(|id| **id != document.container);
-        ids.extend(others.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
+        ids.extend(other_ids.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
 
-    for batch in ids.chunks(AT_ONCE) {
+    for batch in ids.chunks(BATCH_SIZE) {
         let found = ctx
             .documents
             .get(tenant, batch)
@@ -269,7 +269,7 @@ async fn find_by_custom_id(
     }
 
     let mut found = Vec::new();
-    for batch in ids.chunks(AT_ONCE) {
+    for batch in ids.chunks(BATCH_SIZE) {
         found.extend(
             ctx.documents
                 .get(tenant, batch)
@@ -344,7 +344,7 @@ pub async fn read_present_tag(
         .await?
         .pop();
     Ok(match owner {
-        Some(ContainerOwner::Gone) => None,
+        Some(ContainerOwner::Deleted) => None,
         Some(ContainerOwner::Tag(tag)) => Some(tag),
         Some(ContainerOwner::Original) | None => Some(document.tag.clone()),
     })

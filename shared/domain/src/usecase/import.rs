@@ -24,10 +24,10 @@ use crate::usecase::place::Place;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
 use crate::usecase::{Committed, commit_changes};
 /// The message for a container whose removal is under way.
-const REMOVED: &str =
+const DELETED_CONTAINER_MESSAGE: &str =
     "this container was deleted and is being removed; import it when that has ended";
 /// The number of documents whose bytes are stored in parallel.
-const PARALLEL: usize = 8;
+const PARALLEL_WRITES: usize = 8;
 
 /// Counts of imported copies by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct ImportCounts {
     /// Documents that were not done and are processed (again).
     pub queued: usize,
     /// Documents that already existed and were left unchanged.
-    pub known: usize,
+    pub already_present: usize,
     /// Documents left out because the file that was announced for them never arrived.
     pub without_content: usize,
 }
@@ -46,7 +46,7 @@ impl std::ops::AddAssign for ImportCounts {
     fn add_assign(&mut self, other: Self) {
         self.written += other.written;
         self.queued += other.queued;
-        self.known += other.known;
+        self.already_present += other.already_present;
         self.without_content += other.without_content;
     }
 }
@@ -79,8 +79,8 @@ pub async fn import_container(
 
     ProfileBucket::check_buckets("profileBuckets", &copy.profile_buckets)?;
 
-    let all = ctx.containers.list(tenant).await?;
-    if let Some(other) = all
+    let containers = ctx.containers.list(tenant).await?;
+    if let Some(other) = containers
         .iter()
         .find(|other| other.tag != *tag && other.ids.contains(id))
     {
@@ -93,8 +93,8 @@ pub async fn import_container(
 
     check_owner(ctx, tenant, tag, id).await?;
 
-    let container = match all.into_iter().find(|known| known.tag == *tag) {
-        Some(known) => known,
+    let container = match containers.into_iter().find(|existing| existing.tag == *tag) {
+        Some(existing) => existing,
         None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
     };
 
@@ -130,7 +130,7 @@ async fn check_owner(
         .await?
         .pop()
     {
-        Some(ContainerOwner::Gone) => Err(Error::Conflict(REMOVED.into())),
+        Some(ContainerOwner::Deleted) => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
         Some(ContainerOwner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
             "this container was merged into the tag {other}"
         ))),
@@ -139,8 +139,8 @@ async fn check_owner(
 }
 
 fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
-    fn missing<T: Clone>(has: bool, copy: Option<&T>) -> Patch<T> {
-        if has {
+    fn missing<T: Clone>(is_set: bool, copy: Option<&T>) -> Patch<T> {
+        if is_set {
             Patch::Keep
         } else {
             copy.cloned().into()
@@ -173,30 +173,32 @@ pub async fn import_documents(
     copies: Vec<DocumentCopy>,
 ) -> Result<ImportCounts> {
     let mut imported = ImportCounts::default();
-    let mut wanted = Vec::new();
+    let mut copies_with_content = Vec::new();
     for copy in unknown(ctx, tenant, container, copies, &mut imported).await? {
         match copy.body {
-            Some(_) => wanted.push(copy),
+            Some(_) => copies_with_content.push(copy),
             None => imported.without_content += 1,
         }
     }
 
     let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
-    let stored = stream::iter(wanted).map(prepare).buffered(PARALLEL);
+    let stored = stream::iter(copies_with_content)
+        .map(prepare)
+        .buffered(PARALLEL_WRITES);
     let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
-    let (served, unserved): (Vec<_>, Vec<_>) = stored
+    let (indexed, unindexed): (Vec<_>, Vec<_>) = stored
         .into_iter()
         .partition(|(document, _)| document.indexed.is_some());
     let mut written: Vec<Document> = Vec::new();
 
     // Search shows the time of a commit as the last change of its documents.
-    for same_time in served.chunk_by(|(_, a), (_, b)| a == b) {
+    for same_time in indexed.chunk_by(|(_, a), (_, b)| a == b) {
         for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
             written.extend(create(ctx, tenant, batch).await?);
         }
     }
 
-    for (document, _) in unserved {
+    for (document, _) in unindexed {
         match ctx
             .documents
             .accept_revision(tenant, &document, None, &[])
@@ -240,7 +242,7 @@ async fn unknown(
     }
 
     let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
-    let mut known = HashSet::new();
+    let mut known_ids = HashSet::new();
     for batch in ids.chunks(100) {
         for document in ctx
             .documents
@@ -256,13 +258,13 @@ async fn unknown(
                 );
                 return Err(Error::Conflict(message));
             }
-            known.insert(document.id);
+            known_ids.insert(document.id);
         }
     }
 
-    let all = copies.len();
-    copies.retain(|copy| known.insert(copy.id.clone()));
-    imported.known += all - copies.len();
+    let total = copies.len();
+    copies.retain(|copy| known_ids.insert(copy.id.clone()));
+    imported.already_present += total - copies.len();
 
     Ok(copies)
 }
@@ -279,7 +281,7 @@ async fn prepare(
         .as_ref()
         .ok_or_else(|| Error::invalid_field("body", "is missing"))?;
     let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
-    let said = Said {
+    let declared_properties = Said {
         description: DocumentDescription::default(),
         task_type: copy.task_type,
         dreaming: copy.dreaming,
@@ -287,27 +289,27 @@ async fn prepare(
         provenance: copy.provenance,
     };
 
-    let beginning = CreationConditions::default();
-    let place = Place {
+    let creation_conditions = CreationConditions::default();
+    let location = Place {
         container: container.primary_id().clone(),
         id: copy.id.clone(),
-        beginning,
+        creation_conditions,
     };
 
-    let identity = Identity::new(container, place, copy.custom_id.clone());
+    let identity = Identity::new(container, location, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
-    let mut document = compose(ctx, tenant, identity, &said, body, None).await?;
+    let mut document = compose(ctx, tenant, identity, &declared_properties, body, None).await?;
     document.revision_number = copy.revision_number.max(1);
     (document.created_at, document.updated_at) = (copy.created_at, copy.updated_at);
     (document.kind, document.title) = (copy.kind, copy.title);
     (document.properties, document.url) = (copy.properties, copy.url);
     (document.metadata, document.filter_by_metadata) = (metadata, filter);
     document.filepath = copy.filepath;
-    if let Some(served) = &copy.served {
-        if copy.status == DocumentStatus::Done && served.is_current {
+    if let Some(served_copy) = &copy.served {
+        if copy.status == DocumentStatus::Done && served_copy.is_current {
             document.status = DocumentStatus::Done;
         }
-        document.indexed = Some(serve(ctx, tenant, &document, served).await?);
+        document.indexed = Some(serve(ctx, tenant, &document, served_copy).await?);
     }
 
     Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
@@ -318,25 +320,25 @@ async fn serve(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    served: &ServedCopy,
+    served_copy: &ServedCopy,
 ) -> Result<IndexedRevision> {
-    let mut of = document.clone();
+    let mut stored_document = document.clone();
     if document.status != DocumentStatus::Done {
         // The newest revision will have its own pack at its own path.
-        of.revision = Revision::random();
+        stored_document.revision = Revision::random();
     }
 
-    let mut learned = None;
-    if let Some(copy) = &served.learned {
+    let mut statements_ref = None;
+    if let Some(copy) = &served_copy.learned {
         let bytes = StatementSet::new(copy.statements.clone()).encode();
-        let states = !copy.statements.is_empty();
-        let path = of.statements_path();
-        let statements = if states {
+        let has_statements = !copy.statements.is_empty();
+        let path = stored_document.statements_path();
+        let statements = if has_statements {
             Some(ctx.blobs.put(tenant, &path, bytes.into()).await?)
         } else {
             None
         };
-        learned = Some(StatementsRef {
+        statements_ref = Some(StatementsRef {
             statements,
             count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
             extractor: copy.extractor.clone(),
@@ -347,15 +349,19 @@ async fn serve(
     Ok(IndexedRevision {
         pack: ctx
             .blobs
-            .put(tenant, &of.pack_path(), served.pack.encode().into())
+            .put(
+                tenant,
+                &stored_document.pack_path(),
+                served_copy.pack.encode().into(),
+            )
             .await?,
-        revision: of.revision,
+        revision: stored_document.revision,
         body: document.body.blob.clone(),
-        chunks: u32::try_from(served.pack.chunks.len()).unwrap_or(u32::MAX),
-        kind: served.kind,
-        title: served.title.clone(),
-        learned,
-        authorship: served.authorship.clone(),
+        chunks: u32::try_from(served_copy.pack.chunks.len()).unwrap_or(u32::MAX),
+        kind: served_copy.kind,
+        title: served_copy.title.clone(),
+        learned: statements_ref,
+        authorship: served_copy.authorship.clone(),
     })
 }
 
@@ -376,13 +382,13 @@ async fn create(
         match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].1)).await? {
             Committed::Done => break,
             Committed::Stale(ids) => {
-                let taken: Vec<Document> = documents
+                let conflicting: Vec<Document> = documents
                     .extract_if(.., |document| ids.contains(&document.id))
                     .collect();
-                if taken.is_empty() {
+                if conflicting.is_empty() {
                     return Err(PortError::Conflict.into());
                 }
-                for document in &taken {
+                for document in &conflicting {
                     discard(ctx, tenant, document).await;
                 }
             }
@@ -394,7 +400,10 @@ async fn create(
 
 /// Deletes the stored bytes of a document that another writer was first to create.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
-    let unused: Vec<_> = served.chain([&document.body.blob]).cloned().collect();
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let unused: Vec<_> = indexed_blobs
+        .chain([&document.body.blob])
+        .cloned()
+        .collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
 }

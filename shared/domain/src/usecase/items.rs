@@ -98,19 +98,19 @@ pub async fn file_item(
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let found = look(ctx, tenant, &item).await?;
-        found.claim(ctx, tenant, &item.claim).await?;
+        let lookup = look(ctx, tenant, &item).await?;
+        lookup.claim(ctx, tenant, &item.claim).await?;
         let body = NewBody::sent(bytes.clone(), form.clone());
-        let same = found
+        let unchanged = lookup
             .old
             .as_ref()
             .filter(|old| body.is_of(old) && old.status != DocumentStatus::Failed);
-        let accepted = match same {
-            Some(old) => adopt(ctx, tenant, &item, old, found.claimed).await?,
-            None => revise(ctx, tenant, &item, &found, body).await?,
+        let accepted = match unchanged {
+            Some(old) => adopt(ctx, tenant, &item, old, lookup.is_claimed).await?,
+            None => revise(ctx, tenant, &item, &lookup, body).await?,
         };
         if let Some(accepted) = accepted {
-            found.leave_superseded(ctx, tenant, &item.claim).await?;
+            lookup.leave_superseded(ctx, tenant, &item.claim).await?;
             return Ok(accepted);
         }
 
@@ -130,22 +130,22 @@ pub async fn refile_item(
 ) -> Result<Option<DocumentId>> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let found = look(ctx, tenant, item).await?;
-        let Some(old) = found
+        let lookup = look(ctx, tenant, item).await?;
+        let Some(old) = lookup
             .old
             .as_ref()
-            .filter(|old| found.has_content_of(old, item))
+            .filter(|old| lookup.has_content_of(old, item))
         else {
             return Ok(None);
         };
 
-        found.claim(ctx, tenant, &item.claim).await?;
-        if let Some(accepted) = adopt(ctx, tenant, item, old, found.claimed).await? {
-            found.leave_superseded(ctx, tenant, &item.claim).await?;
+        lookup.claim(ctx, tenant, &item.claim).await?;
+        if let Some(accepted) = adopt(ctx, tenant, item, old, lookup.is_claimed).await? {
+            lookup.leave_superseded(ctx, tenant, &item.claim).await?;
             return Ok(Some(accepted.id));
         }
 
-        if !found.claimed {
+        if !lookup.is_claimed {
             // The document may be gone, and our claim must not keep another document alive.
             ctx.connections
                 .release_claim(tenant, &old.id, &item.claim)
@@ -168,10 +168,10 @@ pub async fn give_up_claim(
     document: &DocumentId,
     claim: &DocumentClaim,
 ) -> Result<DocumentId> {
-    let (mut last, mut claimed) = (document.clone(), Vec::new());
+    let (mut last, mut superseded_ids) = (document.clone(), Vec::new());
     for _ in 0..MAX_MERGES {
-        let read = read_document(ctx, tenant, &last).await?;
-        let Some(winner) = read.and_then(|read| read.superseded_by) else {
+        let current = read_document(ctx, tenant, &last).await?;
+        let Some(winner) = current.and_then(|current| current.superseded_by) else {
             break;
         };
         if !ctx
@@ -182,11 +182,11 @@ pub async fn give_up_claim(
         {
             break;
         }
-        claimed.push(std::mem::replace(&mut last, winner));
+        superseded_ids.push(std::mem::replace(&mut last, winner));
     }
 
     // The last one comes first: after a crash, the others still lead to it.
-    for document in [&last].into_iter().chain(claimed.iter().rev()) {
+    for document in [&last].into_iter().chain(superseded_ids.iter().rev()) {
         ctx.connections
             .release_claim(tenant, document, claim)
             .await?;
@@ -212,8 +212,9 @@ pub async fn release_item(
     loop {
         // The document is read before the claims: a claim that is not seen here comes with an edit
         // that was not read either.
-        let read = read_document(ctx, tenant, document).await?;
-        let Some(read) = read.filter(|read| read.origin.is_some() && read.superseded_by.is_none())
+        let current = read_document(ctx, tenant, document).await?;
+        let Some(current) =
+            current.filter(|read| read.origin.is_some() && read.superseded_by.is_none())
         else {
             return Ok(false);
         };
@@ -226,9 +227,10 @@ pub async fn release_item(
             return Ok(false);
         }
 
-        let (revision, edits) = (read.revision.clone(), read.edit_count);
-        let as_read = |now: &Document| now.revision == revision && now.edit_count == edits;
-        if remove_documents(ctx, tenant, vec![read], as_read).await? > 0 {
+        let (revision, edits) = (current.revision.clone(), current.edit_count);
+        let is_unchanged =
+            |current: &Document| current.revision == revision && current.edit_count == edits;
+        if remove_documents(ctx, tenant, vec![current], is_unchanged).await? > 0 {
             return Ok(true);
         }
 
@@ -240,10 +242,10 @@ pub async fn release_item(
 struct Found {
     identity: Identity,
     /// The condition under which the document may be created.
-    beginning: CreationConditions,
+    creation_conditions: CreationConditions,
     old: Option<Document>,
     /// `true` if the item had claimed the document before it was read.
-    claimed: bool,
+    is_claimed: bool,
     /// The documents that a merge has superseded by this one.
     superseded: Vec<DocumentId>,
 }
@@ -258,21 +260,21 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
 
     let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
     check_wanted(ctx, tenant, item).await?;
-    let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
-    let claimed = ctx
+    let (location, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
+    let is_claimed = ctx
         .connections
-        .list_claims(tenant, &place.id)
+        .list_claims(tenant, &location.id)
         .await?
         .contains(&item.claim);
-    let old = read_document(ctx, tenant, &place.id).await?;
-    let beginning = place.beginning.clone();
-    let identity = Identity::new(&container, place, Some(item.custom_id.clone()));
+    let old = read_document(ctx, tenant, &location.id).await?;
+    let creation_conditions = location.creation_conditions.clone();
+    let identity = Identity::new(&container, location, Some(item.custom_id.clone()));
 
     Ok(Found {
         identity,
-        beginning,
+        creation_conditions,
         old,
-        claimed,
+        is_claimed,
         superseded,
     })
 }
@@ -291,7 +293,7 @@ async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result
 
 impl Found {
     async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &DocumentClaim) -> Result<()> {
-        if !self.claimed {
+        if !self.is_claimed {
             ctx.connections
                 .claim_document(tenant, &self.identity.id, claim)
                 .await?;
@@ -318,11 +320,11 @@ impl Found {
     /// Checks whether the document needs only a new description. A connection that is new to a
     /// failed document fetches it again.
     fn has_content_of(&self, old: &Document, item: &ItemDocument) -> bool {
-        let in_step = old
+        let has_same_content = old
             .origin
             .as_ref()
             .is_some_and(|origin| origin.has_same_content(&item.origin));
-        in_step && (self.claimed || old.status != DocumentStatus::Failed)
+        has_same_content && (self.is_claimed || old.status != DocumentStatus::Failed)
     }
 }
 
@@ -334,7 +336,7 @@ async fn adopt(
     tenant: &Tenant,
     item: &ItemDocument,
     old: &Document,
-    claimed: bool,
+    is_claimed: bool,
 ) -> Result<Option<AcceptedDocument>> {
     let accepted = || AcceptedDocument {
         id: old.id.clone(),
@@ -344,7 +346,7 @@ async fn adopt(
     let mut edited = old.clone();
     if item.describe(&mut edited) {
         edited.updated_at = ctx.clock.now();
-    } else if claimed {
+    } else if is_claimed {
         return Ok(Some(accepted()));
     }
 
@@ -359,11 +361,11 @@ async fn revise(
     ctx: &Ctx,
     tenant: &Tenant,
     item: &ItemDocument,
-    found: &Found,
+    lookup: &Found,
     body: NewBody,
 ) -> Result<Option<AcceptedDocument>> {
-    let old = found.old.as_ref();
-    let said = Said {
+    let old = lookup.old.as_ref();
+    let declared_properties = Said {
         description: DocumentDescription::default(),
         task_type: old.map_or_else(TaskType::default, |old| old.task_type),
         dreaming: old.map_or_else(Dreaming::default, |old| old.dreaming),
@@ -371,9 +373,17 @@ async fn revise(
         provenance: None,
     };
 
-    let mut document = compose(ctx, tenant, found.identity.clone(), &said, body, old).await?;
+    let mut document = compose(
+        ctx,
+        tenant,
+        lookup.identity.clone(),
+        &declared_properties,
+        body,
+        old,
+    )
+    .await?;
     item.describe(&mut document);
-    if !record(ctx, tenant, &document, old, &found.beginning).await? {
+    if !record(ctx, tenant, &document, old, &lookup.creation_conditions).await? {
         return Ok(None);
     }
 
@@ -394,17 +404,18 @@ impl ItemDocument {
     /// count as a change.
     fn describe(&self, document: &mut Document) -> bool {
         let filepath = Some(self.filepath.clone());
-        let named = document
+        let current_connection = document
             .origin
             .as_ref()
             .map(|origin| origin.connection.clone());
-        let by_same = named.map(|connection| DocumentOrigin {
+        let comparable_origin = current_connection.map(|connection| DocumentOrigin {
             connection,
             ..self.origin.clone()
         });
 
-        let changed =
-            by_same != document.origin || self.url != document.url || filepath != document.filepath;
+        let changed = comparable_origin != document.origin
+            || self.url != document.url
+            || filepath != document.filepath;
         document.origin = Some(self.origin.clone());
         document.url.clone_from(&self.url);
         document.filepath = filepath;
@@ -419,17 +430,23 @@ mod tests {
 
     #[test]
     fn an_item_gives_its_document_a_custom_id_of_its_own() {
-        let of = |item: &str| item_custom_id(Provider::CloudDrive, item);
-        assert_eq!(of("1aB_c-9").as_str(), "cloud-drive:1aB_c-9");
+        let custom_id_of = |item: &str| item_custom_id(Provider::CloudDrive, item);
+        assert_eq!(custom_id_of("1aB_c-9").as_str(), "cloud-drive:1aB_c-9");
         let odd = ["", "a/b", "ä", "a b", &"x".repeat(300)];
-        let mut all: Vec<_> = odd.into_iter().chain(["a", "b"]).map(of).collect();
-        all.push(item_custom_id(Provider::WebCrawler, "a"));
+        let mut custom_ids: Vec<_> = odd
+            .into_iter()
+            .chain(["a", "b"])
+            .map(custom_id_of)
+            .collect();
+        custom_ids.push(item_custom_id(Provider::WebCrawler, "a"));
         assert!(
-            all.iter().all(|id| CustomId::parse(id.as_str()).is_ok()),
-            "{all:?}"
+            custom_ids
+                .iter()
+                .all(|id| CustomId::parse(id.as_str()).is_ok()),
+            "{custom_ids:?}"
         );
-        all.sort();
-        all.dedup();
-        assert_eq!(all.len(), 8);
+        custom_ids.sort();
+        custom_ids.dedup();
+        assert_eq!(custom_ids.len(), 8);
     }
 }

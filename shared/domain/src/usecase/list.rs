@@ -118,24 +118,24 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
 }
 
 fn admits(query: &ListQuery, document: &Document) -> bool {
-    let filter = query
+    let matches_filter = query
         .filter
         .as_ref()
         .is_none_or(|filter| filter.matches(&document.metadata));
-    let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
+    let matches_status = query.statuses.is_empty() || query.statuses.contains(&document.status);
 
-    let path = query
+    let matches_path = query
         .filepath
         .as_ref()
         .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
-    let source = query.providers.as_ref().is_none_or(|wanted| {
+    let matches_provider = query.providers.as_ref().is_none_or(|wanted| {
         document
             .origin
             .as_ref()
             .is_some_and(|origin| wanted.contains(&origin.provider))
     });
 
-    filter && status && path && source
+    matches_filter && matches_status && matches_path && matches_provider
 }
 
 /// Checks whether a document's path is `wanted`, or below it if `wanted` ends with `/`.

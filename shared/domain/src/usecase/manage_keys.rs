@@ -59,15 +59,15 @@ pub struct AgentKeySpec {
 /// Returns [`Error::Invalid`] for a name outside 1 to 100 characters, for a list of tags that is
 /// empty or too long, and for an organization that has as many keys as it may, and the errors of
 /// the port.
-pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeySpec) -> Result<NewKey> {
-    if plan.name.trim().is_empty() || plan.name.chars().count() > MAX_NAME {
+pub async fn create_key(ctx: &Ctx, tenant: &Tenant, spec: KeySpec) -> Result<NewKey> {
+    if spec.name.trim().is_empty() || spec.name.chars().count() > MAX_NAME {
         return Err(Error::invalid_field(
             "name",
             format!("1 to {MAX_NAME} characters"),
         ));
     }
 
-    if plan
+    if spec
         .tags
         .as_ref()
         .is_some_and(|tags| !(1..=MAX_TAGS).contains(&tags.len()))
@@ -78,11 +78,11 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeySpec) -> Result<New
         return Err(Error::invalid_field("containerTags", rule));
     }
 
-    if plan.kind != KeyKind::Session {
+    if spec.kind != KeyKind::Session {
         check_keys(ctx, tenant).await?;
     }
 
-    let key = NewKey::generate(tenant.org().clone(), plan, ctx.clock.now());
+    let key = NewKey::generate(tenant.org().clone(), spec, ctx.clock.now());
     ctx.keys.create(&key.record).await?;
     Ok(key)
 }
@@ -91,63 +91,59 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeySpec) -> Result<New
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] naming the field, and the errors of the port.
-pub async fn create_scoped_key(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    wanted: ScopedKeySpec,
-) -> Result<NewKey> {
-    let within = |field: &str, sent: Option<i64>, (usual, most): (i64, i64)| {
-        let number = sent.unwrap_or(usual);
-        let fits = (1..=most).contains(&number);
+pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, spec: ScopedKeySpec) -> Result<NewKey> {
+    let check_range = |field: &str, requested: Option<i64>, (default, limit): (i64, i64)| {
+        let number = requested.unwrap_or(default);
+        let fits = (1..=limit).contains(&number);
         if fits {
             Ok(number)
         } else {
-            Err(Error::invalid_field(field, format!("1 to {most}")))
+            Err(Error::invalid_field(field, format!("1 to {limit}")))
         }
     };
 
-    let max = within("rateLimitMax", wanted.rate_limit_max, RATE_MAX)?;
-    let window_ms = within(
+    let max = check_range("rateLimitMax", spec.rate_limit_max, RATE_MAX)?;
+    let window_ms = check_range(
         "rateLimitTimeWindow",
-        wanted.rate_limit_time_window,
+        spec.rate_limit_time_window,
         RATE_WINDOW_MS,
     )?;
-    let name = wanted.name.unwrap_or_else(|| {
-        format!("scoped_{}", wanted.tag)
+    let name = spec.name.unwrap_or_else(|| {
+        format!("scoped_{}", spec.tag)
             .chars()
             .take(MAX_NAME)
             .collect()
     });
 
-    let plan = KeySpec {
+    let key_spec = KeySpec {
         name,
         kind: KeyKind::Scoped,
         permission: Permission::Write,
-        tags: Some(vec![wanted.tag]),
-        expires_at: expires_at(ctx.clock.now(), wanted.expires_in_days)?,
+        tags: Some(vec![spec.tag]),
+        expires_at: expires_at(ctx.clock.now(), spec.expires_in_days)?,
         rate_limit: Some(RateLimit {
             max: u32::try_from(max).unwrap_or(u32::MAX),
             window_ms,
         }),
     };
 
-    create_key(ctx, tenant, plan).await
+    create_key(ctx, tenant, key_spec).await
 }
 
 /// Creates a key for an agent. It covers content and related data, but no administration.
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] naming the field, and the errors of the port.
-pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKeySpec) -> Result<NewKey> {
-    let plan = KeySpec {
-        name: wanted.name,
+pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, spec: AgentKeySpec) -> Result<NewKey> {
+    let key_spec = KeySpec {
+        name: spec.name,
         kind: KeyKind::Agent,
-        permission: wanted.permission,
-        tags: wanted.tags,
-        expires_at: expires_at(ctx.clock.now(), wanted.expires_in_days)?,
+        permission: spec.permission,
+        tags: spec.tags,
+        expires_at: expires_at(ctx.clock.now(), spec.expires_in_days)?,
         rate_limit: None,
     };
-    create_key(ctx, tenant, plan).await
+    create_key(ctx, tenant, key_spec).await
 }
 
 /// Returns the time at which a key expires that lasts `days`.
@@ -230,7 +226,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
     let opener = tenant
         .authenticated_key()
         .map_or("local", |key| key.name.as_str());
-    let plan = KeySpec {
+    let key_spec = KeySpec {
         name: format!("session of {opener}")
             .chars()
             .take(MAX_NAME)
@@ -242,7 +238,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
         rate_limit: None,
     };
 
-    create_key(ctx, tenant, plan).await
+    create_key(ctx, tenant, key_spec).await
 }
 
 /// Ends the session that makes the request. Running servers follow within 30 seconds.

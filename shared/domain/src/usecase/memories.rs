@@ -22,7 +22,7 @@ use crate::usecase::submit::{Content, NewDocument};
 use crate::usecase::{Committed, commit_changes};
 /// The largest number of edits in one commit. With the longest texts and metadata, their log record
 /// stays below the 400 KB of an item.
-const ACTIONS_AT_ONCE: usize = 8;
+const EDIT_BATCH_SIZE: usize = 8;
 /// The extractor name of memories that a client has written.
 pub const CLIENT_EXTRACTOR: &str = "client";
 
@@ -80,7 +80,7 @@ pub async fn write_memories(
         .join("\n");
     let bytes = StatementSet::new(statements.clone()).encode();
 
-    let content = Content::Whole {
+    let content = Content::Complete {
         bytes: bytes.clone().into(),
         form: BodyForm::Text,
     };
@@ -89,13 +89,13 @@ pub async fn write_memories(
         ..NewDocument::new(content)
     };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
-    let Target { place, old } = repeated(ctx, tenant, container, &new, &body).await?;
-    if let Some(known) = old {
-        return Ok(known);
+    let Target { location, old } = repeated(ctx, tenant, container, &new, &body).await?;
+    if let Some(existing) = old {
+        return Ok(existing);
     }
 
-    let id = place.id.clone();
-    let said = Said {
+    let id = location.id.clone();
+    let declared_properties = Said {
         description: DocumentDescription::default(),
         task_type: TaskType::Memory,
         dreaming: Dreaming::Instant,
@@ -105,8 +105,8 @@ pub async fn write_memories(
     let mut document = compose(
         ctx,
         tenant,
-        Identity::new(container, place, None),
-        &said,
+        Identity::new(container, location, None),
+        &declared_properties,
         body,
         None,
     )
@@ -117,7 +117,7 @@ pub async fn write_memories(
         text,
         chunks: Vec::new(),
     };
-    let learned = StatementsRef {
+    let statements_ref = StatementsRef {
         statements: Some(
             ctx.blobs
                 .put(tenant, &document.statements_path(), bytes.into())
@@ -138,7 +138,7 @@ pub async fn write_memories(
         chunks: 0,
         kind: document.kind,
         title: None,
-        learned: Some(learned),
+        learned: Some(statements_ref),
         authorship: Some(Authorship::own_words(Trust::Client)),
     });
 
@@ -172,10 +172,11 @@ pub async fn apply_memory_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-    actions: &[MemoryEdit],
+    edits: &[MemoryEdit],
 ) -> Result<()> {
-    for batch in actions.chunks(ACTIONS_AT_ONCE) {
-        let changes: Vec<DocumentChange> = batch.iter().cloned().map(DocumentChange::Act).collect();
+    for batch in edits.chunks(EDIT_BATCH_SIZE) {
+        let changes: Vec<DocumentChange> =
+            batch.iter().cloned().map(DocumentChange::Edit).collect();
         // An edit concerns no document, so no document can be stale.
         let _ = commit_changes(ctx, tenant, container, &changes, None).await?;
     }

@@ -26,22 +26,22 @@ const REQUEST_SECONDS: i64 = 30;
 /// again.
 const INGEST_SECONDS: i64 = 15;
 /// The number of documents that one step looks at.
-const PAGE: usize = 50;
+const PAGE_SIZE: usize = 50;
 /// The number of records that one read fetches.
-const AT_ONCE: usize = 100;
+const BATCH_SIZE: usize = 100;
 /// Runs one step of the merge.
 pub(super) async fn step(
     ctx: &Ctx,
     tenant: &Tenant,
     task: &TaskId,
-    begun_at: Timestamp,
+    started_at: Timestamp,
     merge: &mut ContainerMerge,
 ) -> Result<Next> {
     match merge.phase {
         MergePhase::Queued => {
             follow(ctx, tenant, merge).await?;
             merge.phase = MergePhase::WaitingForIngest;
-            let end = begun_at.plus_seconds(REQUEST_SECONDS);
+            let end = started_at.plus_seconds(REQUEST_SECONDS);
             return Ok(Next::Later(ctx.clock.now().seconds_until(end)));
         }
         MergePhase::WaitingForIngest => {
@@ -116,24 +116,27 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<
         return Ok(Next::Again);
     };
 
-    let (listed, next) = ctx
+    let (documents, next) = ctx
         .documents
-        .list_page(tenant, container, false, merge.cursor.as_deref(), PAGE)
+        .list_page(tenant, container, false, merge.cursor.as_deref(), PAGE_SIZE)
         .await?;
-    let all = merge.containers();
+    let container_ids = merge.containers();
     let (mut losers, mut in_flight) = (Vec::new(), 0);
-    for rivals in rivals(ctx, tenant, &all, &listed).await? {
-        if rivals.iter().any(|document| !document.status.is_final()) {
+    for duplicates in rivals(ctx, tenant, &container_ids, &documents).await? {
+        if duplicates
+            .iter()
+            .any(|document| !document.status.is_final())
+        {
             in_flight += 1;
             continue;
         }
-        losers.extend(decided(rivals));
+        losers.extend(decided(duplicates));
     }
 
-    let settled = supersede(ctx, tenant, losers).await?;
-    merge.looked_at += listed.len() as u64;
-    merge.in_flight += in_flight + settled.changed;
-    merge.superseded += settled.superseded;
+    let outcome = supersede(ctx, tenant, losers).await?;
+    merge.looked_at += documents.len() as u64;
+    merge.in_flight += in_flight + outcome.changed;
+    merge.superseded += outcome.superseded;
     if next.is_none() {
         merge.container += 1;
     }
@@ -158,9 +161,9 @@ async fn rivals(
     ctx: &Ctx,
     tenant: &Tenant,
     containers: &[ContainerId],
-    listed: &[Document],
+    documents: &[Document],
 ) -> Result<Vec<Vec<Document>>> {
-    let places = |document: &Document| -> Vec<DocumentId> {
+    let candidate_ids = |document: &Document| -> Vec<DocumentId> {
         let Some(custom_id) = &document.custom_id else {
             return Vec::new();
         };
@@ -174,39 +177,41 @@ async fn rivals(
         ids
     };
 
-    let groups: Vec<Vec<DocumentId>> = listed.iter().map(places).collect();
-    let wanted: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
-    let mut known: BTreeMap<DocumentId, Document> = BTreeMap::new();
-    for batch in wanted.chunks(AT_ONCE) {
+    let groups: Vec<Vec<DocumentId>> = documents.iter().map(candidate_ids).collect();
+    let all_ids: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
+    let mut documents_by_id: BTreeMap<DocumentId, Document> = BTreeMap::new();
+    for batch in all_ids.chunks(BATCH_SIZE) {
         let records = ctx
             .documents
             .get(tenant, batch)
             .await?
             .into_iter()
             .flatten();
-        let living = records.filter(|document| document.superseded_by.is_none());
-        known.extend(living.map(|document| (document.id.clone(), document)));
+        let active = records.filter(|document| document.superseded_by.is_none());
+        documents_by_id.extend(active.map(|document| (document.id.clone(), document)));
     }
 
-    let living = groups
-        .iter()
-        .map(|ids| ids.iter().filter_map(|id| known.get(id).cloned()).collect());
-    Ok(living
-        .filter(|rivals: &Vec<Document>| rivals.len() > 1)
+    let active_groups = groups.iter().map(|ids| {
+        ids.iter()
+            .filter_map(|id| documents_by_id.get(id).cloned())
+            .collect()
+    });
+    Ok(active_groups
+        .filter(|group: &Vec<Document>| group.len() > 1)
         .collect())
 }
 
 /// Returns all but the document with the newest content, each naming that document as its
 /// successor.
-fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
-    rivals.sort_by_key(Document::content_order);
-    let Some(winner) = rivals.pop().map(|document| document.id) else {
+fn decided(mut duplicates: Vec<Document>) -> Vec<Document> {
+    duplicates.sort_by_key(Document::content_order);
+    let Some(winner) = duplicates.pop().map(|document| document.id) else {
         return Vec::new();
     };
-    rivals
+    duplicates
         .iter_mut()
         .for_each(|document| document.superseded_by = Some(winner.clone()));
-    rivals
+    duplicates
 }
 
 /// The outcome of superseding documents.
@@ -219,11 +224,11 @@ struct Settled {
 
 /// Removes documents from the index and from listings.
 async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<Settled> {
-    let mut settled = Settled::default();
+    let mut outcome = Settled::default();
     for (container, batch) in batches(losers) {
-        supersede_batch(ctx, tenant, &container, batch, &mut settled).await?;
+        supersede_batch(ctx, tenant, &container, batch, &mut outcome).await?;
     }
-    Ok(settled)
+    Ok(outcome)
 }
 
 /// Copies the claims of documents made from items to the documents that supersede them. This
@@ -248,7 +253,7 @@ async fn supersede_batch(
     tenant: &Tenant,
     container: &ContainerId,
     mut losers: Vec<Document>,
-    settled: &mut Settled,
+    outcome: &mut Settled,
 ) -> Result<()> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
@@ -263,26 +268,26 @@ async fn supersede_batch(
             .collect();
 
         if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
-            settled.superseded += changes.len() as u64;
+            outcome.superseded += changes.len() as u64;
             return Ok(());
         }
 
         let ids: Vec<_> = losers.iter().map(|document| document.id.clone()).collect();
-        let now = ctx.documents.get(tenant, &ids).await?;
-        let mut again = Vec::with_capacity(losers.len());
-        for (loser, now) in losers.into_iter().zip(now) {
-            match now.filter(|now| now.superseded_by.is_none()) {
-                Some(now) if now.is_newest_revision(&loser.revision) => {
-                    again.push(Document {
+        let current = ctx.documents.get(tenant, &ids).await?;
+        let mut remaining = Vec::with_capacity(losers.len());
+        for (loser, current) in losers.into_iter().zip(current) {
+            match current.filter(|current| current.superseded_by.is_none()) {
+                Some(current) if current.is_newest_revision(&loser.revision) => {
+                    remaining.push(Document {
                         superseded_by: loser.superseded_by,
-                        ..now
+                        ..current
                     });
                 }
-                Some(_) => settled.changed += 1,
+                Some(_) => outcome.changed += 1,
                 None => {}
             }
         }
-        losers = again;
+        losers = remaining;
 
         retry.wait().await?;
     }
@@ -303,11 +308,11 @@ pub async fn find_superseded_documents(
         for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
             let mut cursor: Option<String> = None;
             loop {
-                let (listed, next) = ctx
+                let (documents, next) = ctx
                     .documents
-                    .list_page(tenant, id, true, cursor.as_deref(), PAGE)
+                    .list_page(tenant, id, true, cursor.as_deref(), PAGE_SIZE)
                     .await?;
-                found.extend(listed);
+                found.extend(documents);
                 if next.is_none() {
                     break;
                 }
@@ -327,7 +332,7 @@ pub struct MergeOverlap {
     /// The number of its documents.
     pub documents: u64,
     /// The number of its documents whose customId others have as well.
-    pub equal: u64,
+    pub equal_custom_ids: u64,
     /// The number of its documents that a newer one would supersede.
     pub superseded: u64,
 }
@@ -342,7 +347,7 @@ pub async fn preview_merge(
     target: &Container,
     sources: &[Container],
 ) -> Result<Vec<MergeOverlap>> {
-    let all: Vec<ContainerId> = [target]
+    let container_ids: Vec<ContainerId> = [target]
         .into_iter()
         .chain(sources)
         .flat_map(|container| container.ids.clone())
@@ -352,11 +357,11 @@ pub async fn preview_merge(
         let mut overlap = MergeOverlap {
             tag: source.tag.clone(),
             documents: 0,
-            equal: 0,
+            equal_custom_ids: 0,
             superseded: 0,
         };
         for container in &source.ids {
-            preview(ctx, tenant, &all, container, &mut overlap).await?;
+            preview(ctx, tenant, &container_ids, container, &mut overlap).await?;
         }
         overlaps.push(overlap);
     }
@@ -367,24 +372,24 @@ pub async fn preview_merge(
 async fn preview(
     ctx: &Ctx,
     tenant: &Tenant,
-    all: &[ContainerId],
+    container_ids: &[ContainerId],
     container: &ContainerId,
     overlap: &mut MergeOverlap,
 ) -> Result<()> {
     let mut cursor: Option<String> = None;
     loop {
-        let (listed, next) = ctx
+        let (documents, next) = ctx
             .documents
-            .list_page(tenant, container, false, cursor.as_deref(), PAGE)
+            .list_page(tenant, container, false, cursor.as_deref(), PAGE_SIZE)
             .await?;
 
-        overlap.documents += listed.len() as u64;
-        for rivals in rivals(ctx, tenant, all, &listed).await? {
-            overlap.equal += 1;
-            let lost = decided(rivals)
+        overlap.documents += documents.len() as u64;
+        for duplicates in rivals(ctx, tenant, container_ids, &documents).await? {
+            overlap.equal_custom_ids += 1;
+            let is_superseded = decided(duplicates)
                 .iter()
                 .any(|loser| loser.container == *container);
-            overlap.superseded += u64::from(lost);
+            overlap.superseded += u64::from(is_superseded);
         }
 
         if next.is_none() {

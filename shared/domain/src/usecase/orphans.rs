@@ -17,9 +17,9 @@ use crate::time::Timestamp;
 /// lease or upload form lasts, so whoever stored the blob has recorded it by then, or never will.
 pub const ORPHAN_AGE_SECONDS: i64 = 24 * 3600;
 /// The number of records that one read fetches.
-const RECORDS_AT_ONCE: usize = 100;
+const RECORD_BATCH_SIZE: usize = 100;
 /// The path component that segments have in place of a document id.
-const SEGMENTS: &str = "segments";
+const SEGMENT_FOLDER: &str = "segments";
 
 /// Returns the orphans among stored blobs: those that are old enough at `now` and that neither a
 /// document nor the head of an index names. Blobs that a worker may still store for a revision that
@@ -52,13 +52,13 @@ pub async fn find_orphans(
         let documents = documents(ctx, &tenant, &blobs).await?;
         let segments = segments(ctx, &tenant, &blobs).await?;
         for (stored, maker) in blobs {
-            let named = match maker {
+            let is_referenced = match maker {
                 Maker::Document(id) => documents
                     .get(&id)
                     .is_some_and(|document| names(document, &stored.blob)),
                 Maker::Index(_) => segments.contains(&stored.blob),
             };
-            if !named {
+            if !is_referenced {
                 orphans.push(stored.clone());
             }
         }
@@ -74,11 +74,11 @@ pub async fn find_orphans(
 /// Returns the errors of the ports. It is safe to repeat.
 pub async fn collect_orphans(
     ctx: &Ctx,
-    shelf: BlobStore,
+    store: BlobStore,
     after: Option<&str>,
     limit: usize,
 ) -> Result<(usize, Option<String>)> {
-    let page = ctx.blobs.list_inventory(shelf, after, limit).await?;
+    let page = ctx.blobs.list_inventory(store, after, limit).await?;
     let orphans = find_orphans(ctx, &page.blobs, ctx.clock.now()).await?;
     delete_orphans(ctx, &orphans).await?;
     Ok((orphans.len(), page.next))
@@ -89,10 +89,13 @@ pub async fn collect_orphans(
 /// # Errors
 /// Returns the errors of the ports. It is safe to repeat.
 pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
-    for of_org in orphans.chunk_by(|a, b| a.org == b.org) {
-        let blobs: Vec<BlobRef> = of_org.iter().map(|orphan| orphan.blob.clone()).collect();
+    for org_orphans in orphans.chunk_by(|a, b| a.org == b.org) {
+        let blobs: Vec<BlobRef> = org_orphans
+            .iter()
+            .map(|orphan| orphan.blob.clone())
+            .collect();
         ctx.blobs
-            .delete(&Tenant::for_work(of_org[0].org.clone()), &blobs)
+            .delete(&Tenant::for_work(org_orphans[0].org.clone()), &blobs)
             .await?;
     }
     Ok(())
@@ -110,7 +113,7 @@ impl Maker {
         let mut parts = path.split('/');
         let container = ContainerId::parse(parts.next()?)?;
         match (parts.next()?, parts.next()?, parts.next()) {
-            (SEGMENTS, _, None) => Some(Self::Index(container)),
+            (SEGMENT_FOLDER, _, None) => Some(Self::Index(container)),
             (document, _, Some(_)) => DocumentId::parse(document).map(Self::Document),
             _ => None,
         }
@@ -132,7 +135,7 @@ async fn documents(
     let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
 
     let mut found = HashMap::new();
-    for batch in ids.chunks(RECORDS_AT_ONCE) {
+    for batch in ids.chunks(RECORD_BATCH_SIZE) {
         let records = ctx
             .documents
             .get(tenant, batch)
@@ -169,13 +172,13 @@ async fn segments(
 
 /// Checks whether the record names the blob, or a worker may still record it.
 fn names(document: &Document, blob: &BlobRef) -> bool {
-    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
-    let made = document.extracted.iter().flat_map(ProcessingResult::blobs);
-    let is_named = served
-        .chain(made)
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
+    let is_referenced = indexed_blobs
+        .chain(extracted_blobs)
         .chain([&document.body.blob])
-        .any(|named| named == blob);
-    is_named || (!document.status.is_final() && document.unserved_blobs().contains(blob))
+        .any(|referenced| referenced == blob);
+    is_referenced || (!document.status.is_final() && document.unserved_blobs().contains(blob))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) struct Place {
     pub(crate) container: ContainerId,
     pub(crate) id: DocumentId,
     /// The condition under which a document may be created here.
-    pub(crate) beginning: CreationConditions,
+    pub(crate) creation_conditions: CreationConditions,
 }
 
 /// Returns the place of the document with this customId, or the place for a new one. Behind a tag
@@ -51,56 +51,57 @@ pub(crate) async fn places_of(
 ) -> Result<(Place, Vec<DocumentId>)> {
     let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
     let ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
-    let place = |at: usize| {
-        let rivals = ids
+    let location = |index: usize| {
+        let alternative_ids = ids
             .iter()
             .enumerate()
-            .filter(|(other, _)| *other != at)
+            .filter(|(other, _)| *other != index)
             .map(|(_, id)| id.clone());
 
-        let beginning = CreationConditions {
-            alternative_ids: rivals.collect(),
+        let creation_conditions = CreationConditions {
+            alternative_ids: alternative_ids.collect(),
             request_key: None,
         };
         Place {
-            container: container.ids[at].clone(),
-            id: ids[at].clone(),
-            beginning,
+            container: container.ids[index].clone(),
+            id: ids[index].clone(),
+            creation_conditions,
         }
     };
 
     if ids.len() == 1 {
-        return Ok((place(0), Vec::new()));
+        return Ok((location(0), Vec::new()));
     }
 
-    let known = ctx.documents.get(tenant, &ids).await?;
+    let documents = ctx.documents.get(tenant, &ids).await?;
     let is_superseded = |document: &&Document| document.superseded_by.is_some();
-    let superseded = known
+    let superseded = documents
         .iter()
         .flatten()
         .filter(is_superseded)
         .map(|document| document.id.clone())
         .collect();
-    let living = known
+    let active = documents
         .iter()
         .enumerate()
-        .filter_map(|(at, document)| Some((at, document.as_ref()?)));
-    let living = living.filter(|(_, document)| document.superseded_by.is_none());
-    if let Some((at, _)) = living.max_by_key(|(_, document)| document.content_order()) {
-        return Ok((place(at), superseded));
+        .filter_map(|(index, document)| Some((index, document.as_ref()?)));
+    let active = active.filter(|(_, document)| document.superseded_by.is_none());
+    if let Some((index, _)) = active.max_by_key(|(_, document)| document.content_order()) {
+        return Ok((location(index), superseded));
     }
 
     // A superseded document stays as it is. If the document that superseded it is gone, its place
     // is free.
-    let free = known.iter().position(Option::is_none);
-    let free = free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
+    let free_index = documents.iter().position(Option::is_none);
+    let free_index =
+        free_index.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
 
-    Ok((place(free), superseded))
+    Ok((location(free_index), superseded))
 }
 
 /// The document that a request without a customId is about.
 pub(crate) struct Target {
-    pub(crate) place: Place,
+    pub(crate) location: Place,
     /// The document that exists there.
     pub(crate) old: Option<Document>,
 }
@@ -125,49 +126,49 @@ pub(crate) async fn repeated(
     let mut stale: Option<DocumentId> = None;
     loop {
         let request = Request::of(tenant, container, new);
-        let fresh = DocumentId::random();
-        let first = request
-            .remember(ctx, tenant, &fresh, stale.as_ref())
+        let new_id = DocumentId::random();
+        let remembered = request
+            .remember(ctx, tenant, &new_id, stale.as_ref())
             .await?;
-        let is_fresh = first.document == fresh;
+        let is_new = remembered.document == new_id;
 
         // A tag that was deleted and is used again has another container, where the same request
         // creates another document.
         let id = if request.is_named {
-            first.document.derive_moved(container.primary_id())
+            remembered.document.derive_moved(container.primary_id())
         } else {
-            first.document
+            remembered.document
         };
 
-        let old = if is_fresh {
+        let old = if is_new {
             None
         } else {
             read_document(ctx, tenant, &id).await?
         };
 
-        if old.is_none() && first.created_document.as_ref() == Some(&id) {
+        if old.is_none() && remembered.created_document.as_ref() == Some(&id) {
             let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
             return Err(Error::Conflict(message.into()));
         }
 
         if !request.is_named
-            && let Some(other) = old.as_ref().filter(|old| !body.is_of(old))
+            && let Some(different) = old.as_ref().filter(|old| !body.is_of(old))
         {
-            stale = Some(other.id.clone());
+            stale = Some(different.id.clone());
             continue;
         }
 
         let request = request.is_named.then_some(request.name);
-        let beginning = CreationConditions {
+        let creation_conditions = CreationConditions {
             alternative_ids: Vec::new(),
             request_key: request,
         };
-        let place = Place {
+        let location = Place {
             container: container.primary_id().clone(),
             id,
-            beginning,
+            creation_conditions,
         };
-        return Ok(Target { place, old });
+        return Ok(Target { location, old });
     }
 }
 
@@ -200,8 +201,8 @@ impl Request {
         let key = tenant.key_id().map_or("local", |key| key.as_str());
 
         match &new.idempotency_key {
-            Some(sent) => {
-                let name = format!("key#{key}#{}", hex::encode(Sha256::digest(sent)));
+            Some(client_key) => {
+                let name = format!("key#{key}#{}", hex::encode(Sha256::digest(client_key)));
                 Self {
                     name,
                     digest,
@@ -231,23 +232,23 @@ impl Request {
         stale: Option<&DocumentId>,
     ) -> Result<RememberedRequest> {
         let now = ctx.clock.now();
-        let mine = RememberedRequest {
+        let new_request = RememberedRequest {
             document: document.clone(),
             request_digest: self.digest.clone(),
             created_document: None,
         };
 
         let until = now.plus_seconds(self.seconds);
-        let first = ctx
-            .repeats
-            .remember(tenant, &self.name, mine, stale, now, until)
+        let remembered = ctx
+            .recent_requests
+            .remember(tenant, &self.name, new_request, stale, now, until)
             .await?;
-        if first.request_digest != self.digest {
+        if remembered.request_digest != self.digest {
             return Err(Error::Conflict(
                 "this Idempotency-Key was used for another request".into(),
             ));
         }
 
-        Ok(first)
+        Ok(remembered)
     }
 }

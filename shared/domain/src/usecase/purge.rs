@@ -23,7 +23,7 @@ pub(crate) const REQUEST_SECONDS: i64 = 60;
 /// The longest time for which a worker that began before the deletion can run, in seconds.
 const WORKER_SECONDS: i64 = 16 * 60;
 /// The number of objects that one step removes.
-const OBJECTS: usize = 250;
+const OBJECT_PAGE_SIZE: usize = 250;
 
 /// Runs one step of the purge.
 pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
@@ -64,7 +64,7 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Resul
     }
 
     if let PurgePhase::RequestLog { hour } = purge.phase {
-        ctx.activity
+        ctx.request_log
             .remove_contents(tenant, hour, &pending.items)
             .await?;
     } else if let Some(container) = purge
@@ -99,7 +99,7 @@ async fn plan_objects(
 ) -> Result<()> {
     let found = ctx
         .blobs
-        .list_objects(tenant, &format!("{container}/"), OBJECTS)
+        .list_objects(tenant, &format!("{container}/"), OBJECT_PAGE_SIZE)
         .await?;
     if found.is_empty() {
         (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
@@ -129,12 +129,12 @@ fn first_hour(ctx: &Ctx, purge: &ContainerPurge) -> Hour {
     if purge.verifying {
         return Hour::containing(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
     }
-    let kept = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
+    let retained_since = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
     // The request that created the tag came before it.
     Hour::containing(
         purge
             .tag_created_at
-            .max(kept)
+            .max(retained_since)
             .plus_seconds(-REQUEST_SECONDS),
     )
 }
@@ -181,9 +181,9 @@ fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
 /// Counts the blobs that exist.
 async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result<u64> {
     /// The number of blobs that one read fetches.
-    const AT_ONCE: usize = 100;
+    const BATCH_SIZE: usize = 100;
     let mut existing = 0;
-    for batch in blobs.chunks(AT_ONCE) {
+    for batch in blobs.chunks(BATCH_SIZE) {
         let found = ctx.blobs.read(tenant, batch).await?;
         existing += found
             .iter()

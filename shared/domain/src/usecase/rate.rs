@@ -13,13 +13,13 @@ use crate::tenant::Tenant;
 pub async fn admit(
     ctx: &Ctx,
     tenant: &Tenant,
-    what: &str,
+    name: &str,
     limit: RateLimit,
     request: &str,
 ) -> Result<()> {
-    let Err(room) = ctx
-        .rates
-        .admit(tenant, what, limit, request, ctx.clock.now())
+    let Err(next_free) = ctx
+        .rate_limits
+        .admit(tenant, name, limit, request, ctx.clock.now())
         .await?
     else {
         return Ok(());
@@ -29,13 +29,13 @@ pub async fn admit(
     let now = ctx.clock.now();
     let RateLimit { max, window_ms } = limit;
     // The name of a key's limit contains the id of the key, which means nothing to its user.
-    let what = what.split_once('#').map_or(what, |(kind, _)| kind);
+    let name = name.split_once('#').map_or(name, |(kind, _)| kind);
 
     Err(Error::RateLimited {
         message: format!(
-            "{what}: at most {max} requests in {} seconds",
+            "{name}: at most {max} requests in {} seconds",
             window_ms as f64 / 1000.0
         ),
-        retry_after_seconds: now.seconds_until(room).max(1).unsigned_abs(),
+        retry_after_seconds: now.seconds_until(next_free).max(1).unsigned_abs(),
     })
 }

@@ -26,11 +26,11 @@ pub async fn remove_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     documents: Vec<Document>,
-    is_meant: impl Fn(&Document) -> bool,
+    should_remove: impl Fn(&Document) -> bool,
 ) -> Result<usize> {
     let mut removed = 0;
     for (container, batch) in batches(documents) {
-        removed += remove_batch(ctx, tenant, &container, batch, &is_meant).await?;
+        removed += remove_batch(ctx, tenant, &container, batch, &should_remove).await?;
     }
     Ok(removed)
 }
@@ -39,8 +39,8 @@ pub async fn remove_documents(
 pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Document>)> {
     documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
     documents.dedup_by(|a, b| a.id == b.id);
-    let of_containers = documents.chunk_by(|a, b| a.container == b.container);
-    let batches = of_containers.flat_map(|documents| documents.chunks(MAX_CHANGES_PER_COMMIT));
+    let by_container = documents.chunk_by(|a, b| a.container == b.container);
+    let batches = by_container.flat_map(|documents| documents.chunks(MAX_CHANGES_PER_COMMIT));
     batches
         .map(|batch| (batch[0].container.clone(), batch.to_vec()))
         .collect()
@@ -51,11 +51,11 @@ async fn remove_batch(
     tenant: &Tenant,
     container: &ContainerId,
     mut documents: Vec<Document>,
-    is_meant: &impl Fn(&Document) -> bool,
+    should_remove: &impl Fn(&Document) -> bool,
 ) -> Result<usize> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        documents.retain(is_meant);
+        documents.retain(should_remove);
         if documents.is_empty() {
             return Ok(0);
         }

@@ -49,17 +49,18 @@ pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<ResetCount
     let deletions = containers
         .iter()
         .map(|container| delete(ctx, tenant, container));
-    let all = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
-    let done: Vec<Result<ResetCounts>> = all.collect().await;
+    let pending_deletions = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
+    let results: Vec<Result<ResetCounts>> = pending_deletions.collect().await;
 
     reset_settings(ctx, tenant).await?;
-    let ended = ResetCounts {
+    let initial = ResetCounts {
         connections,
         ..ResetCounts::default()
     };
 
-    done.into_iter()
-        .try_fold(ended, |sum, one| Ok(sum.and(one?)))
+    results
+        .into_iter()
+        .try_fold(initial, |sum, one| Ok(sum.and(one?)))
 }
 
 async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<ResetCounts> {

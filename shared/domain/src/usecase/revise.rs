@@ -45,7 +45,7 @@ pub(crate) enum NewBody {
         hash: String,
     },
     /// The bytes are those of the previous revision.
-    Same(DocumentBody),
+    Unchanged(DocumentBody),
     /// The client uploads the bytes by a pre-signed form, until the given time.
     Awaited { form: BodyForm, until: Timestamp },
 }
@@ -71,7 +71,7 @@ impl NewBody {
     /// never match.
     pub(crate) fn is_of(&self, document: &Document) -> bool {
         match self {
-            Self::Same(body) => body.hash == document.body.hash,
+            Self::Unchanged(body) => body.hash == document.body.hash,
             Self::Bytes { hash, .. } => *hash == document.body.hash,
             Self::Awaited { .. } => false,
         }
@@ -79,7 +79,7 @@ impl NewBody {
 
     fn form(&self) -> &BodyForm {
         match self {
-            Self::Same(body) => &body.form,
+            Self::Unchanged(body) => &body.form,
             Self::Bytes { form, .. } | Self::Awaited { form, .. } => form,
         }
     }
@@ -87,7 +87,7 @@ impl NewBody {
     /// Returns the address to fetch, if the bytes are an address.
     fn url(&self, old: Option<&Document>) -> Option<String> {
         match self {
-            Self::Same(_) => old.and_then(|old| old.url.clone()),
+            Self::Unchanged(_) => old.and_then(|old| old.url.clone()),
             Self::Bytes {
                 bytes,
                 form: BodyForm::Url,
@@ -108,7 +108,7 @@ impl NewBody {
     ) -> Result<DocumentBody> {
         let sent_at = Some(now);
         Ok(match self {
-            Self::Same(body) => body,
+            Self::Unchanged(body) => body,
             Self::Bytes { bytes, form, hash } => {
                 let size = bytes.len() as u64;
                 let blob = match form {
@@ -155,12 +155,12 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// Returns the identity of a document at a place behind a tag.
-    pub(crate) fn new(tag: &Container, place: Place, custom_id: Option<CustomId>) -> Self {
+    pub(crate) fn new(container: &Container, location: Place, custom_id: Option<CustomId>) -> Self {
         Self {
-            id: place.id,
+            id: location.id,
             custom_id,
-            tag: tag.tag.clone(),
-            container: place.container,
+            tag: container.tag.clone(),
+            container: location.container,
         }
     }
 
@@ -186,7 +186,7 @@ pub(crate) async fn compose(
         tag,
         container,
     }: Identity,
-    said: &Said,
+    declared_properties: &Said,
     body: NewBody,
     old: Option<&Document>,
 ) -> Result<Document> {
@@ -200,13 +200,13 @@ pub(crate) async fn compose(
     };
 
     let origin = old.and_then(|old| old.origin.clone());
-    let origin = if matches!(body, NewBody::Same(_)) {
+    let origin = if matches!(body, NewBody::Unchanged(_)) {
         origin
     } else {
         origin.map(DocumentOrigin::without_content_version)
     };
 
-    let last = if matches!(body, NewBody::Awaited { .. }) {
+    let blob_name = if matches!(body, NewBody::Awaited { .. }) {
         UPLOAD_NAME
     } else {
         "body"
@@ -217,7 +217,7 @@ pub(crate) async fn compose(
         .store(
             ctx,
             tenant,
-            &format!("{container}/{id}/{revision}/{last}"),
+            &format!("{container}/{id}/{revision}/{blob_name}"),
             now,
         )
         .await?;
@@ -244,17 +244,21 @@ pub(crate) async fn compose(
         filepath: old.and_then(|old| old.filepath.clone()),
         edit_count: old.map_or(0, |old| old.edit_count),
         filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
-        task_type: said.task_type,
-        dreaming: said.dreaming,
+        task_type: declared_properties.task_type,
+        dreaming: declared_properties.dreaming,
         origin,
         superseded_by: None,
-        document_date: said.document_date.or(old.and_then(|old| old.document_date)),
-        provenance: said.provenance.or(old.and_then(|old| old.provenance)),
+        document_date: declared_properties
+            .document_date
+            .or(old.and_then(|old| old.document_date)),
+        provenance: declared_properties
+            .provenance
+            .or(old.and_then(|old| old.provenance)),
         created_at: old.map_or(now, |old| old.created_at),
         updated_at: now,
     };
 
-    said.description.apply(&mut document);
+    declared_properties.description.apply(&mut document);
     Ok(document)
 }
 
@@ -265,15 +269,19 @@ pub(crate) async fn record(
     tenant: &Tenant,
     document: &Document,
     old: Option<&Document>,
-    beginning: &CreationConditions,
+    creation_conditions: &CreationConditions,
 ) -> Result<bool> {
     let written = match old {
-        None => ctx.documents.create(tenant, document, beginning).await,
-        Some(old) => {
-            let mut garbage = old.unserved_blobs();
-            garbage.retain(|blob| !document.uses_blob(blob));
+        None => {
             ctx.documents
-                .accept_revision(tenant, document, Some(&old.revision), &garbage)
+                .create(tenant, document, creation_conditions)
+                .await
+        }
+        Some(old) => {
+            let mut unused_blobs = old.unserved_blobs();
+            unused_blobs.retain(|blob| !document.uses_blob(blob));
+            ctx.documents
+                .accept_revision(tenant, document, Some(&old.revision), &unused_blobs)
                 .await
         }
     };
@@ -283,10 +291,10 @@ pub(crate) async fn record(
         Err(PortError::Conflict) => {
             // Our write may have taken effect, and a later revision may use the bytes.
             let blob = &document.body.blob;
-            let now = read_document(ctx, tenant, &document.id).await?;
-            let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-            let is_used = now.as_ref().is_some_and(|now| now.uses_blob(blob))
-                || served.is_some_and(|old| old.body == *blob);
+            let current = read_document(ctx, tenant, &document.id).await?;
+            let indexed = current.as_ref().and_then(|now| now.indexed.as_ref());
+            let is_used = current.as_ref().is_some_and(|now| now.uses_blob(blob))
+                || indexed.is_some_and(|old| old.body == *blob);
             if !is_used {
                 ctx.blobs
                     .delete(tenant, std::slice::from_ref(blob))

@@ -87,9 +87,12 @@ pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 
 /// Deletes the secrets that a change has replaced. The change has been made, so an error here does
 /// not fail it.
-async fn forget_secrets(ctx: &Ctx, tenant: &Tenant, before: &Settings, now: &Settings) {
-    let kept: Vec<&str> = now.secret_names().collect();
-    for name in before.secret_names().filter(|name| !kept.contains(name)) {
+async fn forget_secrets(ctx: &Ctx, tenant: &Tenant, before: &Settings, after: &Settings) {
+    let kept_names: Vec<&str> = after.secret_names().collect();
+    for name in before
+        .secret_names()
+        .filter(|name| !kept_names.contains(name))
+    {
         if let Err(error) = ctx.vault.delete(tenant, name).await {
             warn!(
                 error = &error as &dyn std::error::Error,

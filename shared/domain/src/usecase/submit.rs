@@ -30,7 +30,7 @@ use crate::usecase::find::read_document;
 use crate::usecase::place::{Place, REPEAT_SECONDS, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 /// The number of documents of a batch that are accepted in parallel.
-const PARALLEL: usize = 16;
+const PARALLEL_LANES: usize = 16;
 
 /// A document as a client sends it.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub struct NewDocument {
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Bytes that replace the present content.
-    Whole {
+    Complete {
         /// The bytes.
         bytes: Bytes,
         /// The form in which the bytes are read.
@@ -114,9 +114,9 @@ pub async fn submit_document(
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     /// The documents with one customId.
-    Same(Option<ContainerTag>, CustomId),
+    SameCustomId(Option<ContainerTag>, CustomId),
     /// A single document, by its position in the batch.
-    Alone(usize),
+    Independent(usize),
 }
 
 /// Accepts many documents. Each has its own result, in the order given, and an error of one does
@@ -129,47 +129,49 @@ enum Lane {
 pub async fn submit_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    all: Vec<NewDocument>,
+    documents: Vec<NewDocument>,
 ) -> Result<Vec<Result<AcceptedDocument>>> {
-    ctx.backlog.admit_documents(ctx, tenant, all.len()).await?;
+    ctx.backlog
+        .admit_documents(ctx, tenant, documents.len())
+        .await?;
 
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
-    for (place, new) in all.into_iter().enumerate() {
+    for (position, new) in documents.into_iter().enumerate() {
         let lane = match &new.custom_id {
             Some(custom_id) => {
-                Lane::Same(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone())
+                Lane::SameCustomId(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone())
             }
-            None => Lane::Alone(place),
+            None => Lane::Independent(position),
         };
-        lanes.entry(lane).or_default().push((place, new));
+        lanes.entry(lane).or_default().push((position, new));
     }
 
     let accept_lane = |lane: Vec<(usize, NewDocument)>| async move {
         let mut accepted = Vec::with_capacity(lane.len());
-        for (place, new) in lane {
+        for (position, new) in lane {
             let date = new.document_date;
-            accepted.push((place, date, accept(ctx, tenant, new).await));
+            accepted.push((position, date, accept(ctx, tenant, new).await));
         }
         accepted
     };
 
     let lanes = stream::iter(lanes.into_values());
-    let done: Vec<_> = lanes
+    let lane_results: Vec<_> = lanes
         .map(accept_lane)
-        .buffer_unordered(PARALLEL)
+        .buffer_unordered(PARALLEL_LANES)
         .collect()
         .await;
 
     let (mut results, mut messages) = (Vec::new(), Vec::new());
-    for (place, date, result) in done.into_iter().flatten() {
+    for (position, date, result) in lane_results.into_iter().flatten() {
         let result = result.map(|(accepted, message)| {
-            messages.extend(message.map(|message| ((date.is_none(), date, place), message)));
+            messages.extend(message.map(|message| ((date.is_none(), date, position), message)));
             accepted
         });
-        results.push((place, result));
+        results.push((position, result));
     }
 
-    messages.sort_by_key(|(age, _)| *age);
+    messages.sort_by_key(|(order, _)| *order);
     announce(
         ctx,
         &messages
@@ -179,7 +181,7 @@ pub async fn submit_documents(
     )
     .await;
 
-    results.sort_by_key(|(place, _)| *place);
+    results.sort_by_key(|(position, _)| *position);
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
@@ -225,11 +227,11 @@ async fn add(
     let body = NewBody::sent(bytes, new.content.form());
     let target = repeated(ctx, tenant, container, new, &body).await?;
     // A repeated request returns the present status. Changes made to the document since are kept.
-    if let Some(known) = target.settled(&body) {
+    if let Some(existing) = target.settled(&body) {
         return Ok(Some((
             AcceptedDocument {
-                id: known.id.clone(),
-                status: known.status,
+                id: existing.id.clone(),
+                status: existing.status,
             },
             None,
         )));
@@ -239,7 +241,7 @@ async fn add(
         ctx,
         tenant,
         container,
-        target.place,
+        target.location,
         new,
         body,
         target.old.as_ref(),
@@ -256,8 +258,8 @@ async fn upsert(
     custom_id: &CustomId,
     new: &NewDocument,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let place = place_of(ctx, tenant, container, custom_id).await?;
-    let old = read_document(ctx, tenant, &place.id).await?;
+    let location = place_of(ctx, tenant, container, custom_id).await?;
+    let old = read_document(ctx, tenant, &location.id).await?;
     if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
         // A merge has happened since the place was looked up.
         return Ok(None);
@@ -269,25 +271,26 @@ async fn upsert(
     };
 
     let body = NewBody::sent(bytes, new.content.form());
-    let said = new.said();
+    let declared_properties = new.said();
     if let Some(old) = old
         .as_ref()
-        .filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
+        .filter(|old| is_unchanged(old, &body, &declared_properties, ctx.clock.now()))
         && inspect_document(ctx, tenant, old).await?.is_none()
     {
-        let described = describe(ctx, tenant, old.clone(), &said.description).await?;
-        return Ok(described.map(|now| {
+        let described =
+            describe(ctx, tenant, old.clone(), &declared_properties.description).await?;
+        return Ok(described.map(|document| {
             (
                 AcceptedDocument {
-                    id: now.id,
-                    status: now.status,
+                    id: document.id,
+                    status: document.status,
                 },
                 None,
             )
         }));
     }
 
-    write(ctx, tenant, container, place, new, body, old.as_ref()).await
+    write(ctx, tenant, container, location, new, body, old.as_ref()).await
 }
 
 /// Writes a new revision. Returns `None` when another writer was first.
@@ -295,15 +298,15 @@ async fn write(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    place: Place,
+    location: Place,
     new: &NewDocument,
     body: NewBody,
     old: Option<&Document>,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let beginning = place.beginning.clone();
-    let identity = Identity::new(container, place, new.custom_id.clone());
+    let creation_conditions = location.creation_conditions.clone();
+    let identity = Identity::new(container, location, new.custom_id.clone());
     let document = compose(ctx, tenant, identity, &new.said(), body, old).await?;
-    if !record(ctx, tenant, &document, old, &beginning).await? {
+    if !record(ctx, tenant, &document, old, &creation_conditions).await? {
         return Ok(None);
     }
 
@@ -320,20 +323,25 @@ async fn write(
 /// Checks whether the document already has this content, processed without failure. A page may have
 /// changed behind the same address, so an address counts as the same only while the request may be
 /// a client's retry.
-fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> bool {
+fn is_unchanged(
+    old: &Document,
+    body: &NewBody,
+    declared_properties: &Said,
+    now: Timestamp,
+) -> bool {
     let may_be_retry = old.updated_at.plus_seconds(REPEAT_SECONDS) > now || !old.status.is_final();
     let date = match old.body.form {
         // Each turn has its own date.
         BodyForm::Conversation => None,
-        BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => said.document_date,
+        BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => declared_properties.document_date,
     };
 
     body.is_of(old)
         && old.status != DocumentStatus::Failed
         && (may_be_retry || old.body.form != BodyForm::Url)
-        && old.task_type == said.task_type
+        && old.task_type == declared_properties.task_type
         && date.is_none_or(|date| old.document_date == Some(date))
-        && said
+        && declared_properties
             .provenance
             .is_none_or(|provenance| old.provenance == Some(provenance))
 }
@@ -417,7 +425,7 @@ impl NewDocument {
 
         hasher.update([0]);
         match &self.content {
-            Content::Whole { bytes, .. } => hasher.update(bytes),
+            Content::Complete { bytes, .. } => hasher.update(bytes),
             Content::Turns(turns) => hasher.update(conversation::serialize_turns(turns)),
         }
 

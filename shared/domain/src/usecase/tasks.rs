@@ -15,7 +15,7 @@ use crate::usecase::{merge, purge};
 
 /// The number of steps that one message runs. The next message continues, perhaps in another
 /// process.
-const STEPS: usize = 20;
+const MAX_STEPS: usize = 20;
 /// The number of times in a row that a step may fail before a merge is given up, or a person has to
 /// look at a purge.
 const MAX_ATTEMPTS: u32 = 20;
@@ -49,7 +49,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
         return Ok(());
     }
 
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let next = move_on(ctx, tenant, &mut task).await;
         if !ctx.tasks.save(tenant, &task).await? {
             return Ok(());
@@ -88,9 +88,9 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
         }
     };
 
-    let done = step.await;
+    let result = step.await;
     let now = ctx.clock.now();
-    let next = match done {
+    let next = match result {
         Ok(next) => {
             (task.work, task.attempts, task.error, task.updated_at) = (work, 0, None, now);
             next

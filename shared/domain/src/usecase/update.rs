@@ -144,8 +144,8 @@ pub(crate) async fn process_again(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<AcceptedDocument>> {
-    let same = DocumentUpdate::default();
-    revise(ctx, tenant, document, &same, same.body(document)).await
+    let unchanged = DocumentUpdate::default();
+    revise(ctx, tenant, document, &unchanged, unchanged.body(document)).await
 }
 
 /// Checks that a document may be changed. A superseded document is kept as it was, and nothing is
@@ -224,8 +224,8 @@ async fn relocate(
     from: &Document,
     update: &DocumentUpdate,
 ) -> Result<Option<AcceptedDocument>> {
-    let (to, rivals) = relocated(ctx, tenant, from, update).await?;
-    if move_over(ctx, tenant, from, &to, rivals).await? {
+    let (to, alternative_ids) = relocated(ctx, tenant, from, update).await?;
+    if move_over(ctx, tenant, from, &to, alternative_ids).await? {
         announce(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
         return Ok(Some(AcceptedDocument {
             id: to.id,
@@ -249,7 +249,7 @@ async fn relocated(
     let tag = update.tag.clone().unwrap_or_else(|| from.tag.clone());
     let container = open_container(ctx, tenant, Some(tag), None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
-    let place = match &custom_id {
+    let location = match &custom_id {
         Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
         None => {
             let (id, container) = (
@@ -259,17 +259,17 @@ async fn relocated(
             Place {
                 id,
                 container,
-                beginning: CreationConditions::default(),
+                creation_conditions: CreationConditions::default(),
             }
         }
     };
 
-    if read_document(ctx, tenant, &place.id).await?.is_some() {
-        let taken = match &custom_id {
+    if read_document(ctx, tenant, &location.id).await?.is_some() {
+        let conflict_message = match &custom_id {
             Some(_) => "another document has this customId in this container",
             None => "this document was moved there before; that one is still there",
         };
-        return Err(Error::Conflict(taken.into()));
+        return Err(Error::Conflict(conflict_message.into()));
     }
 
     let (bytes, form) = match &update.content {
@@ -295,23 +295,23 @@ async fn relocated(
         }
     };
 
-    let rivals = place.beginning.alternative_ids.clone();
+    let alternative_ids = location.creation_conditions.alternative_ids.clone();
     let (identity, body) = (
-        Identity::new(&container, place, custom_id),
+        Identity::new(&container, location, custom_id),
         NewBody::sent(bytes, form),
     );
 
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
-    let same = to.task_type == from.task_type
+    let has_same_properties = to.task_type == from.task_type
         && to.document_date == from.document_date
         && to.provenance == from.provenance;
 
-    if update.content.is_none() && from.status == DocumentStatus::Done && same {
+    if update.content.is_none() && from.status == DocumentStatus::Done && has_same_properties {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
 
-    Ok((to, rivals))
+    Ok((to, alternative_ids))
 }
 
 /// Copies the results of processing to a moved document: a page may be gone by now, and a model
@@ -323,7 +323,7 @@ async fn take_over(
     container: &Container,
     to: &mut Document,
 ) -> Result<()> {
-    let Some(served) = from
+    let Some(indexed) = from
         .indexed
         .as_ref()
         .filter(|served| from.is_newest_revision(&served.revision))
@@ -332,9 +332,9 @@ async fn take_over(
     };
 
     // The document is processed like a new one if the pack is just being removed or cannot be read.
-    let blobs: Vec<BlobRef> = [&served.pack]
+    let blobs: Vec<BlobRef> = [&indexed.pack]
         .into_iter()
-        .chain(served.statements_blob())
+        .chain(indexed.statements_blob())
         .cloned()
         .collect();
     let mut bytes = ctx
@@ -347,22 +347,22 @@ async fn take_over(
         return Ok(());
     };
 
-    let learns =
+    let makes_memories =
         to.task_type == TaskType::Memory && container.makes_memories_from(to.filepath.as_deref());
-    if learns && served.learned.is_none() {
+    if makes_memories && indexed.learned.is_none() {
         // The document was in a folder that yields no memories, and now it is in one that does.
         return Ok(());
     }
 
-    let mut learned = served.learned.clone().filter(|_| learns);
-    if let Some(learned) = learned
+    let mut statements_ref = indexed.learned.clone().filter(|_| makes_memories);
+    if let Some(statements_ref) = statements_ref
         .as_mut()
         .filter(|learned| learned.statements.is_some())
     {
         let Some(statements) = bytes.next().flatten() else {
             return Ok(());
         };
-        learned.statements = Some(
+        statements_ref.statements = Some(
             ctx.blobs
                 .put(tenant, &to.statements_path(), statements)
                 .await?,
@@ -370,13 +370,13 @@ async fn take_over(
     }
 
     let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
-    (to.kind, to.title) = (served.kind, served.title.clone());
-    let (revision, authorship) = (to.revision.clone(), served.authorship.clone());
+    (to.kind, to.title) = (indexed.kind, indexed.title.clone());
+    let (revision, authorship) = (to.revision.clone(), indexed.authorship.clone());
     to.extracted = Some(ProcessingResult {
         revision,
         pack,
-        chunks: served.chunks,
-        learned,
+        chunks: indexed.chunks,
+        learned: statements_ref,
         authorship,
     });
 
@@ -389,12 +389,12 @@ async fn move_over(
     tenant: &Tenant,
     from: &Document,
     to: &Document,
-    rivals: Vec<DocumentId>,
+    alternative_ids: Vec<DocumentId>,
 ) -> Result<bool> {
     let change = [DocumentChange::Move {
         from: Box::new(from.clone()),
         to: Box::new(to.clone()),
-        rivals,
+        alternative_ids,
     }];
 
     let committed = commit_changes(ctx, tenant, &from.container, &change, None).await?;
@@ -404,30 +404,32 @@ async fn move_over(
 impl DocumentUpdate {
     /// Checks whether the document gets another identity.
     fn moves(&self, document: &Document) -> bool {
-        let other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
-        let other_custom_id = self.custom_id.is_some() && self.custom_id != document.custom_id;
-        other_tag || other_custom_id
+        let is_other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
+        let is_other_custom_id = self.custom_id.is_some() && self.custom_id != document.custom_id;
+        is_other_tag || is_other_custom_id
     }
 
     /// Checks whether the document's chunks, or the statements in them, may change.
     fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
-        let content = self.content.as_ref().is_some_and(|(_, form)| {
+        let content_changed = self.content.as_ref().is_some_and(|(_, form)| {
             *form == BodyForm::Url
                 || !body.is_of(document)
                 || document.status == DocumentStatus::Failed
         });
-        let task = self
+        let task_changed = self
             .task_type
             .is_some_and(|task| task != document.task_type);
-        let date = self.document_date.is_some() && self.document_date != document.document_date;
-        let provenance = self.provenance.is_some() && self.provenance != document.provenance;
-        content || task || date || provenance
+        let date_changed =
+            self.document_date.is_some() && self.document_date != document.document_date;
+        let provenance_changed =
+            self.provenance.is_some() && self.provenance != document.provenance;
+        content_changed || task_changed || date_changed || provenance_changed
     }
 
     fn body(&self, document: &Document) -> NewBody {
         match &self.content {
             Some((bytes, form)) => NewBody::sent(bytes.clone(), form.clone()),
-            None => NewBody::Same(document.body.clone()),
+            None => NewBody::Unchanged(document.body.clone()),
         }
     }
 

@@ -40,8 +40,8 @@ fn by_default_a_request_shows_what_it_was_and_not_what_it_was_about() {
             json!({"id": "[email]", "status": ["done", "failed"]}),
         ),
     ];
-    for (sent, wanted) in cases {
-        assert_eq!(redact_by_default(&sent), wanted);
+    for (sent, expected) in cases {
+        assert_eq!(redact_by_default(&sent), expected);
     }
 }
 
@@ -70,20 +70,20 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
 
 #[test]
 fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
-    let refusal = |error: &str| {
-        let answer = json!({"error": error, "type": "ValidationError", "content": "words"});
-        let kept = redact_value(&answer, LogContentMode::Redacted, true).unwrap();
-        assert_eq!(kept["content"], "[5 characters]");
-        kept["error"].as_str().unwrap().to_owned()
+    let error_text = |error: &str| {
+        let response = json!({"error": error, "type": "ValidationError", "content": "words"});
+        let redacted = redact_value(&response, LogContentMode::Redacted, true).unwrap();
+        assert_eq!(redacted["content"], "[5 characters]");
+        redacted["error"].as_str().unwrap().to_owned()
     };
 
-    assert_eq!(refusal("limit: 1 to 100"), "limit: 1 to 100");
+    assert_eq!(error_text("limit: 1 to 100"), "limit: 1 to 100");
     assert_eq!(
-        refusal(r#"content: invalid type: string "my \"own\" words", expected u8"#),
+        error_text(r#"content: invalid type: string "my \"own\" words", expected u8"#),
         r#"content: invalid type: string "…", expected u8"#
     );
     assert_eq!(
-        refusal("view: unknown variant `my ` words`, expected `active` or `all`"),
+        error_text("view: unknown variant `my ` words`, expected `active` or `all`"),
         "view: unknown variant `…`, expected `active` or `all`"
     );
     // Only error answers contain such sentences.
@@ -122,13 +122,17 @@ fn whatever_is_sent_what_is_kept_is_small() {
             (LogContentMode::Redacted, MAX_REDACTED_BYTES),
             (LogContentMode::Full, MAX_BYTES),
         ] {
-            let kept = redact_value(&value, mode, false).unwrap();
-            assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));
+            let redacted = redact_value(&value, mode, false).unwrap();
+            assert!(
+                json_bytes(&redacted) <= max,
+                "{} bytes",
+                json_bytes(&redacted)
+            );
         }
     }
 
-    let kept =
+    let redacted =
         redact_by_default(&json!({"ids": (0..12).map(|i| format!("id-{i}")).collect::<Vec<_>>()}));
-    assert_eq!(kept["ids"].as_array().unwrap().len(), 11);
-    assert_eq!(kept["ids"][10], "[2 more]");
+    assert_eq!(redacted["ids"].as_array().unwrap().len(), 11);
+    assert_eq!(redacted["ids"][10], "[2 more]");
 }

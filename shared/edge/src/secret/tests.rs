@@ -19,13 +19,16 @@ fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
             ("metadata.", ":"),
             (long.as_str(), " and more of it"),
         ] {
-            let whole = format!("{before}{text}{after}");
-            let clean = redact_credentials(&whole, 256);
-            assert!(!clean.contains(secret.as_str()), "{whole} leaves {clean}");
+            let full_text = format!("{before}{text}{after}");
+            let redacted = redact_credentials(&full_text, 256);
+            assert!(
+                !redacted.contains(secret.as_str()),
+                "{full_text} leaves {redacted}"
+            );
             let start: String = secret.chars().take(12).collect();
             assert!(
-                !clean.contains(&start),
-                "{whole} leaves the beginning of it: {clean}"
+                !redacted.contains(&start),
+                "{full_text} leaves the beginning of it: {redacted}"
             );
         }
     }
@@ -63,11 +66,11 @@ fn addresses_of_people_go_and_other_words_stay() {
 fn nothing_breaks_where_text_is_cut() {
     for filler in ["é", "🦀", "a", "\u{301}"] {
         for len in [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000] {
-            let clean = redact_credentials(&filler.repeat(len), 256);
-            assert!(clean.chars().count() <= 257, "{filler} {len}");
+            let redacted = redact_credentials(&filler.repeat(len), 256);
+            assert!(redacted.chars().count() <= 257, "{filler} {len}");
             assert_eq!(
-                clean.ends_with('…'),
-                len > 256 && !clean.contains(SECRET),
+                redacted.ends_with('…'),
+                len > 256 && !redacted.contains(SECRET),
                 "{filler} {len}"
             );
         }

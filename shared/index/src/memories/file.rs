@@ -44,12 +44,12 @@ impl MemoryFile {
 
     /// Returns a file with only the callers' edits, or `None` if there are none.
     pub(crate) fn actions_alone(&self) -> Option<Self> {
-        let alone = Self {
+        let edits_only = Self {
             v: Self::VERSION,
             actions: self.actions.clone(),
             ..Self::default()
         };
-        (!alone.is_empty()).then_some(alone)
+        (!edits_only.is_empty()).then_some(edits_only)
     }
 
     /// Decodes a blob.
@@ -80,21 +80,19 @@ impl MemoryFile {
                 statements,
             });
         }
-        self.actions
-            .iter()
-            .for_each(|action| ledger.apply_edit(action));
+        self.actions.iter().for_each(|edit| ledger.apply_edit(edit));
     }
 
     /// Merges two files. If `oldest` is set, nothing older exists, so documents without statements
     /// are left out.
-    pub(crate) fn merge(older: Self, newer: Self, oldest: bool) -> Self {
-        let mut states: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
+    pub(crate) fn merge(older: Self, newer: Self, is_oldest: bool) -> Self {
+        let mut documents: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
         for file in [&older, &newer] {
-            states.extend(file.gone.iter().map(|id| (id.clone(), None)));
-            states.extend(
+            documents.extend(file.gone.iter().map(|id| (id.clone(), None)));
+            documents.extend(
                 file.told
                     .iter()
-                    .map(|told| (told.document.id.clone(), Some(told.clone()))),
+                    .map(|filed| (filed.document.id.clone(), Some(filed.clone()))),
             );
         }
 
@@ -103,10 +101,10 @@ impl MemoryFile {
             ..Self::default()
         };
 
-        for (id, told) in states {
-            match told {
-                Some(told) => merged.told.push(told),
-                None if oldest => {}
+        for (id, filed) in documents {
+            match filed {
+                Some(filed) => merged.told.push(filed),
+                None if is_oldest => {}
                 None => merged.gone.push(id),
             }
         }

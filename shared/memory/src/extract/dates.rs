@@ -33,17 +33,17 @@ pub(crate) struct FoundDate {
     pub(crate) days: DayRange,
     /// True if the date says how long something has been so, as in `since 2016`, or how often.
     /// Nothing happens on such a date.
-    pub(crate) lasting: bool,
+    pub(crate) is_lasting: bool,
 }
 
 /// Checks whether a word names a day of the week, in the singular or plural.
-pub(crate) fn is_weekday(low: &str) -> bool {
-    parse_weekday(low).is_some()
+pub(crate) fn is_weekday(lower: &str) -> bool {
+    parse_weekday(lower).is_some()
 }
 
 /// Checks whether a word names a season or a month.
-pub(crate) fn is_season_or_month(low: &str) -> bool {
-    parse_season(low).is_some() || low.len() > 3 && parse_month(low).is_some()
+pub(crate) fn is_season_or_month(lower: &str) -> bool {
+    parse_season(lower).is_some() || lower.len() > 3 && parse_month(lower).is_some()
 }
 
 /// Finds the dates in `clause`, which was said at `said_at`, in order.
@@ -56,8 +56,8 @@ pub(crate) fn find_dates(
     let mut today = None;
     let mut at = 0;
     while at < clause.len() {
-        let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
-        let direction = if matches!(before, "by" | "until" | "till") {
+        let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+        let direction = if matches!(previous, "by" | "until" | "till") {
             DateDirection::Future
         } else {
             direction
@@ -73,15 +73,15 @@ pub(crate) fn find_dates(
 
         match next {
             Some((end, days)) => {
-                let whose = clause.lower_at(end) == "'s";
-                let lasting = whose
-                    || matches!(before, "since" | "every" | "each" | "most" | "from")
-                    || before == "the" && at > 1 && matches!(clause.lower_at(at - 2), "since");
+                let is_possessive = clause.lower_at(end) == "'s";
+                let is_lasting = is_possessive
+                    || matches!(previous, "since" | "every" | "each" | "most" | "from")
+                    || previous == "the" && at > 1 && matches!(clause.lower_at(at - 2), "since");
                 found.push(FoundDate {
                     first: at,
                     end,
                     days,
-                    lasting,
+                    is_lasting,
                 });
                 at = end;
             }
@@ -93,9 +93,9 @@ pub(crate) fn find_dates(
 }
 
 /// Checks quickly whether a date could begin with a word, so that most words cost little.
-fn could_begin_date(low: &str) -> bool {
-    low.starts_with(|first: char| first.is_ascii_digit())
-        || classes::is_in_class(low, classes::DATE)
+fn could_begin_date(lower: &str) -> bool {
+    lower.starts_with(|first: char| first.is_ascii_digit())
+        || classes::is_in_class(lower, classes::DATE)
 }
 
 /// Returns the date that begins at word `at`, and the index after it.
@@ -132,13 +132,13 @@ fn parse_month_first(
         return None;
     }
 
-    let point = usize::from(clause.lower_at(at + 1) == ".");
-    if let Some(day) = parse_day(clause.lower_at(at + 1 + point)) {
-        let end = at + 2 + point;
-        let comma = usize::from(clause.lower_at(end) == ",");
-        if let Some(year) = parse_year(clause.lower_at(end + comma)) {
+    let dot_len = usize::from(clause.lower_at(at + 1) == ".");
+    if let Some(day) = parse_day(clause.lower_at(at + 1 + dot_len)) {
+        let end = at + 2 + dot_len;
+        let comma_len = usize::from(clause.lower_at(end) == ",");
+        if let Some(year) = parse_year(clause.lower_at(end + comma_len)) {
             return Some((
-                end + comma + 1,
+                end + comma_len + 1,
                 DayRange::single_day(date_of(year, number, day)?),
             ));
         }
@@ -150,21 +150,21 @@ fn parse_month_first(
         ));
     }
 
-    let comma = usize::from(clause.lower_at(at + 1) == ",");
-    if let Some(year) = parse_year(clause.lower_at(at + 1 + comma)) {
-        return Some((at + 2 + comma, month_range(year, number)?));
+    let comma_len = usize::from(clause.lower_at(at + 1) == ",");
+    if let Some(year) = parse_year(clause.lower_at(at + 1 + comma_len)) {
+        return Some((at + 2 + comma_len, month_range(year, number)?));
     }
 
-    let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
     // "For May" and "to June" may refer to people.
-    let named = matches!(clause.lower_at(at), "april" | "may" | "june" | "august");
-    let placed = matches!(
-        before,
+    let is_ambiguous_month = matches!(clause.lower_at(at), "april" | "may" | "june" | "august");
+    let has_date_context = matches!(
+        previous,
         "in" | "by" | "since" | "until" | "of" | "during" | "early" | "late" | "mid" | "this"
-    ) || matches!(before, "for" | "to")
-        && (!named || direction == DateDirection::Future);
+    ) || matches!(previous, "for" | "to")
+        && (!is_ambiguous_month || direction == DateDirection::Future);
     // The current month is both past and future: its end has not passed, and its start has.
-    let edge = |days: DayRange| {
+    let boundary = |days: DayRange| {
         if direction == DateDirection::Future {
             days.to
         } else {
@@ -172,9 +172,9 @@ fn parse_month_first(
         }
     };
 
-    let first = placed.then(|| {
+    let first = has_date_context.then(|| {
         nearest_date(today, direction, |year| {
-            Some(edge(month_range(year, number)?))
+            Some(boundary(month_range(year, number)?))
         })
     })??;
 
@@ -189,13 +189,13 @@ fn parse_day_first(
     direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     let day = parse_day(clause.lower_at(at))?;
-    let of = usize::from(clause.lower_at(at + 1) == "of");
-    let number = parse_month(clause.lower_at(at + 1 + of))?;
-    let end = at + 2 + of;
-    let comma = usize::from(clause.lower_at(end) == ",");
-    if let Some(year) = parse_year(clause.lower_at(end + comma)) {
+    let of_len = usize::from(clause.lower_at(at + 1) == "of");
+    let number = parse_month(clause.lower_at(at + 1 + of_len))?;
+    let end = at + 2 + of_len;
+    let comma_len = usize::from(clause.lower_at(end) == ",");
+    if let Some(year) = parse_year(clause.lower_at(end + comma_len)) {
         return Some((
-            end + comma + 1,
+            end + comma_len + 1,
             DayRange::single_day(date_of(year, number, day)?),
         ));
     }
@@ -214,21 +214,21 @@ fn find_weekday_date(
     today: Date,
     direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
-    let wanted = parse_weekday(clause.lower_at(at))?;
-    let habit = clause.lower_at(at).ends_with("days")
+    let weekday = parse_weekday(clause.lower_at(at))?;
+    let is_habit = clause.lower_at(at).ends_with("days")
         || matches!(
             clause.lower_at(at + 1),
             "mornings" | "afternoons" | "evenings" | "nights"
         );
-    if habit || !clause.words[at].is_capitalized() {
+    if is_habit || !clause.words[at].is_capitalized() {
         return None;
     }
 
-    let ahead =
-        (i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
+    let days_ahead =
+        (i64::from(weekday) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
     let shift = match direction {
-        DateDirection::Past if ahead > 0 => ahead - 7,
-        _ => ahead,
+        DateDirection::Past if days_ahead > 0 => days_ahead - 7,
+        _ => days_ahead,
     };
 
     Some((at + 1, DayRange::single_day(add_days(today, shift)?)))
@@ -237,27 +237,26 @@ fn find_weekday_date(
 /// Parses `in 2019`, `since 2016` and `of 2020`.
 fn parse_bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
     let number = parse_year(clause.lower_at(at))?;
-    let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
-    let placed = matches!(
-        before,
+    let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    let has_date_context = matches!(
+        previous,
         "in" | "since" | "of" | "until" | "by" | "from" | "during" | "late" | "early" | "mid"
     );
     // "In 2000 steps" does not name a year.
-    let alone = clause
-        .words
-        .get(at + 1)
-        .is_none_or(|next| next.mark || !super::english::lexicon::is_content_word(next.low));
-    (placed && alone).then_some(())?;
+    let is_alone = clause.words.get(at + 1).is_none_or(|next| {
+        next.is_punctuation || !super::english::lexicon::is_content_word(next.lower)
+    });
+    (has_date_context && is_alone).then_some(())?;
 
     Some((at + 1, year_range(number)?))
 }
 
 /// Parses `the summer of 2022` and `fall 2021`. A season without a year is a habit, not a date.
 fn find_season_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
-    let place = parse_season(clause.lower_at(at))?;
-    let of = usize::from(clause.lower_at(at + 1) == "of");
-    if let Some(year) = parse_year(clause.lower_at(at + 1 + of)) {
-        return Some((at + 2 + of, season_range(year, place)?));
+    let season = parse_season(clause.lower_at(at))?;
+    let of_len = usize::from(clause.lower_at(at + 1) == "of");
+    if let Some(year) = parse_year(clause.lower_at(at + 1 + of_len)) {
+        return Some((at + 2 + of_len, season_range(year, season)?));
     }
     None
 }
@@ -266,17 +265,19 @@ fn find_season_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> 
 fn nearest_date(
     today: Date,
     direction: DateDirection,
-    of_year: impl Fn(i16) -> Option<Date>,
+    date_in_year: impl Fn(i16) -> Option<Date>,
 ) -> Option<Date> {
     let year = today.year();
-    let days = |date: Date| date.since(today).map_or(i32::MAX, |span| span.get_days());
+    let days_from_today = |date: Date| date.since(today).map_or(i32::MAX, |span| span.get_days());
     let candidates = [year - 1, year, year + 1, year + 4]
         .into_iter()
-        .filter_map(of_year);
+        .filter_map(date_in_year);
     match direction {
         DateDirection::Past => candidates.filter(|date| *date <= today).max(),
         DateDirection::Future => candidates.filter(|date| *date >= today).min(),
-        DateDirection::Either => candidates.min_by_key(|date| days(*date).unsigned_abs()),
+        DateDirection::Either => {
+            candidates.min_by_key(|date| days_from_today(*date).unsigned_abs())
+        }
     }
 }
 

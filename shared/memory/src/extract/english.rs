@@ -40,37 +40,37 @@ use topic::KnownTopic;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClauseContext<'a> {
     /// The speaker's name as it appears in topics.
-    pub(crate) key: &'a str,
+    pub(crate) speaker_key: &'a str,
     /// The name of the person spoken to as it appears in topics.
     pub(crate) listener: Option<&'a str>,
     /// The time at which it was said.
     pub(crate) said_at: Timestamp,
     /// True if people talk with each other, without an assistant.
-    pub(crate) chat: bool,
+    pub(crate) is_group_chat: bool,
     /// True if a person says it in a conversation.
-    pub(crate) said: bool,
+    pub(crate) is_spoken: bool,
     /// True if the sentence was announced as a fact.
-    pub(crate) marked: bool,
+    pub(crate) is_announced: bool,
     /// True for the first sentence of a passage and for every sentence of a user's turn.
-    pub(crate) first: bool,
+    pub(crate) is_first: bool,
     /// True if an opinion was stated shortly before.
     pub(crate) after_opinion: bool,
     /// True if an earlier sentence was announced as a fact.
-    pub(crate) listing: bool,
+    pub(crate) follows_announcement: bool,
     /// True if a person says it in a conversation.
-    pub(crate) talk: bool,
+    pub(crate) is_conversation: bool,
     /// The subject to which a pronoun at the beginning refers.
-    pub(crate) anchor: Option<&'a Antecedent>,
+    pub(crate) antecedent: Option<&'a Antecedent>,
 }
 
 impl ClauseContext<'_> {
     /// Returns the topic key of the subject to which the pronoun at the beginning of a clause
     /// refers.
-    pub(crate) fn antecedent_key(&self, reading: ParsedClause<'_>) -> Option<String> {
-        let anchor = self.anchor?;
-        anchor
-            .fits(reading.clause.lower_at(0))
-            .then(|| anchor.key.clone())
+    pub(crate) fn antecedent_key(&self, parsed: ParsedClause<'_>) -> Option<String> {
+        let antecedent = self.antecedent?;
+        antecedent
+            .fits(parsed.clause.lower_at(0))
+            .then(|| antecedent.key.clone())
     }
 }
 
@@ -79,7 +79,7 @@ impl ClauseContext<'_> {
 pub(crate) struct Antecedent {
     text: String,
     key: String,
-    who: SubjectKind,
+    subject_kind: SubjectKind,
     start: usize,
 }
 
@@ -88,11 +88,14 @@ impl Antecedent {
     fn fits(&self, pronoun: &str) -> bool {
         match pronoun {
             "he" | "she" | "his" | "her" => {
-                matches!(self.who, SubjectKind::Named | SubjectKind::Owned)
+                matches!(self.subject_kind, SubjectKind::Named | SubjectKind::Owned)
             }
-            "it" | "its" => matches!(self.who, SubjectKind::Definite | SubjectKind::Named),
+            "it" | "its" => matches!(
+                self.subject_kind,
+                SubjectKind::Definite | SubjectKind::Named
+            ),
             "they" | "their" => matches!(
-                self.who,
+                self.subject_kind,
                 SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
             ),
             _ => false,
@@ -106,8 +109,8 @@ pub(crate) struct StatementDraft {
     kind: MemoryKind,
     confidence: f32,
     is_static: bool,
-    opinion: bool,
-    known: Option<KnownTopic>,
+    is_opinion: bool,
+    known_topic: Option<KnownTopic>,
 }
 
 impl StatementDraft {
@@ -116,8 +119,8 @@ impl StatementDraft {
             kind,
             confidence,
             is_static: false,
-            opinion: false,
-            known: None,
+            is_opinion: false,
+            known_topic: None,
         }
     }
 
@@ -129,15 +132,15 @@ impl StatementDraft {
     /// Marks it as an opinion, which the following sentences may continue.
     pub(crate) fn opinion(self) -> Self {
         Self {
-            opinion: true,
+            is_opinion: true,
             ..self
         }
     }
 
     /// Sets the topic.
-    pub(crate) fn known(self, known: KnownTopic) -> Self {
+    pub(crate) fn known(self, known_topic: KnownTopic) -> Self {
         Self {
-            known: Some(known),
+            known_topic: Some(known_topic),
             ..self
         }
     }
@@ -147,9 +150,9 @@ impl StatementDraft {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversation<'a> {
     pub(crate) speaker: &'a str,
-    pub(crate) key: &'a str,
+    pub(crate) speaker_key: &'a str,
     pub(crate) listener: Option<&'a str>,
-    pub(crate) chat: bool,
+    pub(crate) is_group_chat: bool,
     pub(crate) trust: Trust,
 }
 
@@ -167,7 +170,7 @@ impl PrecedingStatement {
     /// Returns the state after a sentence that stated nothing.
     fn waned(self) -> Self {
         match self {
-            Self::Opinion(more @ 2..) => Self::Opinion(more - 1),
+            Self::Opinion(remaining @ 2..) => Self::Opinion(remaining - 1),
             _ => Self::None,
         }
     }

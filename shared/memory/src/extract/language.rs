@@ -103,7 +103,7 @@ struct ScriptCounts {
     hangul: usize,
     cyrillic: usize,
     /// Cyrillic letters that Russian does not use.
-    not_russian: usize,
+    non_russian: usize,
     devanagari: usize,
     other: usize,
 }
@@ -116,7 +116,7 @@ impl ScriptCounts {
             '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '々' => &mut self.han,
             '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => &mut self.hangul,
             'і' | 'ї' | 'є' | 'ґ' | 'ў' | 'ј' | 'љ' | 'њ' | 'ћ' | 'ђ' => {
-                &mut self.not_russian
+                &mut self.non_russian
             }
             '\u{400}'..='\u{4ff}' => &mut self.cyrillic,
             '\u{900}'..='\u{97f}' => &mut self.devanagari,
@@ -130,10 +130,10 @@ impl ScriptCounts {
     /// weigh more than Latin ones, because texts of every script contain many names and terms in
     /// Latin letters, and a Chinese character says as much as several letters.
     fn dominant_language(&self) -> Option<Language> {
-        let east = (self.han + self.kana) * 3;
+        let east_asian = (self.han + self.kana) * 3;
         let ranked = [
             (
-                east,
+                east_asian,
                 if self.kana * 12 > self.han {
                     Language::Japanese
                 } else {
@@ -143,7 +143,7 @@ impl ScriptCounts {
             (self.hangul * 3, Language::Korean),
             (
                 self.cyrillic * 2,
-                if self.not_russian * 30 > self.cyrillic {
+                if self.non_russian * 30 > self.cyrillic {
                     Language::Other
                 } else {
                     Language::Russian
@@ -152,9 +152,9 @@ impl ScriptCounts {
             (self.devanagari * 2, Language::Hindi),
             (self.other, Language::Other),
         ];
-        let (most, language) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
+        let (max_count, language) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
 
-        (most > self.latin).then_some(language)
+        (max_count > self.latin).then_some(language)
     }
 }
 
@@ -187,11 +187,16 @@ fn detect_by_words(text: &str) -> Language {
         }
     }
 
-    let best = (0..COMMON_WORDS.len())
+    let best_index = (0..COMMON_WORDS.len())
         .rev()
         .max_by_key(|language| scores[*language])
         .unwrap_or(0);
-    COMMON_WORDS[if scores[best] == 0 { 0 } else { best }].0
+    COMMON_WORDS[if scores[best_index] == 0 {
+        0
+    } else {
+        best_index
+    }]
+    .0
 }
 
 fn count_word(word: &str, scores: &mut [u32; COMMON_WORDS.len()]) {

@@ -23,7 +23,7 @@ struct PassagePart<'a> {
     range: Range<usize>,
     role: Role,
     speaker: Option<&'a str>,
-    quoted: Option<TextOrigin<'a>>,
+    origin: Option<TextOrigin<'a>>,
 }
 
 impl<'a> PassagePart<'a> {
@@ -33,12 +33,12 @@ impl<'a> PassagePart<'a> {
         medium: SourceMedium,
         name: Option<&'a str>,
     ) -> Self {
-        let quoted = Some(TextOrigin { medium, name });
+        let origin = Some(TextOrigin { medium, name });
         Self {
             range,
             role: Role::Author,
             speaker: name.and_then(marks::parse_person_name),
-            quoted,
+            origin,
         }
     }
 
@@ -48,7 +48,7 @@ impl<'a> PassagePart<'a> {
             range,
             role: Role::Other,
             speaker: None,
-            quoted: None,
+            origin: None,
         }
     }
 }
@@ -76,11 +76,11 @@ pub(super) fn divide_passage<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
     if !speakers.is_empty() {
         let parts = cut_passage(passage, &speakers);
         // The user's own parts may contain a pasted text.
-        let own = |part: &Passage<'a>| {
-            part.quoted.is_none() && matches!(part.role, Role::User | Role::Author)
+        let is_own = |part: &Passage<'a>| {
+            part.origin.is_none() && matches!(part.role, Role::User | Role::Author)
         };
         let divided = parts.into_iter().map(|part| {
-            if own(&part) {
+            if is_own(&part) {
                 cut_passage(&part, &find_third_party_parts(part.text))
             } else {
                 vec![part]
@@ -95,39 +95,39 @@ pub(super) fn divide_passage<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
 /// Cuts a passage into `parts` and the text between them, which keeps the role of the passage.
 fn cut_passage<'a>(passage: &Passage<'a>, parts: &[PassagePart<'a>]) -> Vec<Passage<'a>> {
     let mut pieces = Vec::new();
-    let (mut byte, mut start) = (0, passage.start_char);
-    let mut cut =
-        |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<TextOrigin<'a>>| {
-            let text = &passage.text[byte..to];
+    let (mut start_byte, mut start) = (0, passage.start_char);
+    let mut push_part =
+        |to: usize, role: Role, speaker: Option<&'a str>, origin: Option<TextOrigin<'a>>| {
+            let text = &passage.text[start_byte..to];
             if !text.trim().is_empty() {
                 pieces.push(Passage {
                     text,
                     start_char: start,
                     role,
                     speaker,
-                    quoted,
+                    origin,
                     said_at: passage.said_at,
                 });
             }
             start += text.chars().count();
-            byte = to;
+            start_byte = to;
         };
 
     for part in parts {
-        cut(
+        push_part(
             part.range.start,
             passage.role,
             passage.speaker,
-            passage.quoted,
+            passage.origin,
         );
-        cut(part.range.end, part.role, part.speaker, part.quoted);
+        push_part(part.range.end, part.role, part.speaker, part.origin);
     }
 
-    cut(
+    push_part(
         passage.text.len(),
         passage.role,
         passage.speaker,
-        passage.quoted,
+        passage.origin,
     );
     pieces
 }
@@ -135,16 +135,16 @@ fn cut_passage<'a>(passage: &Passage<'a>, parts: &[PassagePart<'a>]) -> Vec<Pass
 /// Finds the parts of a text that are not its speaker's own, in order.
 fn find_third_party_parts(text: &str) -> Vec<PassagePart<'_>> {
     let mut parts: Vec<PassagePart<'_>> = Vec::new();
-    let (mut at, mut fence) = (0, None);
+    let (mut at, mut open_fence) = (0, None);
     while let Some(line) = text[at..].split_inclusive('\n').next() {
         let end = at + line.len();
-        let fenced = marks::fence_char(line);
-        if fence.is_some() || fenced.is_some() {
+        let line_fence = marks::fence_char(line);
+        if open_fence.is_some() || line_fence.is_some() {
             // Fenced code is skipped wherever it stands: no rule reads it.
-            fence = if fence == fenced {
+            open_fence = if open_fence == line_fence {
                 None
             } else {
-                fence.or(fenced)
+                open_fence.or(line_fence)
             };
             at = end;
             continue;
@@ -216,25 +216,25 @@ fn handed_over_part(
     medium: Option<SourceMedium>,
 ) -> Option<PassagePart<'_>> {
     let rest = &text[from..];
-    let begin = from + rest.len() - rest.trim_start().len();
-    let follows = &text[begin..];
-    if follows.is_empty() || follows.starts_with('>') || marks::fence_char(follows).is_some() {
+    let content_start = from + rest.len() - rest.trim_start().len();
+    let content = &text[content_start..];
+    if content.is_empty() || content.starts_with('>') || marks::fence_char(content).is_some() {
         return None;
     }
 
-    if let Some(end) = marks::quotation_end(follows) {
-        return Some(PassagePart::ignored(begin..begin + end));
+    if let Some(end) = marks::quotation_end(content) {
+        return Some(PassagePart::ignored(content_start..content_start + end));
     }
 
-    let all = begin..text.len();
-    let sender = follows
+    let content_range = content_start..text.len();
+    let sender = content
         .lines()
         .take(HEADER_LINES)
         .find_map(marks::parse_sender);
 
     Some(match medium {
-        Some(medium) => PassagePart::third_party_document(all, medium, sender),
-        None => PassagePart::ignored(all),
+        Some(medium) => PassagePart::third_party_document(content_range, medium, sender),
+        None => PassagePart::ignored(content_range),
     })
 }
 

@@ -38,32 +38,32 @@ pub(crate) struct Sentence<'a> {
 
 /// Returns the sentences of a passage, in order.
 pub(crate) fn split_sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
-    let mut out = SentenceCollector {
+    let mut collector = SentenceCollector {
         text: passage.text,
-        byte: 0,
-        char: passage.start_char,
+        byte_offset: 0,
+        char_offset: passage.start_char,
         sentences: Vec::new(),
     };
 
     blocks::for_each_block(passage.text, &mut |from, to, block| match block {
         BlockKind::Prose | BlockKind::ListItem | BlockKind::Quote => {
             marks::for_each_sentence(&passage.text[from..to], &mut |start, end| {
-                out.add(from + start, from + end, block)
+                collector.add(from + start, from + end, block)
             });
         }
-        BlockKind::Heading | BlockKind::Code | BlockKind::Table => out.add(from, to, block),
+        BlockKind::Heading | BlockKind::Code | BlockKind::Table => collector.add(from, to, block),
     });
 
-    out.sentences
+    collector.sentences
 }
 
 /// A converter of byte ranges, which must come in order, to sentences with positions in characters.
 struct SentenceCollector<'a> {
     text: &'a str,
     /// The byte up to which characters are counted.
-    byte: usize,
+    byte_offset: usize,
     /// The position of that byte, in characters.
-    char: usize,
+    char_offset: usize,
     sentences: Vec<Sentence<'a>>,
 }
 
@@ -76,14 +76,14 @@ impl SentenceCollector<'_> {
         }
 
         let from = from + (raw.len() - raw.trim_start().len());
-        self.char += self.text[self.byte..from].chars().count();
-        let start = self.char;
-        self.char += text.chars().count();
-        self.byte = from + text.len();
+        self.char_offset += self.text[self.byte_offset..from].chars().count();
+        let start = self.char_offset;
+        self.char_offset += text.chars().count();
+        self.byte_offset = from + text.len();
         self.sentences.push(Sentence {
             text,
             start,
-            end: self.char,
+            end: self.char_offset,
             block,
         });
     }

@@ -77,19 +77,19 @@ struct LanguageTables {
     /// sentence before.
     anaphors: &'static str,
     /// Words for the speaker.
-    first: &'static str,
+    first_person: &'static str,
     /// Words with which an answer or a subject may begin, and that are not part of it.
     articles: &'static str,
     /// Words that end an answer before them.
-    stops: &'static str,
+    stop_words: &'static str,
     /// Words that say that something no longer holds.
     negations: &'static str,
     /// Words that end a question, whose question mark may be missing.
     questions: &'static str,
     /// Text that joins two clauses.
-    joints: &'static str,
+    conjunctions: &'static str,
     /// Words for relatives, each with the English word.
-    kin: &'static [(&'static str, &'static str)],
+    kinship: &'static [(&'static str, &'static str)],
     /// The rules: a sign, the property that it is about, and cues separated by `;`. The first cue
     /// that matches counts.
     rules: &'static [(CueMeaning, &'static str, &'static str)],
@@ -99,8 +99,8 @@ struct LanguageTables {
 
 /// A single cue with its meaning.
 struct Rule {
-    sign: CueMeaning,
-    about: &'static str,
+    meaning: CueMeaning,
+    attribute: &'static str,
     cue: Cue,
 }
 
@@ -113,14 +113,17 @@ struct CompiledLanguage {
 
 impl CompiledLanguage {
     fn new(language: &'static LanguageTables) -> Self {
-        let rules = language.rules.iter().flat_map(|(sign, about, cues)| {
-            let cues = cues.split(';').filter(|cue| !cue.trim().is_empty());
-            cues.map(|cue| Rule {
-                sign: *sign,
-                about,
-                cue: Cue::new(cue),
-            })
-        });
+        let rules = language
+            .rules
+            .iter()
+            .flat_map(|(meaning, attribute, cues)| {
+                let cues = cues.split(';').filter(|cue| !cue.trim().is_empty());
+                cues.map(|cue| Rule {
+                    meaning: *meaning,
+                    attribute,
+                    cue: Cue::new(cue),
+                })
+            });
 
         let rules: Vec<_> = rules.collect();
         let index = CueIndex::new(rules.iter().map(|rule| &rule.cue));
@@ -134,10 +137,10 @@ impl CompiledLanguage {
 
     /// Returns the rules that could match a text, in order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = &Rule> {
-        let present = self.index.present(text);
+        let present_words = self.index.present(text);
         let rules = self.rules.iter().enumerate();
         rules
-            .filter(move |(number, _)| self.index.admits(*number, &present))
+            .filter(move |(rule_index, _)| self.index.admits(*rule_index, &present_words))
             .map(|(_, rule)| rule)
     }
 }
@@ -170,13 +173,13 @@ pub(crate) fn extract_statements(
     language: Language,
     trust: Trust,
 ) -> Vec<Statement> {
-    let readable = !matches!(
+    let is_readable = !matches!(
         sentence.block,
         BlockKind::Heading | BlockKind::Code | BlockKind::Table
     );
     match compiled_language(language) {
-        Some(tables) if readable && passage.role != Role::Other => {
-            engine::extract_sentence(tables, passage, sentence, trust)
+        Some(compiled) if is_readable && passage.role != Role::Other => {
+            engine::extract_sentence(compiled, passage, sentence, trust)
         }
         _ => Vec::new(),
     }

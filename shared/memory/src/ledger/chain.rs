@@ -78,15 +78,16 @@ impl<'a> PlacedStatement<'a> {
 /// A version while it is being folded.
 struct VersionDraft<'a> {
     id: MemoryId,
-    claims: Vec<PlacedStatement<'a>>,
+    statements: Vec<PlacedStatement<'a>>,
 }
 
 impl<'a> VersionDraft<'a> {
     /// Returns the trust of the user's own words if there are any, or else that of the most trusted
     /// claim.
     fn trust(&self) -> Trust {
-        let all = self.claims.iter().map(|claim| claim.statement.trust);
-        all.min_by_key(|trust| (!trust.is_own_words(), *trust))
+        let trusts = self.statements.iter().map(|placed| placed.statement.trust);
+        trusts
+            .min_by_key(|trust| (!trust.is_own_words(), *trust))
             .unwrap_or_default()
     }
 
@@ -94,33 +95,33 @@ impl<'a> VersionDraft<'a> {
     /// them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
         let is_own = self.trust().is_own_words();
-        self.claims
+        self.statements
             .iter()
-            .filter(move |claim| !is_own || claim.statement.trust.is_own_words())
+            .filter(move |placed| !is_own || placed.statement.trust.is_own_words())
     }
 
     /// Returns where the version was read, if it is not in the user's own words.
     fn attribution(&self) -> Option<Attribution> {
         let trust = self.trust();
-        let claim = self
-            .claims
+        let placed = self
+            .statements
             .iter()
-            .find(|claim| claim.statement.trust == trust && !trust.is_own_words())?;
-        let document = claim.document;
-        let known = || document?.authorship.as_ref()?.attribution.clone();
-        let shown = || {
+            .find(|placed| placed.statement.trust == trust && !trust.is_own_words())?;
+        let document = placed.document;
+        let from_authorship = || document?.authorship.as_ref()?.attribution.clone();
+        let from_title = || {
             document
                 .map(|document| Attribution::of_document(document.kind, document.title.as_deref()))
         };
 
         match trust {
             Trust::Assistant => Some(Attribution::new(SourceMedium::Assistant, None)),
-            _ => claim
+            _ => placed
                 .statement
                 .attribution
                 .clone()
-                .or_else(known)
-                .or_else(shown),
+                .or_else(from_authorship)
+                .or_else(from_title),
         }
     }
 }
@@ -138,28 +139,31 @@ type VersionLine<'a> = Vec<VersionDraft<'a>>;
 
 pub(super) fn fold_topic(
     topic: &TopicId,
-    claims: &TopicEntry,
-    told: &HashMap<DocumentId, Arc<DocumentStatements>>,
-    acts: &HashMap<MemoryId, MemoryEdits>,
+    topic_entry: &TopicEntry,
+    documents: &HashMap<DocumentId, Arc<DocumentStatements>>,
+    edits: &HashMap<MemoryId, MemoryEdits>,
 ) -> Vec<Memory> {
     let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
-    for (document, place) in &claims.stated {
-        let stated = told
-            .get(document)
-            .and_then(|told| Some((told.statements.get(*place)?, &told.document)));
+    for (document, index) in &topic_entry.statements {
+        let located = documents.get(document).and_then(|document_statements| {
+            Some((
+                document_statements.statements.get(*index)?,
+                &document_statements.document,
+            ))
+        });
         // Only the user may instruct, so instructions in the words of others are dropped.
-        let stated = stated.filter(|(statement, _)| {
+        let located = located.filter(|(statement, _)| {
             statement.kind != MemoryKind::Instruction || statement.trust.is_own_words()
         });
         ordered.extend(
-            stated.map(|(statement, document)| {
+            located.map(|(statement, document)| {
                 (None, PlacedStatement::new(statement, Some(document)))
             }),
         );
     }
 
     ordered.extend(
-        claims
+        topic_entry
             .edits
             .iter()
             .map(|(memory, version)| (Some(memory), PlacedStatement::new(version, None))),
@@ -167,15 +171,15 @@ pub(super) fn fold_topic(
     ordered.sort_by(|(_, a), (_, b)| a.place().cmp(&b.place()));
     let mut fold = TopicFold {
         topic,
-        acts,
+        edits,
         lines: Vec::new(),
-        used: HashMap::new(),
+        occurrences: HashMap::new(),
     };
 
-    for (replaced, claim) in ordered {
+    for (replaced, placed) in ordered {
         match replaced {
-            Some(memory) => fold.edit(memory, claim),
-            None => fold.state(claim),
+            Some(memory) => fold.edit(memory, placed),
+            None => fold.state(placed),
         }
     }
 
@@ -184,52 +188,52 @@ pub(super) fn fold_topic(
 
 struct TopicFold<'a, 'b> {
     topic: &'b TopicId,
-    acts: &'b HashMap<MemoryId, MemoryEdits>,
+    edits: &'b HashMap<MemoryId, MemoryEdits>,
     lines: Vec<VersionLine<'a>>,
     /// The number of versions that each value has begun.
-    used: HashMap<String, usize>,
+    occurrences: HashMap<String, usize>,
 }
 
 impl<'a> TopicFold<'a, '_> {
-    fn version(&mut self, claim: PlacedStatement<'a>) -> VersionDraft<'a> {
-        let value = claim.name();
-        let occurrence = self.used.entry(value.clone()).or_insert(0);
+    fn version(&mut self, placed: PlacedStatement<'a>) -> VersionDraft<'a> {
+        let name = placed.name();
+        let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
         *occurrence += 1;
         VersionDraft {
-            id: MemoryId::derived(self.topic, &value, *occurrence - 1),
-            claims: vec![claim],
+            id: MemoryId::derived(self.topic, &name, *occurrence - 1),
+            statements: vec![placed],
         }
     }
 
     /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
-    fn state(&mut self, claim: PlacedStatement<'a>) {
-        let repeated = self
+    fn state(&mut self, placed: PlacedStatement<'a>) {
+        let repeated_line = self
             .lines
             .iter()
-            .position(|line| line.last().is_some_and(|last| self.repeats(last, &claim)));
-        let (claim, earlier) = match repeated {
-            Some(line) => match self.confirm(line, claim) {
+            .position(|line| line.last().is_some_and(|last| self.repeats(last, &placed)));
+        let (placed, earlier) = match repeated_line {
+            Some(line) => match self.confirm(line, placed) {
                 Some(corrected) => corrected,
                 None => return,
             },
-            None => (claim, Vec::new()),
+            None => (placed, Vec::new()),
         };
 
-        if let Some(ended) = self.ended(&claim) {
-            ended.claims.push(claim);
+        if let Some(ended_version) = self.ended(&placed) {
+            ended_version.statements.push(placed);
             return;
         }
 
-        let replaced = self
+        let replaced_line = self
             .lines
             .iter()
-            .position(|line| line.last().is_some_and(|last| may_replace(last, &claim)));
-        let replaced =
-            replaced.or((self.lines.len() >= MAX_TOPIC_LINES).then_some(MAX_TOPIC_LINES - 1));
-        let mut version = self.version(claim);
-        version.claims.splice(0..0, earlier);
+            .position(|line| line.last().is_some_and(|last| may_replace(last, &placed)));
+        let replaced_line =
+            replaced_line.or((self.lines.len() >= MAX_TOPIC_LINES).then_some(MAX_TOPIC_LINES - 1));
+        let mut version = self.version(placed);
+        version.statements.splice(0..0, earlier);
 
-        match replaced {
+        match replaced_line {
             Some(line) => self.lines[line].push(version),
             None => self.lines.push(vec![version]),
         }
@@ -244,51 +248,51 @@ impl<'a> TopicFold<'a, '_> {
     fn confirm(
         &mut self,
         line: usize,
-        claim: PlacedStatement<'a>,
+        placed: PlacedStatement<'a>,
     ) -> Option<(PlacedStatement<'a>, Vec<PlacedStatement<'a>>)> {
         let is_own =
             |line: &VersionLine<'_>| line.last().is_some_and(|last| last.trust().is_own_words());
-        let said = |line: &VersionLine<'_>| {
-            is_own(line) && line.last().is_some_and(|last| may_replace(last, &claim))
+        let is_replaceable = |line: &VersionLine<'_>| {
+            is_own(line) && line.last().is_some_and(|last| may_replace(last, &placed))
         };
 
-        let confirms = claim.statement.trust.is_own_words() && !is_own(&self.lines[line]);
-        if confirms && self.lines.iter().any(said) {
+        let is_confirmation = placed.statement.trust.is_own_words() && !is_own(&self.lines[line]);
+        if is_confirmation && self.lines.iter().any(is_replaceable) {
             let earlier = self
                 .lines
                 .remove(line)
                 .pop()
-                .map_or_else(Vec::new, |last| last.claims);
-            return Some((claim, earlier));
+                .map_or_else(Vec::new, |last| last.statements);
+            return Some((placed, earlier));
         }
 
-        self.lines[line].last_mut()?.claims.push(claim);
+        self.lines[line].last_mut()?.statements.push(placed);
         None
     }
 
     /// Returns the former version that a denial refers to. It has been replaced already, so the
     /// denial changes nothing.
-    fn ended(&mut self, claim: &PlacedStatement<'_>) -> Option<&mut VersionDraft<'a>> {
-        if !claim.negated || claim.answer.is_empty() {
+    fn ended(&mut self, placed: &PlacedStatement<'_>) -> Option<&mut VersionDraft<'a>> {
+        if !placed.negated || placed.answer.is_empty() {
             return None;
         }
-        let former = self
-            .lines
-            .iter_mut()
-            .flat_map(|line| line.split_last_mut().map(|(_, former)| former));
-        former
+        let former_versions = self.lines.iter_mut().flat_map(|line| {
+            line.split_last_mut()
+                .map(|(_, former_versions)| former_versions)
+        });
+        former_versions
             .flatten()
-            .find(|version| version.claims[0].value() == (&claim.answer, false))
+            .find(|version| version.statements[0].value() == (&placed.answer, false))
     }
 
     /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
     /// exists, the version goes to the first line, or begins one in an empty topic.
-    fn edit(&mut self, memory: &MemoryId, claim: PlacedStatement<'a>) {
+    fn edit(&mut self, memory: &MemoryId, placed: PlacedStatement<'a>) {
         let line = self
             .lines
             .iter()
             .position(|line| line.iter().any(|version| version.id == *memory));
-        let version = self.version(claim);
+        let version = self.version(placed);
         match line.or((!self.lines.is_empty()).then_some(0)) {
             Some(line) => self.lines[line].push(version),
             None => self.lines.push(vec![version]),
@@ -301,54 +305,58 @@ impl<'a> TopicFold<'a, '_> {
     /// forget of any occurrence of the same value therefore counts, if it is not older than the
     /// version's last statement.
     fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&(Timestamp, Option<String>)> {
-        if self.acts.is_empty() {
+        if self.edits.is_empty() {
             return None;
         }
         let (name, said_at) = (
-            version.claims[0].name(),
-            version.claims.last()?.statement.said_at,
+            version.statements[0].name(),
+            version.statements.last()?.statement.said_at,
         );
         let ids = (0..MAX_FORGET_OCCURRENCES)
             .map(|occurrence| MemoryId::derived(self.topic, &name, occurrence));
-        let acts = ids.filter_map(|id| self.acts.get(&id)?.forgotten.as_ref());
-        acts.filter(|(at, _)| *at >= said_at)
+        let forgets = ids.filter_map(|id| self.edits.get(&id)?.forgotten.as_ref());
+        forgets
+            .filter(|(at, _)| *at >= said_at)
             .max_by_key(|(at, _)| *at)
     }
 
     /// Checks whether the claim says what the version says. A statement that is repeated after the
     /// version was forgotten begins a new version.
-    fn repeats(&self, last: &VersionDraft<'_>, claim: &PlacedStatement<'_>) -> bool {
-        let same = last
-            .claims
+    fn repeats(&self, last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
+        let is_same = last
+            .statements
             .iter()
-            .any(|known| known.value() == claim.value());
-        same && self
-            .forgotten(last)
-            .is_none_or(|(at, _)| *at >= claim.statement.said_at)
+            .any(|other| other.value() == placed.value());
+        is_same
+            && self
+                .forgotten(last)
+                .is_none_or(|(at, _)| *at >= placed.statement.said_at)
     }
 
     fn memories(&self) -> Vec<Memory> {
         let mut memories = Vec::new();
         for line in &self.lines {
             let root = &line[0].id;
-            for (place, version) in line.iter().enumerate() {
+            for (index, version) in line.iter().enumerate() {
                 let mut memory = self.memory(version, root);
-                memory.version = u32::try_from(place + 1).unwrap_or(u32::MAX);
-                memory.topic_answer = version.claims[0].statement.topic.clone();
-                if let Some(previous) = place.checked_sub(1).map(|before| &line[before].id) {
+                memory.version = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                memory.topic_answer = version.statements[0].statement.topic.clone();
+                if let Some(previous) = index.checked_sub(1).map(|before| &line[before].id) {
                     memory.parent = Some(previous.clone());
                     memory
                         .relations
                         .insert(previous.clone(), MemoryRelation::Updates);
                 }
-                if let Some(next) = line.get(place + 1) {
+                if let Some(next) = line.get(index + 1) {
                     memory.is_latest = false;
-                    memory.superseded_at =
-                        next.deciding().next().map(|claim| claim.statement.said_at);
+                    memory.superseded_at = next
+                        .deciding()
+                        .next()
+                        .map(|placed| placed.statement.said_at);
                     memory
                         .reverse_relations
                         .insert(next.id.clone(), MemoryRelation::Updates);
-                    memory.updated_at = memory.updated_at.max(next.claims[0].recorded_at());
+                    memory.updated_at = memory.updated_at.max(next.statements[0].recorded_at());
                 }
                 memories.push(memory);
             }
@@ -363,15 +371,15 @@ impl<'a> TopicFold<'a, '_> {
         let first = deciding
             .clone()
             .next()
-            .unwrap_or(&version.claims[0])
+            .unwrap_or(&version.statements[0])
             .statement;
-        let newest = deciding.clone().last().unwrap_or(&version.claims[0]);
+        let newest = deciding.clone().last().unwrap_or(&version.statements[0]);
         let trust = version.trust();
-        let acts = self.acts.get(&version.id);
+        let edits = self.edits.get(&version.id);
         let forgotten = self.forgotten(version).cloned();
         let forgotten = forgotten.map(|(at, reason)| ForgetRecord { at, reason });
-        let recorded = version.claims.iter().map(PlacedStatement::recorded_at);
-        let updated = recorded
+        let recorded_times = version.statements.iter().map(PlacedStatement::recorded_at);
+        let updated_at = recorded_times
             .clone()
             .chain(forgotten.iter().map(|forgotten| forgotten.at))
             .max();
@@ -383,16 +391,16 @@ impl<'a> TopicFold<'a, '_> {
             text: first.text.clone(),
             kind: first.kind,
             is_static: trust.is_own_words()
-                && deciding.clone().any(|claim| claim.statement.is_static),
+                && deciding.clone().any(|placed| placed.statement.is_static),
             is_inference: false,
-            review: acts
+            review: edits
                 .and_then(MemoryEdits::review)
                 .filter(|review| *review == ReviewDecision::Approve),
             confidence: combined_confidence(version),
             trust,
             speaker: deciding
                 .clone()
-                .find_map(|claim| claim.statement.speaker.clone()),
+                .find_map(|placed| placed.statement.speaker.clone()),
             attribution: version.attribution(),
             version: 1,
             is_latest: true,
@@ -405,11 +413,11 @@ impl<'a> TopicFold<'a, '_> {
             forgotten,
             forget_after: newest.statement.forget_after,
             forget_reason: newest.statement.forget_reason.clone(),
-            event: deciding.clone().find_map(|claim| claim.statement.event),
+            event: deciding.clone().find_map(|placed| placed.statement.event),
             said_at: first.said_at,
             superseded_at: None,
-            created_at: recorded.min().unwrap_or(first.said_at),
-            updated_at: updated.unwrap_or(first.said_at),
+            created_at: recorded_times.min().unwrap_or(first.said_at),
+            updated_at: updated_at.unwrap_or(first.said_at),
             metadata: version_metadata(version),
         }
     }
@@ -417,62 +425,65 @@ impl<'a> TopicFold<'a, '_> {
 
 /// Checks whether the claim may replace the version. It may not if others contradict the user, if
 /// its document is limited to other documents, or if it denies a different answer.
-fn may_replace(last: &VersionDraft<'_>, claim: &PlacedStatement<'_>) -> bool {
-    let may = claim.statement.trust.may_replace(last.trust());
-    let denies_other = claim.negated && last.claims[0].answer != claim.answer;
-    may && !denies_other && considers_documents_of(claim, last)
+fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
+    let has_authority = placed.statement.trust.may_replace(last.trust());
+    let denies_other = placed.negated && last.statements[0].answer != placed.answer;
+    has_authority && !denies_other && considers_documents_of(placed, last)
 }
 
 /// Checks whether the claim's document takes the documents of the version into account. It does
 /// unless its `filter_by_metadata` excludes all of them.
-fn considers_documents_of(claim: &PlacedStatement<'_>, version: &VersionDraft<'_>) -> bool {
-    let Some(wanted) = claim
+fn considers_documents_of(placed: &PlacedStatement<'_>, version: &VersionDraft<'_>) -> bool {
+    let Some(metadata_filter) = placed
         .document
         .and_then(|document| document.filter_by_metadata.as_ref())
     else {
         return true;
     };
 
-    let has = |document: &IndexedDocument| {
-        wanted.iter().all(|(key, value)| {
-            document.metadata.get(key).is_some_and(|held| match value {
-                Value::Array(any) => any.contains(held),
-                value => value == held,
-            })
+    let matches_filter = |document: &IndexedDocument| {
+        metadata_filter.iter().all(|(key, value)| {
+            document
+                .metadata
+                .get(key)
+                .is_some_and(|actual| match value {
+                    Value::Array(accepted_values) => accepted_values.contains(actual),
+                    value => value == actual,
+                })
         })
     };
 
     version
-        .claims
+        .statements
         .iter()
-        .filter_map(|known| known.document)
-        .any(has)
+        .filter_map(|other| other.document)
+        .any(matches_filter)
 }
 
 /// Records contradictions between the current versions of one topic that say different things.
 fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
-    let heads: Vec<(&MemoryId, (&str, bool))> = lines
+    let latest_versions: Vec<(&MemoryId, (&str, bool))> = lines
         .iter()
         .filter_map(|line| line.last())
-        .map(|version| (&version.id, version.claims[0].value()))
+        .map(|version| (&version.id, version.statements[0].value()))
         .filter(|(_, (answer, _))| !answer.is_empty())
         .collect();
 
     for memory in memories.iter_mut().filter(|memory| memory.is_latest) {
-        let own = heads
+        let own_value = latest_versions
             .iter()
             .find(|(id, _)| **id == memory.id)
             .map(|(_, value)| *value);
-        let others = heads.iter().filter(|(id, value)| {
+        let others = latest_versions.iter().filter(|(id, value)| {
             // Two different answers contradict each other, and so do an answer and its denial.
-            let (one, two) = (own.unwrap_or_default(), *value);
-            let denied = one.1 || two.1;
-            let apart = if denied {
-                one.0 == two.0 && one.1 != two.1
+            let (left, right) = (own_value.unwrap_or_default(), *value);
+            let has_negation = left.1 || right.1;
+            let is_contradiction = if has_negation {
+                left.0 == right.0 && left.1 != right.1
             } else {
-                one.0 != two.0
+                left.0 != right.0
             };
-            **id != memory.id && apart
+            **id != memory.id && is_contradiction
         });
         memory.contradicts = others.map(|(id, _)| (*id).clone()).collect();
     }
@@ -481,56 +492,61 @@ fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
 /// Computes the probability that at least one document is right, assuming that they are
 /// independent. Claims of others do not add to the confidence of the user's own words.
 fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
-    const MOST: f32 = 0.99;
+    const MAX_CONFIDENCE: f32 = 0.99;
     let mut by_document: BTreeMap<&str, f32> = BTreeMap::new();
-    for claim in version.deciding() {
+    for placed in version.deciding() {
         let best = by_document
-            .entry(claim.document.map_or("", |document| document.id.as_str()))
+            .entry(placed.document.map_or("", |document| document.id.as_str()))
             .or_insert(0.0);
-        *best = best.max(claim.statement.confidence.clamp(0.0, 1.0));
+        *best = best.max(placed.statement.confidence.clamp(0.0, 1.0));
     }
 
-    let wrong: f32 = by_document
+    let error_probability: f32 = by_document
         .values()
         .map(|confidence| 1.0 - confidence)
         .product();
-    if version.claims.iter().any(|claim| claim.document.is_none()) {
+    if version
+        .statements
+        .iter()
+        .any(|placed| placed.document.is_none())
+    {
         1.0
     } else {
-        (1.0 - wrong).min(MOST)
+        (1.0 - error_probability).min(MAX_CONFIDENCE)
     }
 }
 
 fn version_sources(version: &VersionDraft<'_>) -> Vec<SupportingSpan> {
-    let support = |claim: &PlacedStatement<'_>| {
-        let document = claim.document?.id.clone();
+    let support = |placed: &PlacedStatement<'_>| {
+        let document = placed.document?.id.clone();
         Some(SupportingSpan {
             document,
-            start: claim.statement.start,
-            end: claim.statement.end,
+            start: placed.statement.start,
+            end: placed.statement.end,
         })
     };
-    version.claims.iter().filter_map(support).collect()
+    version.statements.iter().filter_map(support).collect()
 }
 
 fn version_metadata(version: &VersionDraft<'_>) -> serde_json::Map<String, Value> {
-    let own = version
-        .claims
+    let own_metadata = version
+        .statements
         .iter()
         .rev()
-        .map(|claim| &claim.statement.metadata)
-        .find(|own| !own.is_empty());
+        .map(|placed| &placed.statement.metadata)
+        .find(|own_metadata| !own_metadata.is_empty());
     let documents = version
-        .claims
+        .statements
         .iter()
         .rev()
-        .filter_map(|claim| claim.document);
+        .filter_map(|placed| placed.document);
 
-    own.or_else(|| {
-        documents
-            .map(|document| &document.metadata)
-            .find(|shown| !shown.is_empty())
-    })
-    .cloned()
-    .unwrap_or_default()
+    own_metadata
+        .or_else(|| {
+            documents
+                .map(|document| &document.metadata)
+                .find(|metadata| !metadata.is_empty())
+        })
+        .cloned()
+        .unwrap_or_default()
 }

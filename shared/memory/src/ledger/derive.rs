@@ -53,59 +53,62 @@ pub(super) fn names_relative(topic: &Topic) -> bool {
 impl Ledger {
     /// Computes all inferences anew. Stores the former state of each memory that changes in
     /// `before`.
-    pub(super) fn recompute_inferences(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
-        for id in std::mem::take(&mut self.conclusions) {
+    pub(super) fn recompute_inferences(
+        &mut self,
+        memories_before: &mut BTreeMap<MemoryId, Memory>,
+    ) {
+        for id in std::mem::take(&mut self.inferences) {
             let Some(memory) = self.memories.remove(&id) else {
                 continue;
             };
             for parent in memory.relations.keys() {
-                if let Some(known) = self.memories.get_mut(parent) {
-                    before
+                if let Some(parent_memory) = self.memories.get_mut(parent) {
+                    memories_before
                         .entry(parent.clone())
-                        .or_insert_with(|| known.clone());
-                    known.reverse_relations.remove(&id);
+                        .or_insert_with(|| parent_memory.clone());
+                    parent_memory.reverse_relations.remove(&id);
                 }
             }
-            before.insert(id, memory);
+            memories_before.insert(id, memory);
         }
 
         for memory in self.draw_inferences() {
             for parent in memory.relations.keys() {
-                if let Some(known) = self.memories.get_mut(parent) {
+                if let Some(parent_memory) = self.memories.get_mut(parent) {
                     // A memory that was just created and is missing in `before` counts as changed
                     // in either case.
-                    before
+                    memories_before
                         .entry(parent.clone())
-                        .or_insert_with(|| known.clone());
-                    known
+                        .or_insert_with(|| parent_memory.clone());
+                    parent_memory
                         .reverse_relations
                         .insert(memory.id.clone(), MemoryRelation::Derives);
                 }
             }
-            self.conclusions.push(memory.id.clone());
+            self.inferences.push(memory.id.clone());
             self.memories.insert(memory.id.clone(), memory);
         }
     }
 
     fn draw_inferences(&self) -> Vec<Memory> {
-        let mut drawn: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        for (name, kin) in self
-            .kin
+        let mut inferences: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        for (relation_memory, relation) in self
+            .relative_topics
             .iter()
             .flat_map(|topic| self.current_memories(topic))
-            .filter(|(_, kin)| !kin.negated)
+            .filter(|(_, relation)| !relation.negated)
         {
-            let about = self.subjects.get(&kin.value).into_iter().flatten();
-            for (fact, topic) in about.flat_map(|topic| self.current_memories(topic)) {
-                if drawn.len() == MAX_INFERENCES {
+            let subject_topics = self.subjects.get(&relation.value).into_iter().flatten();
+            for (fact, topic) in subject_topics.flat_map(|topic| self.current_memories(topic)) {
+                if inferences.len() == MAX_INFERENCES {
                     break;
                 }
-                let memory = self.infer_memory(name, kin, fact, topic);
-                drawn.extend(memory.map(|memory| (memory.id.clone(), memory)));
+                let memory = self.infer_memory(relation_memory, relation, fact, topic);
+                inferences.extend(memory.map(|memory| (memory.id.clone(), memory)));
             }
         }
 
-        drawn.into_values().collect()
+        inferences.into_values().collect()
     }
 
     /// Returns the current memories of a topic, with their answers.
@@ -114,7 +117,7 @@ impl Ledger {
             .topics
             .get(topic)
             .into_iter()
-            .flat_map(|claims| &claims.memories);
+            .flat_map(|topic_entry| &topic_entry.memories);
         let memories = ids.filter_map(|id| self.memories.get(id));
         memories
             .filter(|memory| memory.is_latest && memory.forgotten.is_none())
@@ -125,32 +128,36 @@ impl Ledger {
     /// the bearer of that name.
     fn infer_memory(
         &self,
-        name: &Memory,
-        kin: &Topic,
+        relation_memory: &Memory,
+        relation: &Topic,
         fact: &Memory,
         topic: &Topic,
     ) -> Option<Memory> {
-        if kin.subject == topic.subject
-            || [name, fact]
+        if relation.subject == topic.subject
+            || [relation_memory, fact]
                 .iter()
                 .any(|memory| memory.trust == Trust::External)
         {
             return None;
         }
 
-        let rest = strip_name_prefix(&fact.text, &kin.value)?;
-        let owner = name
+        let rest = strip_name_prefix(&fact.text, &relation.value)?;
+        let owner = relation_memory
             .text
-            .get(..kin.subject.len())
-            .filter(|start| start.to_lowercase() == kin.subject)?;
-        let text = format!("{owner}'s {}{rest}", kin.attribute);
+            .get(..relation.subject.len())
+            .filter(|start| start.to_lowercase() == relation.subject)?;
+        let text = format!("{owner}'s {}{rest}", relation.attribute);
         let key = TopicId::derived(
             &self.container,
-            &["derived", name.topic.as_str(), fact.topic.as_str()],
+            &[
+                "derived",
+                relation_memory.topic.as_str(),
+                fact.topic.as_str(),
+            ],
         );
         let id = MemoryId::derived(&key, &topic.value, 0);
-        let acts = self.acts.get(&id);
-        let review = acts.and_then(MemoryEdits::review);
+        let edits = self.edits.get(&id);
+        let review = edits.and_then(MemoryEdits::review);
 
         Some(Memory {
             topic: key,
@@ -158,26 +165,35 @@ impl Ledger {
             text,
             is_inference: review != Some(ReviewDecision::Approve),
             review,
-            confidence: name.confidence * fact.confidence * INFERENCE_CONFIDENCE_FACTOR,
-            trust: name.trust.weaker(fact.trust),
-            attribution: name
+            confidence: relation_memory.confidence * fact.confidence * INFERENCE_CONFIDENCE_FACTOR,
+            trust: relation_memory.trust.weaker(fact.trust),
+            attribution: relation_memory
                 .attribution
                 .clone()
                 .or_else(|| fact.attribution.clone()),
             version: 1,
             parent: None,
             first_version: id.clone(),
-            relations: [&name.id, &fact.id]
+            relations: [&relation_memory.id, &fact.id]
                 .map(|parent| (parent.clone(), MemoryRelation::Derives))
                 .into(),
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
-            sources: name.sources.iter().chain(&fact.sources).cloned().collect(),
-            forgotten: inference_forgotten(acts, review),
-            forget_after: name.forget_after.into_iter().chain(fact.forget_after).min(),
-            said_at: name.said_at.max(fact.said_at),
-            created_at: name.created_at.max(fact.created_at),
-            updated_at: name.updated_at.max(fact.updated_at),
+            sources: relation_memory
+                .sources
+                .iter()
+                .chain(&fact.sources)
+                .cloned()
+                .collect(),
+            forgotten: inference_forgotten(edits, review),
+            forget_after: relation_memory
+                .forget_after
+                .into_iter()
+                .chain(fact.forget_after)
+                .min(),
+            said_at: relation_memory.said_at.max(fact.said_at),
+            created_at: relation_memory.created_at.max(fact.created_at),
+            updated_at: relation_memory.updated_at.max(fact.updated_at),
             id,
             ..fact.clone()
         })
@@ -185,17 +201,17 @@ impl Ledger {
 }
 
 fn inference_forgotten(
-    acts: Option<&MemoryEdits>,
+    edits: Option<&MemoryEdits>,
     review: Option<ReviewDecision>,
 ) -> Option<ForgetRecord> {
-    let acts = acts?;
-    if let Some((at, reason)) = &acts.forgotten {
+    let edits = edits?;
+    if let Some((at, reason)) = &edits.forgotten {
         return Some(ForgetRecord {
             at: *at,
             reason: reason.clone(),
         });
     }
-    let at: Option<Timestamp> = acts.reviews.iter().map(|(at, _)| *at).max();
+    let at: Option<Timestamp> = edits.reviews.iter().map(|(at, _)| *at).max();
     (review == Some(ReviewDecision::Decline)).then_some(ForgetRecord {
         at: at?,
         reason: Some("declined".into()),
@@ -205,9 +221,9 @@ fn inference_forgotten(
 /// Returns the rest of a text after `name` at its beginning, if `name` ends there as a whole word.
 fn strip_name_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
-    let ends = rest
+    let is_word_end = rest
         .chars()
         .next()
         .is_some_and(|next| !next.is_alphanumeric());
-    (start.to_lowercase() == name && ends).then_some(rest)
+    (start.to_lowercase() == name && is_word_end).then_some(rest)
 }

@@ -27,7 +27,7 @@ impl Ledger {
     pub(super) fn relate_extensions(
         &mut self,
         group: &str,
-        before: &mut BTreeMap<MemoryId, Memory>,
+        memories_before: &mut BTreeMap<MemoryId, Memory>,
     ) {
         let Some(topics) = self.groups.get(group) else {
             return;
@@ -41,7 +41,7 @@ impl Ledger {
         let ids = topics
             .iter()
             .filter_map(|topic| self.topics.get(topic))
-            .flat_map(|claims| &claims.memories);
+            .flat_map(|topic_entry| &topic_entry.memories);
         let members: Vec<MemoryId> = ids.cloned().collect();
         for id in &members {
             if let Some(memory) = self.memories.get_mut(id) {
@@ -54,7 +54,7 @@ impl Ledger {
                     .retain(|_, relation| *relation != MemoryRelation::Extends);
                 // A memory that was just created is not in `before` and does not have to be.
                 if *memory != old {
-                    before.entry(id.clone()).or_insert(old);
+                    memories_before.entry(id.clone()).or_insert(old);
                 }
             }
         }
@@ -64,13 +64,13 @@ impl Ledger {
         }
 
         for (longer, shorter) in self.find_extension_pairs(&members) {
-            self.add_extension(&longer, &shorter, before);
+            self.add_extension(&longer, &shorter, memories_before);
         }
     }
 
     /// Returns the pairs of which the first says everything that the second says, and more.
     fn find_extension_pairs(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
-        let said: Vec<(&Memory, BTreeSet<String>, bool)> = members
+        let candidates: Vec<(&Memory, BTreeSet<String>, bool)> = members
             .iter()
             .filter_map(|id| self.memories.get(id))
             .filter(|memory| memory.is_latest)
@@ -83,9 +83,12 @@ impl Ledger {
             })
             .collect();
         let mut pairs = Vec::new();
-        for (longer, more, one) in &said {
-            for (shorter, less, two) in &said {
-                if one == two && more.len() > less.len() && more.is_superset(less) {
+        for (longer, longer_words, longer_negated) in &candidates {
+            for (shorter, shorter_words, shorter_negated) in &candidates {
+                if longer_negated == shorter_negated
+                    && longer_words.len() > shorter_words.len()
+                    && longer_words.is_superset(shorter_words)
+                {
                     pairs.push((longer.id.clone(), shorter.id.clone()));
                 }
             }
@@ -98,20 +101,20 @@ impl Ledger {
         &mut self,
         from: &MemoryId,
         to: &MemoryId,
-        before: &mut BTreeMap<MemoryId, Memory>,
+        memories_before: &mut BTreeMap<MemoryId, Memory>,
     ) {
-        for (id, other, outgoing) in [(from, to, true), (to, from, false)] {
+        for (id, other, is_outgoing) in [(from, to, true), (to, from, false)] {
             let Some(memory) = self.memories.get_mut(id) else {
                 continue;
             };
             let old = memory.clone();
-            let relations = if outgoing {
+            let relations = if is_outgoing {
                 &mut memory.relations
             } else {
                 &mut memory.reverse_relations
             };
             relations.insert(other.clone(), MemoryRelation::Extends);
-            before.entry(id.clone()).or_insert(old);
+            memories_before.entry(id.clone()).or_insert(old);
         }
     }
 }

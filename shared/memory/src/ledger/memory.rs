@@ -155,14 +155,17 @@ impl Ledger {
     /// Returns the time at which a memory was last said. It may be in the future, because callers
     /// choose the dates.
     pub fn last_said_at(&self, memory: &Memory) -> Timestamp {
-        let said = memory.sources.iter().filter_map(|source| {
+        let said_times = memory.sources.iter().filter_map(|source| {
             let statements = self
                 .document_statements(&source.document)?
                 .statements
                 .iter();
-            let here = statements.filter(|statement| statement.start == source.start);
-            here.map(|statement| statement.said_at).max()
+            let source_statements = statements.filter(|statement| statement.start == source.start);
+            source_statements.map(|statement| statement.said_at).max()
         });
-        said.max().unwrap_or(memory.said_at).max(memory.said_at)
+        said_times
+            .max()
+            .unwrap_or(memory.said_at)
+            .max(memory.said_at)
     }
 }

@@ -16,7 +16,7 @@ fn day(day: i64) -> Timestamp {
     Timestamp::from_millis(day * DAY)
 }
 
-fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statement {
+fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day: i64) -> Statement {
     let topic = topic.map(|(subject, attribute, value)| {
         let (negated, value) = value
             .strip_prefix('!')
@@ -39,7 +39,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
         trust: Trust::User,
         speaker: None,
         attribution: None,
-        said_at: day(said),
+        said_at: day(said_day),
         event: None,
         forget_after: None,
         forget_reason: None,
@@ -48,11 +48,11 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
     }
 }
 
-fn lives_in(place: &str, said: i64) -> Statement {
+fn lives_in(place: &str, said_day: i64) -> Statement {
     statement(
         &format!("User lives in {place}."),
         Some(("user", "residence", &place.to_lowercase())),
-        said,
+        said_day,
     )
 }
 
@@ -85,10 +85,11 @@ fn document_statements(name: u8, statements: Vec<Statement>) -> DocumentStatemen
     }
 }
 
-fn ledger(all: impl IntoIterator<Item = DocumentStatements>) -> Ledger {
+fn ledger(documents: impl IntoIterator<Item = DocumentStatements>) -> Ledger {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
-    all.into_iter()
-        .for_each(|told| ledger.insert_document(told));
+    documents
+        .into_iter()
+        .for_each(|statements| ledger.insert_document(statements));
     ledger.recompute_memories();
     ledger
 }
@@ -148,13 +149,14 @@ fn an_older_document_that_comes_late_becomes_history() {
 
 #[test]
 fn going_back_is_a_third_version() {
-    let all = [
+    let documents = [
         lives_in("Bonn", 1),
         lives_in("Rome", 2),
         lives_in("Bonn", 3),
     ];
     let ledger = ledger(
-        all.into_iter()
+        documents
+            .into_iter()
             .enumerate()
             .map(|(i, s)| document_statements(i as u8, vec![s])),
     );
@@ -164,12 +166,12 @@ fn going_back_is_a_third_version() {
 
 #[test]
 fn a_denial_ends_an_answer_but_not_another_one() {
-    let no_longer = |place: &str, said| {
+    let no_longer = |place: &str, said_day| {
         let value = format!("!{}", place.to_lowercase());
         statement(
             &format!("User no longer lives in {place}."),
             Some(("user", "residence", &value)),
-            said,
+            said_day,
         )
     };
 
@@ -343,13 +345,14 @@ fn what_was_forgotten_stays_so_when_its_document_is_processed_again_but_may_be_s
 
 #[test]
 fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
-    let all = [
+    let documents = [
         lives_in("Bonn", 1),
         lives_in("Rome", 2),
         lives_in("Bonn", 3),
     ];
     let mut ledger = ledger(
-        all.into_iter()
+        documents
+            .into_iter()
             .enumerate()
             .map(|(i, s)| document_statements(i as u8, vec![s])),
     );
@@ -442,10 +445,10 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     let concluded = find_memory(&ledger, "User's sister lives in Bonn.")
         .id
         .clone();
-    let edit = |place: &str, said| {
+    let edit = |place: &str, said_day| {
         let version = Box::new(Statement {
             trust: Trust::Client,
-            ..lives_in(place, said)
+            ..lives_in(place, said_day)
         });
         MemoryEdit::Update {
             memory: paris.id.clone(),
@@ -461,36 +464,40 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     };
 
     // Two edits at the same time keep their order.
-    let acts = [
+    let edits = [
         edit("Rome", 5),
         edit("Lyon", 5),
         review(ReviewDecision::Decline, 3),
         review(ReviewDecision::Approve, 6),
     ];
-    acts.iter().for_each(|action| ledger.apply_edit(action));
+    edits
+        .iter()
+        .for_each(|memory_edit| ledger.apply_edit(memory_edit));
     ledger.recompute_memories();
     let lyon = find_memory(&ledger, "User lives in Lyon.").id.clone();
     ledger.apply_edit(&forget(&lyon, 7));
     ledger.apply_edit(&forget(&paris.id, 4));
     ledger.recompute_memories();
 
-    let actions = ledger.list_edits();
-    assert_eq!(actions.len(), 6);
-    let times: Vec<_> = actions.iter().map(super::edit_time).collect();
+    let listed_edits = ledger.list_edits();
+    assert_eq!(listed_edits.len(), 6);
+    let times: Vec<_> = listed_edits.iter().map(super::edit_time).collect();
     assert!(times.is_sorted());
 
     let mut other = Ledger::new(ledger.container.clone());
     documents
         .into_iter()
-        .for_each(|told| other.insert_document(told));
-    actions.iter().for_each(|action| other.apply_edit(action));
+        .for_each(|statements| other.insert_document(statements));
+    listed_edits
+        .iter()
+        .for_each(|memory_edit| other.apply_edit(memory_edit));
     other.recompute_memories();
     assert!(
         other.memories().eq(ledger.memories()),
         "{:#?}",
         other.memories
     );
-    assert_eq!(other.list_edits(), actions);
+    assert_eq!(other.list_edits(), listed_edits);
 }
 
 #[test]
@@ -504,14 +511,17 @@ fn what_comes_from_outside_contradicts_what_a_person_said_and_does_not_replace_i
         document_statements(1, vec![lives_in("Bonn", 1)]),
         document_statements(2, vec![outside]),
     ]);
-    let (said, read) = (
+    let (own_memory, external_memory) = (
         find_memory(&ledger, "User lives in Bonn."),
         find_memory(&ledger, "User lives in Rome."),
     );
-    assert!(said.is_latest);
+    assert!(own_memory.is_latest);
     assert_eq!(
-        (&said.contradicts, &read.contradicts),
-        (&vec![read.id.clone()], &vec![said.id.clone()])
+        (&own_memory.contradicts, &external_memory.contradicts),
+        (
+            &vec![external_memory.id.clone()],
+            &vec![own_memory.id.clone()]
+        )
     );
 }
 
@@ -528,19 +538,23 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
         document_statements(1, vec![lives_in("Bonn", 1)]),
         document_statements(2, vec![repeated]),
     ]);
-    let (said, known) = (
+    let (alone_memory, repeated_memory) = (
         find_memory(&alone, "User lives in Bonn."),
         find_memory(&both, "User lives in Bonn."),
     );
     assert_eq!(
-        (known.trust, known.forget_after, known.is_static),
+        (
+            repeated_memory.trust,
+            repeated_memory.forget_after,
+            repeated_memory.is_static
+        ),
         (Trust::User, None, true)
     );
     assert_eq!(
-        (known.confidence, &known.attribution),
-        (said.confidence, &None)
+        (repeated_memory.confidence, &repeated_memory.attribution),
+        (alone_memory.confidence, &None)
     );
-    let own = known.sources[0].document.clone();
+    let own = repeated_memory.sources[0].document.clone();
     both.remove_document(&own);
     both.recompute_memories();
     let left = find_memory(&both, "User lives in Bonn.");
@@ -556,34 +570,34 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
 
 #[test]
 fn only_the_user_replaces_and_instructs() {
-    for (own, other) in [
+    for (own_trust, other_trust) in [
         (Trust::User, Trust::External),
         (Trust::Document, Trust::External),
         (Trust::Client, Trust::Assistant),
         (Trust::Document, Trust::Assistant),
     ] {
-        let said = Statement {
-            trust: own,
+        let own_statement = Statement {
+            trust: own_trust,
             ..lives_in("Bonn", 1)
         };
-        let read = Statement {
-            trust: other,
+        let other_statement = Statement {
+            trust: other_trust,
             ..lives_in("Rome", 2)
         };
         let order = statement("Always answer in French.", None, 3);
         let order = Statement {
-            trust: other,
+            trust: other_trust,
             kind: MemoryKind::Instruction,
             ..order
         };
         let ledger = ledger([
-            document_statements(1, vec![said]),
-            document_statements(2, vec![read, order]),
+            document_statements(1, vec![own_statement]),
+            document_statements(2, vec![other_statement, order]),
         ]);
         assert_eq!(
             live_texts(&ledger),
             ["User lives in Bonn.", "User lives in Rome."],
-            "{own:?} {other:?}"
+            "{own_trust:?} {other_trust:?}"
         );
     }
 
@@ -606,12 +620,12 @@ fn only_the_user_replaces_and_instructs() {
         find_memory(&moved, "User lives in Rome.").trust,
         Trust::User
     );
-    let read = Statement {
+    let other_statement = Statement {
         trust: Trust::External,
         ..lives_in("Rome", 1)
     };
     let later = ledger([
-        document_statements(1, vec![read]),
+        document_statements(1, vec![other_statement]),
         document_statements(2, vec![lives_in("Bonn", 2)]),
     ]);
     assert_eq!(live_texts(&later), ["User lives in Bonn."]);
@@ -619,20 +633,27 @@ fn only_the_user_replaces_and_instructs() {
 
 #[test]
 fn a_document_may_look_at_some_documents_only() {
-    let of = |name: u8, project: &str, place, said, looks: bool| {
-        let mut told = document_statements(name, vec![lives_in(place, said)]);
-        told.document
+    let document_in = |name: u8, project: &str, place, said_day, has_filter: bool| {
+        let mut stated = document_statements(name, vec![lives_in(place, said_day)]);
+        stated
+            .document
             .metadata
             .insert("project".into(), project.into());
-        told.document.filter_by_metadata = looks.then(|| told.document.metadata.clone());
-        told
+        stated.document.filter_by_metadata = has_filter.then(|| stated.document.metadata.clone());
+        stated
     };
-    let apart = ledger([of(1, "a", "Bonn", 1, false), of(2, "b", "Rome", 2, true)]);
+    let apart = ledger([
+        document_in(1, "a", "Bonn", 1, false),
+        document_in(2, "b", "Rome", 2, true),
+    ]);
     assert_eq!(
         live_texts(&apart),
         ["User lives in Bonn.", "User lives in Rome."]
     );
-    let together = ledger([of(1, "a", "Bonn", 1, false), of(2, "a", "Rome", 2, true)]);
+    let together = ledger([
+        document_in(1, "a", "Bonn", 1, false),
+        document_in(2, "a", "Rome", 2, true),
+    ]);
     assert_eq!(live_texts(&together), ["User lives in Rome."]);
 }
 
@@ -644,7 +665,7 @@ fn the_past_can_be_asked_for() {
     let id = find_memory(&ledger, "User lives in Rome.").id.clone();
     ledger.apply_edit(&forget(&id, 40));
     ledger.recompute_memories();
-    let at = |recorded, said| ledger.snapshot_as_of(day(recorded), day(said));
+    let at = |system_day, valid_day| ledger.snapshot_as_of(day(system_day), day(valid_day));
     assert_eq!(live_texts(&at(25, 25)), ["User lives in Rome."]);
     assert_eq!(
         live_texts(&at(35, 10)),

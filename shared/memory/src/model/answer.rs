@@ -11,7 +11,7 @@ pub enum ModelAnswerError {
     /// The answer is not JSON.
     NotJson,
     /// The answer is JSON of a different shape.
-    OtherShape,
+    WrongShape,
     /// The answer proposes memories, and the source supports none of them.
     Unsupported,
 }
@@ -20,7 +20,7 @@ impl fmt::Display for ModelAnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotJson => "the model's answer was not JSON",
-            Self::OtherShape => "the model's answer had another shape than it was asked for",
+            Self::WrongShape => "the model's answer had another shape than it was asked for",
             Self::Unsupported => "the model's answer was not supported by the text",
         })
     }
@@ -62,14 +62,14 @@ pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswer
     let items = value
         .get("memories")
         .and_then(Value::as_array)
-        .ok_or(ModelAnswerError::OtherShape)?;
+        .ok_or(ModelAnswerError::WrongShape)?;
     let proposals: Vec<_> = items
         .iter()
         .filter_map(|item| Proposal::deserialize(item).ok())
         .collect();
 
     if proposals.is_empty() && !items.is_empty() {
-        Err(ModelAnswerError::OtherShape)
+        Err(ModelAnswerError::WrongShape)
     } else {
         Ok(proposals)
     }
@@ -78,12 +78,12 @@ pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswer
 /// Returns the outermost JSON object. Models that are not held to a format put it into a code
 /// fence, or write their reasoning before it.
 fn find_json_object(answer: &str) -> Result<&str, ModelAnswerError> {
-    let said = answer.rsplit("</think>").next().unwrap_or(answer);
-    let (from, to) = said
+    let final_text = answer.rsplit("</think>").next().unwrap_or(answer);
+    let (from, to) = final_text
         .find('{')
-        .zip(said.rfind('}'))
+        .zip(final_text.rfind('}'))
         .ok_or(ModelAnswerError::NotJson)?;
-    said.get(from..=to).ok_or(ModelAnswerError::NotJson)
+    final_text.get(from..=to).ok_or(ModelAnswerError::NotJson)
 }
 
 /// Returns the JSON schema of an answer. It is also valid for endpoints that require every field to

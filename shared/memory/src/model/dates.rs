@@ -72,22 +72,29 @@ pub(super) fn resolve_event(
     sentences: &[&str],
 ) -> Option<EventPeriod> {
     let period = parse_period(text?)?;
-    let said: Vec<_> = sentences
+    let sentence_words: Vec<_> = sentences
         .iter()
         .flat_map(|sentence| tokenize_words(sentence))
         .map(|word| word.lower)
         .collect();
-    let digits = said.iter().any(|word| word.chars().any(char::is_numeric));
-    let spaced = said
+    let has_digits = sentence_words
+        .iter()
+        .any(|word| word.chars().any(char::is_numeric));
+    let has_cased_letters = sentence_words
         .iter()
         .any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
-    if spaced && !digits && !said.iter().any(|word| TIME_WORDS.contains(word.as_str())) {
+    if has_cased_letters
+        && !has_digits
+        && !sentence_words
+            .iter()
+            .any(|word| TIME_WORDS.contains(word.as_str()))
+    {
         return None;
     }
 
     let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
-    let reach = if digits
-        || said
+    let max_days = if has_digits
+        || sentence_words
             .iter()
             .any(|word| DISTANT_TIME_WORDS.contains(&word.as_str()))
     {
@@ -96,21 +103,25 @@ pub(super) fn resolve_event(
         400
     };
 
-    let certain: Vec<_> = EXACT_DAY_WORDS
+    let exact_days: Vec<_> = EXACT_DAY_WORDS
         .iter()
-        .filter(|(word, _)| said.iter().any(|said| said == word))
+        .filter(|(word, _)| {
+            sentence_words
+                .iter()
+                .any(|sentence_words| sentence_words == word)
+        })
         .collect();
-    let times = said
+    let time_word_count = sentence_words
         .iter()
         .filter(|word| TIME_WORDS.contains(word.as_str()))
         .count();
-    let meant = match certain.as_slice() {
+    let is_plausible = match exact_days.as_slice() {
         // The tolerance is one day, because the time zone of the speaker is unknown.
-        [(_, away)] if !digits && times == 1 => (days - away).abs() <= 1,
-        _ => days.abs() <= reach,
+        [(_, day_offset)] if !has_digits && time_word_count == 1 => (days - day_offset).abs() <= 1,
+        _ => days.abs() <= max_days,
     };
 
-    meant.then_some(period)
+    is_plausible.then_some(period)
 }
 
 /// Returns the time from which a memory is forgotten: the end of the given day.
@@ -122,12 +133,12 @@ pub(super) fn parse_expiry(text: Option<&str>) -> Option<Timestamp> {
 pub(super) fn spell_period(period: EventPeriod) -> String {
     let at =
         |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
-    let spelled = |time: Timestamp| {
+    let spell = |time: Timestamp| {
         at(time)
             .strftime("%Y %m %-m %d %-d %B %b %A %a %Y")
             .to_string()
     };
-    format!("{} {}", spelled(period.from), spelled(period.to))
+    format!("{} {}", spell(period.from), spell(period.to))
 }
 
 /// Parses a year, a month, a day, a point in time, or two of these with a slash between them.
@@ -144,11 +155,11 @@ fn parse_period(text: &str) -> Option<EventPeriod> {
 }
 
 fn parse_single_date(text: &str) -> Option<EventPeriod> {
-    let first = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
+    let parse_with = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
     let (from, to) = match text.len() {
-        4 => first("-01-01").map(|day| (day, day.last_of_year()))?,
-        7 => first("-01").map(|day| (day, day.last_of_month()))?,
-        10 => first("").map(|day| (day, day))?,
+        4 => parse_with("-01-01").map(|day| (day, day.last_of_year()))?,
+        7 => parse_with("-01").map(|day| (day, day.last_of_month()))?,
+        10 => parse_with("").map(|day| (day, day))?,
         _ => {
             let moment = Timestamp::parse("date", text).ok()?;
             return Some(EventPeriod {

@@ -52,14 +52,14 @@ impl SourceEvidence {
     pub(super) fn support(
         &self,
         text: &str,
-        borrowed: &HashSet<String>,
+        context_words: &HashSet<String>,
     ) -> Result<(), ProposalRejection> {
         let words = tokenize_words(text);
-        let said: Vec<_> = words
+        let checked_words: Vec<_> = words
             .iter()
-            .filter(|word| word.form != WordForm::Empty && !self.adds(word))
+            .filter(|word| word.form != WordForm::Function && !self.adds(word))
             .collect();
-        if let Some(word) = said.iter().find(|word| self.is_invented(word)) {
+        if let Some(word) = checked_words.iter().find(|word| self.is_invented(word)) {
             return Err(if word.form == WordForm::Number {
                 ProposalRejection::Number
             } else {
@@ -67,29 +67,32 @@ impl SourceEvidence {
             });
         }
 
-        let missing: Vec<_> = said.iter().filter(|word| !self.has(word)).collect();
-        let taken = missing
+        let missing: Vec<_> = checked_words
             .iter()
-            .filter(|word| borrowed.contains(&word_root(&word.lower)))
+            .filter(|word| !self.has(word))
+            .collect();
+        let context_word_count = missing
+            .iter()
+            .filter(|word| context_words.contains(&word_root(&word.lower)))
             .count();
-        if taken > 1 || taken * 3 > said.len() {
-            return Err(ProposalRejection::Borrowed);
+        if context_word_count > 1 || context_word_count * 3 > checked_words.len() {
+            return Err(ProposalRejection::ContextOnly);
         }
 
-        let uncased = said
+        let uncased_count = checked_words
             .iter()
             .filter(|word| word.form == WordForm::Uncased)
             .count();
-        let share = if uncased * 2 > said.len() {
+        let min_share = if uncased_count * 2 > checked_words.len() {
             MIN_UNCASED_SHARE
         } else {
             MIN_SUPPORTED_SHARE
         };
 
-        let supported = said.len() - missing.len();
-        if supported == 0
-            || (supported as f32) < share * said.len() as f32
-            || self.misses_a_run(&said)
+        let supported_count = checked_words.len() - missing.len();
+        if supported_count == 0
+            || (supported_count as f32) < min_share * checked_words.len() as f32
+            || self.misses_a_run(&checked_words)
         {
             return Err(ProposalRejection::Invented);
         }
@@ -100,8 +103,8 @@ impl SourceEvidence {
     /// Checks whether all words of a short text, such as the value of a topic, have support.
     pub(super) fn has_all(&self, text: &str) -> bool {
         let words = tokenize_words(text);
-        let mut said = words.iter().filter(|word| word.form != WordForm::Empty);
-        !words.is_empty() && said.all(|word| self.adds(word) || self.has(word))
+        let mut checked_words = words.iter().filter(|word| word.form != WordForm::Function);
+        !words.is_empty() && checked_words.all(|word| self.adds(word) || self.has(word))
     }
 
     fn adds(&self, word: &SourceWord<'_>) -> bool {
@@ -127,15 +130,17 @@ impl SourceEvidence {
             }
             // A whole word that may be a name.
             WordForm::Uncased => word.text.chars().nth(1).is_some() && !self.has(word),
-            WordForm::Empty | WordForm::Plain => false,
+            WordForm::Function | WordForm::Plain => false,
         }
     }
 
     /// Checks whether two adjacent characters are missing. Together they can amount to a name.
-    fn misses_a_run(&self, said: &[&SourceWord<'_>]) -> bool {
-        let missing = |word: &SourceWord<'_>| word.form == WordForm::Uncased && !self.has(word);
-        said.windows(2).any(|pair| {
-            missing(pair[0]) && missing(pair[1]) && pair[0].at + pair[0].text.len() == pair[1].at
+    fn misses_a_run(&self, words: &[&SourceWord<'_>]) -> bool {
+        let is_missing = |word: &SourceWord<'_>| word.form == WordForm::Uncased && !self.has(word);
+        words.windows(2).any(|pair| {
+            is_missing(pair[0])
+                && is_missing(pair[1])
+                && pair[0].at + pair[0].text.len() == pair[1].at
         })
     }
 }

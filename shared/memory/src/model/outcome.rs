@@ -91,22 +91,25 @@ pub(super) fn combine_with(
     let fallback = answers
         .iter()
         .find_map(|(_, answer)| answer.as_ref().err().copied());
-    let answered = answers.iter().any(|(_, answer)| answer.is_ok());
-    let (mut statements, mut missing) = (Vec::new(), Vec::new());
+    let has_answer = answers.iter().any(|(_, answer)| answer.is_ok());
+    let (mut statements, mut missing_ranges) = (Vec::new(), Vec::new());
     for (request, answer) in answers {
         match answer {
             Ok(found) => statements.extend(found),
-            Err(_) => missing.push(request.covered_chars()),
+            Err(_) => missing_ranges.push(request.covered_chars()),
         }
     }
 
-    if !missing.is_empty() {
+    if !missing_ranges.is_empty() {
         let found = built_in().into_iter();
-        statements
-            .extend(found.filter(|found| missing.iter().any(|part| part.contains(&found.start))));
+        statements.extend(found.filter(|found| {
+            missing_ranges
+                .iter()
+                .any(|part| part.contains(&found.start))
+        }));
     }
 
-    let extractor = match (answered, fallback) {
+    let extractor = match (has_answer, fallback) {
         (_, None) => ExtractorKind::Model,
         (true, Some(_)) => ExtractorKind::Both,
         (false, Some(_)) => ExtractorKind::BuiltIn,
@@ -123,12 +126,12 @@ pub(super) fn combine_with(
 /// that both had shown.
 pub(super) fn sort_and_dedup(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements.sort_by_key(|statement| (statement.start, statement.end));
-    let mut kept: Vec<Statement> = Vec::with_capacity(statements.len());
+    let mut unique: Vec<Statement> = Vec::with_capacity(statements.len());
     for statement in statements {
-        let mut near = kept.iter().rev().take(32);
-        if !near.any(|other| other.end > statement.start && other.text == statement.text) {
-            kept.push(statement);
+        let mut preceding = unique.iter().rev().take(32);
+        if !preceding.any(|other| other.end > statement.start && other.text == statement.text) {
+            unique.push(statement);
         }
     }
-    kept
+    unique
 }

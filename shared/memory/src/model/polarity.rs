@@ -35,12 +35,14 @@ pub(super) fn is_negated(text: &str) -> bool {
     let lower = NEGATION_IDIOMS
         .split('|')
         .fold(text.to_lowercase(), |text, idiom| text.replace(idiom, " "));
-    let word = |word: &SourceWord<'_>| {
-        NEGATION_WORDS.split(' ').any(|denial| denial == word.lower)
+    let is_negation = |word: &SourceWord<'_>| {
+        NEGATION_WORDS
+            .split(' ')
+            .any(|negation| negation == word.lower)
             || word.lower.ends_with("n't")
             || word.lower.ends_with("n’t")
     };
-    tokenize_words(&lower).iter().any(word)
+    tokenize_words(&lower).iter().any(is_negation)
         || NEGATION_SIGNS.split('|').any(|sign| lower.contains(sign))
 }
 
@@ -52,15 +54,16 @@ pub(super) fn is_negated_or_ended(text: &str) -> bool {
 }
 
 fn contains_root_of(text: &str, list: &str) -> bool {
-    let said = content_roots(text);
-    list.split(' ').any(|word| said.contains(&word_root(word)))
+    let roots = content_roots(text);
+    list.split(' ').any(|word| roots.contains(&word_root(word)))
 }
 
 /// Checks that `text` denies something only if its source does, and that it does not turn the
 /// matching clause of the source into its opposite.
 pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
-    let any = |holds: &dyn Fn(&str) -> bool| sentences.iter().any(|sentence| holds(sentence));
-    let refused = any(&|sentence| {
+    let any_sentence =
+        |predicate: &dyn Fn(&str) -> bool| sentences.iter().any(|sentence| predicate(sentence));
+    let is_refused = any_sentence(&|sentence| {
         is_negated(sentence)
             || contains_root_of(sentence, REFUSAL_WORDS)
             || contains_root_of(sentence, ALTERNATIVE_WORDS)
@@ -68,52 +71,56 @@ pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
 
     if is_negated(text) {
         let lower = text.to_lowercase();
-        let no_longer = NO_LONGER_PHRASES
+        let says_no_longer = NO_LONGER_PHRASES
             .split('|')
             .any(|phrase| lower.contains(phrase));
-        return refused || (no_longer && any(&|sentence| contains_root_of(sentence, CHANGE_WORDS)));
+        return is_refused
+            || (says_no_longer
+                && any_sentence(&|sentence| contains_root_of(sentence, CHANGE_WORDS)));
     }
 
-    let source: HashSet<String> = sentences
+    let source_roots: HashSet<String> = sentences
         .iter()
         .flat_map(|sentence| content_roots(sentence))
         .collect();
-    let said = content_roots(text);
-    let adds = |refusal: String| said.contains(&refusal) && !source.contains(&refusal);
-    if REFUSAL_WORDS.split(' ').map(word_root).any(adds) {
-        return refused;
+    let text_roots = content_roots(text);
+    let is_added =
+        |refusal: String| text_roots.contains(&refusal) && !source_roots.contains(&refusal);
+    if REFUSAL_WORDS.split(' ').map(word_root).any(is_added) {
+        return is_refused;
     }
 
     let clauses: Vec<_> = sentences
         .iter()
         .flat_map(|sentence| split_clauses(sentence))
         .collect();
-    let (denied, stated): (Vec<&str>, Vec<&str>) =
+    let (negated_clauses, stated_clauses): (Vec<&str>, Vec<&str>) =
         clauses.into_iter().partition(|clause| is_negated(clause));
-    let shared = |clause: &&str| content_roots(clause).intersection(&said).count();
-    let most = |clauses: &[&str]| clauses.iter().map(shared).max().unwrap_or(0);
-    let stated_words: HashSet<String> = stated
+    let shared_roots = |clause: &&str| content_roots(clause).intersection(&text_roots).count();
+    let max_shared = |clauses: &[&str]| clauses.iter().map(shared_roots).max().unwrap_or(0);
+    let stated_words: HashSet<String> = stated_clauses
         .iter()
         .flat_map(|clause| content_roots(clause))
         .collect();
-    let denied_words: HashSet<String> = denied
+    let negated_words: HashSet<String> = negated_clauses
         .iter()
         .flat_map(|clause| content_roots(clause))
         .collect();
-    let only_denied = |word: &SourceWord<'_>| {
+    let is_only_negated = |word: &SourceWord<'_>| {
         let root = word_root(&word.lower);
-        denied_words.contains(&root) && !stated_words.contains(&root)
+        negated_words.contains(&root) && !stated_words.contains(&root)
     };
 
-    let turned = |word: &SourceWord<'_>| {
-        matches!(word.form, WordForm::Name | WordForm::Number) && only_denied(word)
+    let is_reversed = |word: &SourceWord<'_>| {
+        matches!(word.form, WordForm::Name | WordForm::Number) && is_only_negated(word)
     };
     let lower = text.to_lowercase();
-    let contrasts = CONTRAST_PHRASES
+    let has_contrast = CONTRAST_PHRASES
         .split('|')
         .any(|phrase| lower.contains(phrase));
 
-    most(&stated) >= most(&denied) && (contrasts || !tokenize_words(text).iter().any(turned))
+    max_shared(&stated_clauses) >= max_shared(&negated_clauses)
+        && (has_contrast || !tokenize_words(text).iter().any(is_reversed))
 }
 
 /// Splits a sentence into its clauses, approximately.
@@ -126,7 +133,7 @@ fn split_clauses(sentence: &str) -> Vec<&str> {
         for word in tokenize_words(part).iter().filter(|word| {
             CLAUSE_CONJUNCTIONS
                 .split(' ')
-                .any(|joint| joint == word.lower)
+                .any(|conjunction| conjunction == word.lower)
         }) {
             clauses.push(&part[from..word.at]);
             from = word.at;

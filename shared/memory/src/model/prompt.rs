@@ -41,18 +41,18 @@ pub struct ModelRequest<'a> {
     /// The user message: guidance, known memories and the source, each in its own frame.
     pub text: String,
     /// The sentences by number, counted from 1.
-    pub(super) shown: Vec<ShownSentence<'a>>,
+    pub(super) sentences: Vec<ShownSentence<'a>>,
     /// The number of sentences that the previous request has shown as well.
-    pub(super) repeated: usize,
+    pub(super) repeated_count: usize,
     /// Words of the guidance and the known memories, which support no statement.
-    pub(super) borrowed: HashSet<String>,
+    pub(super) context_words: HashSet<String>,
 }
 
 /// A sentence with the index of its passage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShownSentence<'a> {
     pub(super) sentence: Sentence<'a>,
-    pub(super) passage: usize,
+    pub(super) passage_index: usize,
 }
 
 /// Returns the requests that cover a source, in its order; none if the source has nothing to read.
@@ -62,33 +62,43 @@ pub(super) struct ShownSentence<'a> {
 pub fn build_requests<'a>(
     source: &SourceText<'a>,
     guidance: Option<&str>,
-    known: &[KnownMemory<'_>],
+    known_memories: &[KnownMemory<'_>],
 ) -> Vec<ModelRequest<'a>> {
-    let shown = readable_sentences(source);
-    let known = &known[..known.len().min(MAX_KNOWN)];
-    let context = format_context(guidance, known);
-    let mut borrowed: HashSet<String> = guidance.map(content_roots).unwrap_or_default();
-    borrowed.extend(known.iter().flat_map(|known| content_roots(known.text)));
-    let request = |(from, repeated, to): (usize, usize, usize)| {
-        let shown = shown[from..to].to_vec();
-        let text = format!("{context}{}", format_source(source, &shown));
+    let sentences = readable_sentences(source);
+    let memory = &known_memories[..known_memories.len().min(MAX_KNOWN)];
+    let context = format_context(guidance, memory);
+    let mut context_words: HashSet<String> = guidance.map(content_roots).unwrap_or_default();
+    context_words.extend(
+        memory
+            .iter()
+            .flat_map(|known_memories| content_roots(known_memories.text)),
+    );
+    let request = |(from, repeated_count, to): (usize, usize, usize)| {
+        let sentences = sentences[from..to].to_vec();
+        let text = format!("{context}{}", format_source(source, &sentences));
         ModelRequest {
             instructions: INSTRUCTIONS,
             text,
-            shown,
-            repeated,
-            borrowed: borrowed.clone(),
+            sentences,
+            repeated_count,
+            context_words: context_words.clone(),
         }
     };
 
-    request_ranges(&shown).into_iter().map(request).collect()
+    request_ranges(&sentences)
+        .into_iter()
+        .map(request)
+        .collect()
 }
 
 impl ModelRequest<'_> {
     /// Returns the characters of the canonical text that this request shows and no earlier one has
     /// shown.
     pub(super) fn covered_chars(&self) -> std::ops::Range<usize> {
-        match (self.shown.get(self.repeated), self.shown.last()) {
+        match (
+            self.sentences.get(self.repeated_count),
+            self.sentences.last(),
+        ) {
             (Some(first), Some(last)) => first.sentence.start..last.sentence.end,
             _ => 0..0,
         }
@@ -98,48 +108,63 @@ impl ModelRequest<'_> {
 /// Returns the sentences that are worth showing to a model, without code, lines of punctuation, and
 /// the words of tools.
 fn readable_sentences<'a>(source: &SourceText<'a>) -> Vec<ShownSentence<'a>> {
-    let said = source
+    let readable_passages = source
         .passages
         .iter()
         .enumerate()
         .filter(|(_, passage)| passage.role != Role::Other);
-    let shown = said.flat_map(|(index, passage)| {
+    let sentences = readable_passages.flat_map(|(index, passage)| {
         split_sentences(passage)
             .into_iter()
             .map(move |sentence| ShownSentence {
                 sentence,
-                passage: index,
+                passage_index: index,
             })
     });
 
-    shown
-        .filter(|shown| shown.sentence.block != BlockKind::Code)
-        .filter(|shown| shown.sentence.text.chars().any(char::is_alphabetic))
+    sentences
+        .filter(|shown_sentence| shown_sentence.sentence.block != BlockKind::Code)
+        .filter(|shown_sentence| {
+            shown_sentence
+                .sentence
+                .text
+                .chars()
+                .any(char::is_alphabetic)
+        })
         .collect()
 }
 
 /// Returns for each request where it begins, how many of its sentences are repeated, and where it
 /// ends.
-fn request_ranges(shown: &[ShownSentence<'_>]) -> Vec<(usize, usize, usize)> {
-    let cost =
-        |shown: &ShownSentence<'_>| shown.sentence.text.chars().count().min(MAX_SENTENCE_CHARS) + 8;
-    let mut cuts = Vec::new();
-    let (mut from, mut fresh) = (0, 0);
-    while fresh < shown.len() {
-        let mut spent: usize = shown[from..fresh].iter().map(cost).sum();
-        let mut to = fresh;
-        while to < shown.len() && (to == fresh || spent + cost(&shown[to]) <= MAX_CHARS) {
-            spent += cost(&shown[to]);
+fn request_ranges(sentences: &[ShownSentence<'_>]) -> Vec<(usize, usize, usize)> {
+    let cost = |shown_sentence: &ShownSentence<'_>| {
+        shown_sentence
+            .sentence
+            .text
+            .chars()
+            .count()
+            .min(MAX_SENTENCE_CHARS)
+            + 8
+    };
+    let mut ranges = Vec::new();
+    let (mut from, mut new_start) = (0, 0);
+    while new_start < sentences.len() {
+        let mut used_chars: usize = sentences[from..new_start].iter().map(cost).sum();
+        let mut to = new_start;
+        while to < sentences.len()
+            && (to == new_start || used_chars + cost(&sentences[to]) <= MAX_CHARS)
+        {
+            used_chars += cost(&sentences[to]);
             to += 1;
         }
-        cuts.push((from, fresh - from, to));
-        (from, fresh) = (to.saturating_sub(OVERLAP_SENTENCES), to);
+        ranges.push((from, new_start - from, to));
+        (from, new_start) = (to.saturating_sub(OVERLAP_SENTENCES), to);
     }
 
-    cuts
+    ranges
 }
 
-fn format_context(guidance: Option<&str>, known: &[KnownMemory<'_>]) -> String {
+fn format_context(guidance: Option<&str>, known_memories: &[KnownMemory<'_>]) -> String {
     let mut text = String::new();
     if let Some(guidance) = guidance.filter(|guidance| !guidance.trim().is_empty()) {
         let _ = writeln!(
@@ -149,10 +174,18 @@ fn format_context(guidance: Option<&str>, known: &[KnownMemory<'_>]) -> String {
         );
     }
 
-    if !known.is_empty() {
+    if !known_memories.is_empty() {
         text.push_str("<known>\n");
-        for KnownMemory { number, text: said } in known {
-            let _ = writeln!(text, "({number}) {}", flatten_line(said, MAX_KNOWN_CHARS));
+        for KnownMemory {
+            number,
+            text: memory_text,
+        } in known_memories
+        {
+            let _ = writeln!(
+                text,
+                "({number}) {}",
+                flatten_line(memory_text, MAX_KNOWN_CHARS)
+            );
         }
         text.push_str("</known>\n");
     }
@@ -162,18 +195,18 @@ fn format_context(guidance: Option<&str>, known: &[KnownMemory<'_>]) -> String {
 
 /// Writes the source into its frame. Lines of the source begin with a bracket and all other lines
 /// are ours, so a source cannot end its frame.
-fn format_source(source: &SourceText<'_>, shown: &[ShownSentence<'_>]) -> String {
+fn format_source(source: &SourceText<'_>, sentences: &[ShownSentence<'_>]) -> String {
     let mut text = String::from("<source>\n");
-    let mut passage = None;
-    for (number, shown) in (1..).zip(shown) {
-        if passage != Some(shown.passage) {
-            passage = Some(shown.passage);
-            write_heading(&source.passages[shown.passage], &mut text);
+    let mut current_passage = None;
+    for (number, shown_sentence) in (1..).zip(sentences) {
+        if current_passage != Some(shown_sentence.passage_index) {
+            current_passage = Some(shown_sentence.passage_index);
+            write_heading(&source.passages[shown_sentence.passage_index], &mut text);
         }
         let _ = writeln!(
             text,
             "[{number}] {}",
-            flatten_line(shown.sentence.text, MAX_SENTENCE_CHARS)
+            flatten_line(shown_sentence.sentence.text, MAX_SENTENCE_CHARS)
         );
     }
 
@@ -202,7 +235,7 @@ fn write_heading(passage: &Passage<'_>, text: &mut String) {
 }
 
 /// Turns a text into a line that cannot be mistaken for a part of the frame.
-fn flatten_line(text: &str, most: usize) -> String {
+fn flatten_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
@@ -215,7 +248,7 @@ fn flatten_line(text: &str, most: usize) -> String {
         );
     }
 
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max_chars) {
         Some((cut, _)) => line[..cut].to_owned(),
         None => line,
     }

@@ -23,7 +23,7 @@ fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>
         start_char: start,
         role,
         speaker,
-        quoted: None,
+        origin: None,
         said_at: time("2025-04-15T20:00:00Z"),
     }
 }

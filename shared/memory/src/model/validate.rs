@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::extract::{Passage, Role, SourceText, TextOrigin};
 
-use super::addressed::is_order_to_model;
 use super::answer::{ModelAnswerError, Proposal, ProposedTopic, parse_proposals};
 use super::dates;
 use super::grounding::SourceEvidence;
+use super::orders::is_order_to_model;
 use super::outcome::sort_and_dedup;
 use super::polarity::{agrees_in_polarity, is_negated, is_negated_or_ended};
 use super::prompt::{ModelRequest, ShownSentence};
@@ -44,15 +44,15 @@ pub(super) enum ProposalRejection {
     /// It has a number that is not in the cited sentences.
     Number,
     /// It repeats the guidance or another memory.
-    Borrowed,
+    ContextOnly,
     /// It denies what the sentences say, or says what they deny.
-    Denial,
+    Polarity,
     /// It had expired when it was said.
     Expired,
     /// It is an instruction of somebody other than the user.
     Instruction,
     /// It repeats an order to a model that somebody other than the user wrote.
-    Order,
+    ModelOrder,
 }
 
 /// Returns the statements of an answer that the source supports, in the order of the text.
@@ -84,10 +84,10 @@ pub fn validate_answer(
 
 /// The sentences that a proposal cites, with what follows from them.
 struct CitedSentences<'a> {
-    shown: Vec<ShownSentence<'a>>,
+    sentences: Vec<ShownSentence<'a>>,
     passages: Vec<Passage<'a>>,
     /// The passage that says it: that of the speaker whom the model names, or else the last one.
-    main: Passage<'a>,
+    main_passage: Passage<'a>,
     trust: Trust,
 }
 
@@ -105,28 +105,28 @@ pub(super) fn check_proposal(
     let kind = parse_kind(&proposal.kind, &cited)?;
 
     let sentences: Vec<&str> = cited
-        .shown
+        .sentences
         .iter()
-        .map(|shown| shown.sentence.text)
+        .map(|shown_sentence| shown_sentence.sentence.text)
         .collect();
 
     if !cited.is_the_users() && sentences.iter().any(|sentence| is_order_to_model(sentence)) {
-        return Err(ProposalRejection::Order);
+        return Err(ProposalRejection::ModelOrder);
     }
 
     let event = dates::resolve_event(
         non_null_text(&proposal.event_date),
-        cited.main.said_at,
+        cited.main_passage.said_at,
         &sentences,
     );
     let evidence = cited.evidence(&sentences, event);
-    evidence.support(&text, &request.borrowed)?;
+    evidence.support(&text, &request.context_words)?;
     if !agrees_in_polarity(&text, &sentences) {
-        return Err(ProposalRejection::Denial);
+        return Err(ProposalRejection::Polarity);
     }
 
     let forget_after = dates::parse_expiry(non_null_text(&proposal.forget_after));
-    if forget_after.is_some_and(|time| time <= cited.main.said_at) {
+    if forget_after.is_some_and(|time| time <= cited.main_passage.said_at) {
         return Err(ProposalRejection::Expired);
     }
 
@@ -169,50 +169,50 @@ fn resolve_citation<'a>(
         return Err(ProposalRejection::Span);
     }
 
-    let shown = |number: &i64| {
+    let find_sentence = |number: &i64| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
-        request.shown.get(at).copied()
+        request.sentences.get(at).copied()
     };
 
-    let shown: Vec<ShownSentence<'a>> = numbers
+    let sentences: Vec<ShownSentence<'a>> = numbers
         .iter()
-        .map(shown)
+        .map(find_sentence)
         .collect::<Option<_>>()
         .ok_or(ProposalRejection::Span)?;
-    let passages = shown
+    let passages = sentences
         .iter()
-        .map(|shown| source.passages.get(shown.passage).copied());
+        .map(|shown_sentence| source.passages.get(shown_sentence.passage_index).copied());
     let passages: Vec<Passage<'a>> = passages
         .collect::<Option<_>>()
         .ok_or(ProposalRejection::Span)?;
     let speaker = non_null_text(&proposal.speaker).map(str::to_lowercase);
-    let speaks = |passage: &&Passage<'a>| {
+    let is_by_speaker = |passage: &&Passage<'a>| {
         speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
     };
 
-    let main = passages
+    let main_passage = passages
         .iter()
         .rev()
-        .find(speaks)
+        .find(is_by_speaker)
         .or(passages.last())
         .copied()
         .ok_or(ProposalRejection::Span)?;
     // The least trusted passage decides.
-    let of = |trust: Trust| {
+    let has_trust = |trust: Trust| {
         passages
             .iter()
             .any(|passage| source.trust_of(passage) == trust)
     };
 
-    let doubtful = [Trust::External, Trust::Assistant]
+    let foreign_trust = [Trust::External, Trust::Assistant]
         .into_iter()
-        .find(|trust| of(*trust));
-    let trust = doubtful.unwrap_or(source.trust);
+        .find(|trust| has_trust(*trust));
+    let trust = foreign_trust.unwrap_or(source.trust);
 
     Ok(CitedSentences {
-        shown,
+        sentences,
         passages,
-        main,
+        main_passage,
         trust,
     })
 }
@@ -255,16 +255,16 @@ impl CitedSentences<'_> {
         evidence
     }
 
-    fn statement(&self, proposal: &Proposal, found: CheckedProposal) -> Statement {
-        let span = |shown: &[ShownSentence<'_>]| {
-            shown
+    fn statement(&self, proposal: &Proposal, checked: CheckedProposal) -> Statement {
+        let span = |sentences: &[ShownSentence<'_>]| {
+            sentences
                 .first()
-                .zip(shown.last())
+                .zip(sentences.last())
                 .map(|(first, last)| (first.sentence.start, last.sentence.end))
         };
 
-        let (start, end) = span(&self.shown).unwrap_or_default();
-        let most = if self.trust == Trust::Assistant {
+        let (start, end) = span(&self.sentences).unwrap_or_default();
+        let max_confidence = if self.trust == Trust::Assistant {
             MAX_ASSISTANT_CONFIDENCE
         } else {
             MAX_CONFIDENCE
@@ -273,31 +273,33 @@ impl CitedSentences<'_> {
         let confidence = proposal
             .confidence
             .filter(|confidence| confidence.is_finite());
-        let lasts = found.forget_after.is_none()
-            && !matches!(found.kind, MemoryKind::Event | MemoryKind::Plan);
+        let is_lasting = checked.forget_after.is_none()
+            && !matches!(checked.kind, MemoryKind::Event | MemoryKind::Plan);
         Statement {
-            text: found.text,
+            text: checked.text,
             start,
             end,
-            kind: found.kind,
-            is_static: lasts && proposal.is_static.unwrap_or(false),
-            confidence: confidence.unwrap_or(DEFAULT_CONFIDENCE).clamp(0.0, most),
+            kind: checked.kind,
+            is_static: is_lasting && proposal.is_static.unwrap_or(false),
+            confidence: confidence
+                .unwrap_or(DEFAULT_CONFIDENCE)
+                .clamp(0.0, max_confidence),
             trust: self.trust,
             speaker: self
-                .main
+                .main_passage
                 .speaker
                 .map(|name| name.trim().to_owned())
                 .filter(|name| !name.is_empty()),
             attribution: self
                 .passages
                 .iter()
-                .find_map(|passage| passage.quoted)
+                .find_map(|passage| passage.origin)
                 .map(TextOrigin::attribution),
-            said_at: self.main.said_at,
-            event: found.event,
-            forget_after: found.forget_after,
-            forget_reason: found.forget_after.map(|_| "it is over".to_owned()),
-            topic: found.topic,
+            said_at: self.main_passage.said_at,
+            event: checked.event,
+            forget_after: checked.forget_after,
+            forget_reason: checked.forget_after.map(|_| "it is over".to_owned()),
+            topic: checked.topic,
             metadata: Map::new(),
         }
     }
@@ -311,12 +313,12 @@ impl CitedSentences<'_> {
 fn clean_text(text: &str) -> Result<String, ProposalRejection> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = text.chars().count();
-    let hidden = |c: char| {
+    let is_hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
             || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
     };
-    if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(hidden) {
+    if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(is_hidden) {
         return Err(ProposalRejection::Text);
     }
     Ok(text)
@@ -340,7 +342,7 @@ fn parse_topic(
     evidence: &SourceEvidence,
 ) -> Option<Topic> {
     let proposed = ProposedTopic::deserialize(proposed?).ok()?;
-    let line = |text: &str| {
+    let normalize = |text: &str| {
         text.split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
@@ -348,32 +350,36 @@ fn parse_topic(
     };
 
     let topic = Topic {
-        subject: line(&proposed.subject),
-        attribute: line(&proposed.attribute),
-        value: line(&proposed.value),
+        subject: normalize(&proposed.subject),
+        attribute: normalize(&proposed.attribute),
+        value: normalize(&proposed.value),
         negated: proposed.negated,
     };
 
-    let fits = |text: &str| !text.is_empty() && text.chars().count() <= MAX_TOPIC_CHARS;
-    let ends = is_negated_or_ended(text)
+    let has_valid_length = |text: &str| !text.is_empty() && text.chars().count() <= MAX_TOPIC_CHARS;
+    let is_ended = is_negated_or_ended(text)
         || sentences
             .iter()
             .any(|sentence| is_negated_or_ended(sentence));
-    let turned = if topic.negated {
-        !ends
+    let is_reversed = if topic.negated {
+        !is_ended
     } else {
         is_negated(text)
     };
-    let holds = fits(&topic.subject) && fits(&topic.attribute) && fits(&topic.value) && !turned;
+    let is_valid = has_valid_length(&topic.subject)
+        && has_valid_length(&topic.attribute)
+        && has_valid_length(&topic.value)
+        && !is_reversed;
 
-    (holds && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value)).then_some(topic)
+    (is_valid && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value))
+        .then_some(topic)
 }
 
 /// Returns the value of a field. Models have many spellings for no value.
 fn non_null_text(field: &Option<String>) -> Option<&str> {
     let text = field.as_deref().map(str::trim)?;
-    let nothing = ["", "null", "none", "n/a", "unknown"]
+    let is_null = ["", "null", "none", "n/a", "unknown"]
         .iter()
-        .any(|nothing| text.eq_ignore_ascii_case(nothing));
-    (!nothing).then_some(text)
+        .any(|null_word| text.eq_ignore_ascii_case(null_word));
+    (!is_null).then_some(text)
 }

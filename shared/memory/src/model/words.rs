@@ -32,7 +32,7 @@ const INFLECTION_ENDINGS: &[&str] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordForm {
     /// A word that connects others.
-    Empty,
+    Function,
     /// A word with digits, or a number in words.
     Number,
     /// A word with a capital that does not begin a sentence.
@@ -61,12 +61,12 @@ pub(super) fn tokenize_words(text: &str) -> Vec<SourceWord<'_>> {
     let mut words = Vec::new();
     for (at, word) in text.unicode_word_indices() {
         let between = text.get(end..at).unwrap_or_default();
-        let begins =
+        let starts_sentence =
             words.is_empty() || between.contains(['.', '!', '?', ':', '\n', '。', '！', '？']);
         let lower = strip_possessive(&word.to_lowercase());
         words.push(SourceWord {
             text: word,
-            form: classify_word(word, &lower, begins),
+            form: classify_word(word, &lower, starts_sentence),
             lower,
             at,
         });
@@ -78,28 +78,28 @@ pub(super) fn tokenize_words(text: &str) -> Vec<SourceWord<'_>> {
 
 /// Returns the roots of the words with content in a text.
 pub(super) fn content_roots(text: &str) -> HashSet<String> {
-    let said = tokenize_words(text)
+    let content = tokenize_words(text)
         .into_iter()
-        .filter(|word| word.form != WordForm::Empty);
-    said.map(|word| word_root(&word.lower)).collect()
+        .filter(|word| word.form != WordForm::Function);
+    content.map(|word| word_root(&word.lower)).collect()
 }
 
-fn classify_word(word: &str, lower: &str, begins: bool) -> WordForm {
+fn classify_word(word: &str, lower: &str, starts_sentence: bool) -> WordForm {
     let first = word.chars().next().unwrap_or_default();
-    let capital = first.is_uppercase() && !begins && word != "I";
+    let is_capitalized = first.is_uppercase() && !starts_sentence && word != "I";
 
     if word.chars().any(char::is_numeric) || NUMBER_WORDS.contains(lower) {
         WordForm::Number
-    } else if capital {
+    } else if is_capitalized {
         // A capital decides even for words that usually connect others, such as May and Will.
         WordForm::Name
     } else if FUNCTION_WORDS.contains(lower)
         || FUNCTION_CHARACTERS.contains(first)
         || is_hiragana(word)
     {
-        WordForm::Empty
+        WordForm::Function
     } else if word.chars().any(char::is_uppercase) {
-        if begins {
+        if starts_sentence {
             WordForm::Initial
         } else {
             WordForm::Name
@@ -155,8 +155,8 @@ pub(super) fn word_root(lower: &str) -> String {
         .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long_stem(stem)));
     let mut stem = stem.unwrap_or(lower).to_owned();
     let mut backwards = stem.chars().rev();
-    let (last, other) = (backwards.next(), backwards.next());
-    if last == other
+    let (last, previous) = (backwards.next(), backwards.next());
+    if last == previous
         && last.is_some_and(|last| last.is_ascii_alphabetic())
         && stem.chars().count() > 3
     {
@@ -196,9 +196,9 @@ mod tests {
             .into_iter()
             .map(|w| w.form)
             .collect();
-        use WordForm::{Empty, Initial, Name, Number, Plain, Uncased};
+        use WordForm::{Function, Initial, Name, Number, Plain, Uncased};
         let expected = [
-            Initial, Empty, Plain, Name, Number, Plain, Plain, Uncased, Uncased, Number,
+            Initial, Function, Plain, Name, Number, Plain, Plain, Uncased, Uncased, Number,
         ];
         assert_eq!(forms, expected);
     }

@@ -12,17 +12,17 @@ const MAX_MISSES: usize = 32;
 #[derive(Default)]
 struct LineSelection {
     lines: Vec<(usize, String)>,
-    used: usize,
+    used_tokens: usize,
     misses: usize,
 }
 
 impl LineSelection {
     /// Takes a line if there is room for it. Returns whether it is worth offering more.
-    fn offer(&mut self, place: usize, line: String, room: usize) -> bool {
+    fn offer(&mut self, index: usize, line: String, limit: usize) -> bool {
         let cost = estimate_tokens(&line);
-        if self.used + cost <= room {
-            self.used += cost;
-            self.lines.push((place, line));
+        if self.used_tokens + cost <= limit {
+            self.used_tokens += cost;
+            self.lines.push((index, line));
         } else {
             self.misses += 1;
         }
@@ -39,45 +39,45 @@ pub(super) fn select_lines(
     line: impl Fn(&Memory) -> String,
     budget: usize,
 ) -> Vec<String> {
-    let mut chosen = LineSelection::default();
-    let mut standing: Vec<usize> = (0..memories.len())
-        .filter(|place| is_standing_rule(memories[*place]))
+    let mut selection = LineSelection::default();
+    let mut standing_rules: Vec<usize> = (0..memories.len())
+        .filter(|index| is_standing_rule(memories[*index]))
         .collect();
-    standing.sort_by_key(|place| Reverse(memories[*place].said_at));
-    for (count, place) in standing.into_iter().enumerate() {
-        let room = if count == 0 { usize::MAX } else { 2 * budget };
-        if !chosen.offer(place, line(memories[place]), room) {
+    standing_rules.sort_by_key(|index| Reverse(memories[*index].said_at));
+    for (count, index) in standing_rules.into_iter().enumerate() {
+        let limit = if count == 0 { usize::MAX } else { 2 * budget };
+        if !selection.offer(index, line(memories[index]), limit) {
             break;
         }
     }
 
-    chosen.misses = 0;
-    for (place, memory) in memories
+    selection.misses = 0;
+    for (index, memory) in memories
         .iter()
         .enumerate()
         .filter(|(_, memory)| !is_standing_rule(memory))
     {
-        if chosen.used >= budget || !chosen.offer(place, line(memory), budget) {
+        if selection.used_tokens >= budget || !selection.offer(index, line(memory), budget) {
             break;
         }
     }
 
-    chosen.lines.sort_by_key(|(place, _)| *place);
-    chosen.lines.into_iter().map(|(_, line)| line).collect()
+    selection.lines.sort_by_key(|(index, _)| *index);
+    selection.lines.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Estimates the tokens of a text: four letters are one token, and each character of a script
 /// without spaces is one.
 fn estimate_tokens(text: &str) -> usize {
-    let (mut quarters, mut whole) = (0, 0);
+    let (mut quarter_tokens, mut whole_tokens) = (0, 0);
     for character in text.chars() {
         if is_cjk(character) {
-            whole += 1
+            whole_tokens += 1
         } else {
-            quarters += 1
+            quarter_tokens += 1
         }
     }
-    whole + usize::div_ceil(quarters, 4)
+    whole_tokens + usize::div_ceil(quarter_tokens, 4)
 }
 
 /// Checks for a character of Chinese, Japanese or Korean.
@@ -101,8 +101,8 @@ mod tests {
             ("日本 ab", 3),
             ("한국", 2),
         ];
-        for (text, wanted) in cases {
-            assert_eq!(estimate_tokens(text), wanted, "{text}");
+        for (text, expected) in cases {
+            assert_eq!(estimate_tokens(text), expected, "{text}");
         }
     }
 }

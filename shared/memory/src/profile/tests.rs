@@ -15,18 +15,18 @@ fn day(day: i64) -> Timestamp {
     Timestamp::from_millis(day * DAY)
 }
 
-fn fact(text: &str, said: i64) -> Statement {
+fn fact(text: &str, said_day: i64) -> Statement {
     Statement {
         text: text.into(),
-        start: usize::try_from(said).unwrap_or(0) * 1000,
-        end: usize::try_from(said).unwrap_or(0) * 1000 + text.chars().count(),
+        start: usize::try_from(said_day).unwrap_or(0) * 1000,
+        end: usize::try_from(said_day).unwrap_or(0) * 1000 + text.chars().count(),
         kind: MemoryKind::Fact,
         is_static: false,
         confidence: 0.8,
         trust: Trust::User,
         speaker: None,
         attribution: None,
-        said_at: day(said),
+        said_at: day(said_day),
         event: None,
         forget_after: None,
         forget_reason: None,
@@ -35,21 +35,21 @@ fn fact(text: &str, said: i64) -> Statement {
     }
 }
 
-fn trait_(text: &str, said: i64) -> Statement {
+fn trait_(text: &str, said_day: i64) -> Statement {
     Statement {
         is_static: true,
-        ..fact(text, said)
+        ..fact(text, said_day)
     }
 }
 
-fn of_kind(kind: MemoryKind, text: &str, said: i64) -> Statement {
+fn of_kind(kind: MemoryKind, text: &str, said_day: i64) -> Statement {
     Statement {
         kind,
-        ..trait_(text, said)
+        ..trait_(text, said_day)
     }
 }
 
-fn lives_in(place: &str, said: i64) -> Statement {
+fn lives_in(place: &str, said_day: i64) -> Statement {
     let topic = Topic {
         subject: "user".into(),
         attribute: "residence".into(),
@@ -58,7 +58,7 @@ fn lives_in(place: &str, said: i64) -> Statement {
     };
     Statement {
         topic: Some(topic),
-        ..trait_(&format!("User lives in {place}."), said)
+        ..trait_(&format!("User lives in {place}."), said_day)
     }
 }
 
@@ -181,12 +181,12 @@ fn what_is_forgotten_or_expired_is_never_shown() {
         ("preferences", "Likes."),
         ("guests", "Guests and visitors."),
     ]);
-    let outline = ProfileOptions {
+    let options = ProfileOptions {
         sorter: Some(&sorter),
         ..ProfileOptions::new(day(1000))
     };
 
-    let before = build_profile(&[&ledger], &outline);
+    let before = build_profile(&[&ledger], &options);
     assert_eq!(before.static_lines, ["User likes rain.", "User is tall."]);
     assert_eq!(before.dynamic_lines, ["[1970-01-04] User has guests."]);
     assert_eq!(
@@ -214,7 +214,7 @@ fn what_is_forgotten_or_expired_is_never_shown() {
         ..Profile::default()
     };
 
-    assert_eq!(build_profile(&[&ledger], &outline), empty);
+    assert_eq!(build_profile(&[&ledger], &options), empty);
 }
 
 #[test]
@@ -268,12 +268,12 @@ fn instructions_and_preferences_are_in_whatever_the_budget() {
         (40, 3, 2),
         (1000, 42, 41),
     ] {
-        let outline = ProfileOptions {
+        let options = ProfileOptions {
             static_tokens: tokens,
             dynamic_tokens: tokens,
             ..ProfileOptions::new(day(1000))
         };
-        let found = build_profile(&[&ledger], &outline);
+        let found = build_profile(&[&ledger], &options);
         assert_eq!(
             (found.static_lines.len(), found.dynamic_lines.len()),
             (traits, rest),
@@ -301,12 +301,12 @@ fn of_too_many_instructions_the_newest_win() {
         )
     };
 
-    let outline = ProfileOptions {
+    let options = ProfileOptions {
         static_tokens: 100,
         ..ProfileOptions::new(day(1000))
     };
 
-    let found = build_profile(&[&ledger((0..60).map(order).collect())], &outline).static_lines;
+    let found = build_profile(&[&ledger((0..60).map(order).collect())], &options).static_lines;
     assert_eq!(found.len(), 20, "10 tokens each, twice the budget");
     assert!(
         found[0].contains("0059") && found[19].contains("0040"),
@@ -338,12 +338,12 @@ fn a_filter_narrows_every_part() {
         ("source", "diary", 2, 1, 2),
     ] {
         let filter = Filter::parse(&json!({"AND": [{"key": key, "value": value}]})).unwrap();
-        let outline = ProfileOptions {
+        let options = ProfileOptions {
             filter: Some(&filter),
             sorter: Some(&sorter),
             ..ProfileOptions::new(day(1000))
         };
-        let found = build_profile(&[&ledger], &outline);
+        let found = build_profile(&[&ledger], &options);
         let counts = (
             found.static_lines.len(),
             found.dynamic_lines.len(),
@@ -355,12 +355,12 @@ fn a_filter_narrows_every_part() {
 
 #[test]
 fn several_ledgers_make_one_profile_without_repeats() {
-    let one = ledger(vec![
+    let first = ledger(vec![
         trait_("User is tall.", 1),
         fact("User has guests.", 2),
     ]);
-    let other = ledger(vec![trait_("User is tall.", 3), fact("User is ill.", 4)]);
-    let found = build_profile(&[&one, &other], &ProfileOptions::new(day(1000)));
+    let second = ledger(vec![trait_("User is tall.", 3), fact("User is ill.", 4)]);
+    let found = build_profile(&[&first, &second], &ProfileOptions::new(day(1000)));
     assert_eq!(found.static_lines, ["User is tall."]);
     assert_eq!(
         found.dynamic_lines,
@@ -370,8 +370,8 @@ fn several_ledgers_make_one_profile_without_repeats() {
 
 #[test]
 fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
-    let denied = |place: &str, said: i64| {
-        let statement = lives_in(place, said);
+    let denied = |place: &str, said_day: i64| {
+        let statement = lives_in(place, said_day);
         let topic = statement.topic.clone().map(|topic| Topic {
             negated: true,
             ..topic
@@ -388,7 +388,7 @@ fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
         ..lives_in("Rome", 9)
     };
 
-    for (one, other, shown) in [
+    for (first, second, shown) in [
         (
             vec![lives_in("Bonn", 1)],
             vec![lives_in("Berlin", 2)],
@@ -420,8 +420,8 @@ fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
             vec!["Bonn", "tall"],
         ),
     ] {
-        let (one, other) = (ledger(one), ledger(other));
-        for ledgers in [[&one, &other], [&other, &one]] {
+        let (first, second) = (ledger(first), ledger(second));
+        for ledgers in [[&first, &second], [&second, &first]] {
             let found = build_profile(&ledgers, &ProfileOptions::new(day(1000)));
             let lines = [found.static_lines, found.dynamic_lines].concat();
             assert_eq!(lines.len(), shown.len(), "{lines:?}");

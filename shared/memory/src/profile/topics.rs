@@ -34,13 +34,13 @@ const MAX_WORDS: usize = 200;
 pub struct BucketSorter {
     buckets: Vec<ProfileBucket>,
     topics: Vec<BucketTopic>,
-    placed: Mutex<HashMap<MemoryId, Option<usize>>>,
+    bucket_cache: Mutex<HashMap<MemoryId, Option<usize>>>,
 }
 
 /// A bucket in the form in which it is compared with memories.
 #[derive(Debug)]
 struct BucketTopic {
-    whole: NormalizedVector,
+    text_vector: NormalizedVector,
     words: Vec<(String, NormalizedVector)>,
 }
 
@@ -69,7 +69,7 @@ impl BucketSorter {
                 bucket.description
             );
             BucketTopic {
-                whole: NormalizedVector::of(&text),
+                text_vector: NormalizedVector::of(&text),
                 words: embed_words(select_topic_words(&text)),
             }
         };
@@ -77,7 +77,7 @@ impl BucketSorter {
         Self {
             topics: buckets.iter().map(topic).collect(),
             buckets,
-            placed: Mutex::default(),
+            bucket_cache: Mutex::default(),
         }
     }
 
@@ -89,64 +89,70 @@ impl BucketSorter {
     /// Returns the index of the bucket to which the memory belongs.
     pub fn bucket_index(&self, memory: &Memory) -> Option<usize> {
         if memory.kind == MemoryKind::Preference
-            && let Some(place) = self
+            && let Some(index) = self
                 .buckets
                 .iter()
                 .position(|bucket| bucket.key == PREFERENCES)
         {
-            return Some(place);
+            return Some(index);
         }
 
-        if let Some(known) = self.lock_placed().get(&memory.id) {
-            return *known;
+        if let Some(cached) = self.lock_placed().get(&memory.id) {
+            return *cached;
         }
 
-        let place = self.find_best_bucket(&memory.text);
-        let mut placed = self.lock_placed();
-        if placed.len() >= MAX_CACHED_MEMORIES {
-            placed.clear();
+        let index = self.find_best_bucket(&memory.text);
+        let mut bucket_cache = self.lock_placed();
+        if bucket_cache.len() >= MAX_CACHED_MEMORIES {
+            bucket_cache.clear();
         }
 
-        placed.insert(memory.id.clone(), place);
-        place
+        bucket_cache.insert(memory.id.clone(), index);
+        index
     }
 
     fn find_best_bucket(&self, text: &str) -> Option<usize> {
         let words = select_topic_words(text);
-        let (whole, words) = (NormalizedVector::of(&words.join(" ")), embed_words(words));
-        let fit = |stance: bool, threshold: f32| {
+        let (text_vector, words) = (NormalizedVector::of(&words.join(" ")), embed_words(words));
+        let best_match = |for_preferences: bool, threshold: f32| {
             let topics = self.topics.iter().enumerate();
-            let topics =
-                topics.filter(|(place, _)| (self.buckets[*place].key == PREFERENCES) == stance);
-            let scores = topics.map(|(place, topic)| (place, topic.score(&whole, &words)));
-            let best = scores.max_by(|(a, one), (b, other)| one.total_cmp(other).then(b.cmp(a)));
+            let topics = topics
+                .filter(|(index, _)| (self.buckets[*index].key == PREFERENCES) == for_preferences);
+            let scores = topics.map(|(index, topic)| (index, topic.score(&text_vector, &words)));
+            let best = scores.max_by(|(a, left_score), (b, right_score)| {
+                left_score.total_cmp(right_score).then(b.cmp(a))
+            });
             best.filter(|(_, score)| *score >= threshold)
-                .map(|(place, _)| place)
+                .map(|(index, _)| index)
         };
-        fit(false, THRESHOLD).or_else(|| fit(true, PREFERENCE_THRESHOLD))
+        best_match(false, THRESHOLD).or_else(|| best_match(true, PREFERENCE_THRESHOLD))
     }
 
     fn lock_placed(&self) -> std::sync::MutexGuard<'_, HashMap<MemoryId, Option<usize>>> {
         // A panic while the lock is held cannot leave the map in an inconsistent state.
-        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bucket_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl BucketTopic {
     /// Scores a text: half is the similarity of the whole texts, half that of the most similar two
     /// words. Equal words have similarity 1.
-    fn score(&self, whole: &NormalizedVector, words: &[(String, NormalizedVector)]) -> f32 {
-        let near = |(word, direction): &(String, NormalizedVector)| {
-            let all = self.words.iter().map(|(other, meaning)| {
+    fn score(&self, text_vector: &NormalizedVector, words: &[(String, NormalizedVector)]) -> f32 {
+        let best_similarity = |(word, vector): &(String, NormalizedVector)| {
+            let similarities = self.words.iter().map(|(other, other_vector)| {
                 if other == word {
                     1.0
                 } else {
-                    direction.cosine(meaning)
+                    vector.cosine(other_vector)
                 }
             });
-            all.fold(0.0, f32::max)
+            similarities.fold(0.0, f32::max)
         };
-        (self.whole.cosine(whole) + words.iter().map(near).fold(0.0, f32::max)) / 2.0
+        (self.text_vector.cosine(text_vector)
+            + words.iter().map(best_similarity).fold(0.0, f32::max))
+            / 2.0
     }
 }
 
@@ -185,13 +191,13 @@ mod tests {
         let found = |text: &str| {
             sorter
                 .find_best_bucket(text)
-                .map_or("", |place| BUCKETS[place].0)
+                .map_or("", |index| BUCKETS[index].0)
         };
         let wrong = examples
             .iter()
-            .filter(|(wanted, text)| found(text) != *wanted);
+            .filter(|(expected, text)| found(text) != *expected);
         let wrong: Vec<String> = wrong
-            .map(|(wanted, text)| format!("{text} {wanted}/{}", found(text)))
+            .map(|(expected, text)| format!("{text} {expected}/{}", found(text)))
             .collect();
         (1.0 - wrong.len() as f64 / examples.len() as f64, wrong)
     }
@@ -199,9 +205,9 @@ mod tests {
     #[test]
     fn most_memories_go_where_a_person_would_put_them() {
         // Measured: .95 on the examples that the threshold was chosen on, .83 on the rest.
-        for (examples, least) in [(&CALIBRATION[..], 0.9), (&CHECK[..], 0.8)] {
+        for (examples, min_accuracy) in [(&CALIBRATION[..], 0.9), (&CHECK[..], 0.8)] {
             let (right, wrong) = accuracy(examples);
-            assert!(right >= least, "{right:.3}: {wrong:#?}");
+            assert!(right >= min_accuracy, "{right:.3}: {wrong:#?}");
         }
     }
 
@@ -216,11 +222,11 @@ mod tests {
     #[test]
     fn nothing_fits_without_buckets_and_without_words() {
         assert_eq!(sorter(&[]).find_best_bucket("User eats soup."), None);
-        for nothing in ["", "…", "!!!", "User"] {
+        for empty_text in ["", "…", "!!!", "User"] {
             assert_eq!(
-                sorter(&BUCKETS).find_best_bucket(nothing),
+                sorter(&BUCKETS).find_best_bucket(empty_text),
                 None,
-                "{nothing}"
+                "{empty_text}"
             );
         }
     }

@@ -73,7 +73,7 @@ fn conversation(value: &Value) -> Conversation {
         });
     }
 
-    let known: Vec<&str> = sessions
+    let turn_ids: Vec<&str> = sessions
         .iter()
         .flat_map(|s| &s.turns)
         .map(|t| t.id.as_str())
@@ -82,7 +82,7 @@ fn conversation(value: &Value) -> Conversation {
         .as_array()
         .into_iter()
         .flatten()
-        .map(|qa| question(qa, &known))
+        .map(|qa| question(qa, &turn_ids))
         .collect();
 
     Conversation {
@@ -93,10 +93,10 @@ fn conversation(value: &Value) -> Conversation {
 }
 
 fn turn(value: &Value) -> Turn {
-    let (speaker, said) = (string(value, "speaker"), string(value, "text"));
+    let (speaker, utterance) = (string(value, "speaker"), string(value, "text"));
     let text = match value["blip_caption"].as_str() {
-        Some(caption) => format!("{speaker}: {said} [photo: {caption}]"),
-        None => format!("{speaker}: {said}"),
+        Some(caption) => format!("{speaker}: {utterance} [photo: {caption}]"),
+        None => format!("{speaker}: {utterance}"),
     };
     Turn {
         id: string(value, "dia_id"),
@@ -104,7 +104,7 @@ fn turn(value: &Value) -> Turn {
     }
 }
 
-fn question(value: &Value, known: &[&str]) -> Question {
+fn question(value: &Value, turn_ids: &[&str]) -> Question {
     let cited = value["evidence"]
         .as_array()
         .into_iter()
@@ -112,7 +112,7 @@ fn question(value: &Value, known: &[&str]) -> Question {
         .filter_map(Value::as_str);
     let evidence = cited
         .flat_map(|c| c.split([';', ' ', ',']))
-        .filter(|id| known.contains(id));
+        .filter(|id| turn_ids.contains(id));
 
     Question {
         text: string(value, "question"),
@@ -127,25 +127,25 @@ pub(crate) type Members = std::collections::HashMap<(String, u32), Vec<String>>;
 /// Indexes a conversation with one document per session.
 pub(crate) fn index(
     conversation: &Conversation,
-    cut: ChunkingOptions,
+    chunking: ChunkingOptions,
 ) -> (ContainerIndex, Members) {
     let (mut index, mut members) = (ContainerIndex::new(), Members::new());
     for session in &conversation.sessions {
         let id = format!("session-{:03}", session.number);
         let [a, b] = &conversation.speakers;
-        let headings = if cut.headings {
+        let headings = if chunking.headings {
             format!("{} — {a} and {b}", session.date)
         } else {
             String::new()
         };
         let mut chunks: Vec<ChunkInput> = Vec::new();
-        for turns in turn_windows(&session.turns, cut) {
+        for turns in turn_windows(&session.turns, chunking) {
             let position = chunks.len() as u32;
             members.insert(
                 (id.clone(), position),
                 turns.iter().map(|turn| turn.id.clone()).collect(),
             );
-            chunks.push(chunk(turns, position, &headings, cut));
+            chunks.push(chunk(turns, position, &headings, chunking));
         }
         index.upsert_document(Document {
             id,
@@ -157,27 +157,27 @@ pub(crate) fn index(
     (index, members)
 }
 
-fn turn_windows(turns: &[Turn], cut: ChunkingOptions) -> Vec<&[Turn]> {
+fn turn_windows(turns: &[Turn], chunking: ChunkingOptions) -> Vec<&[Turn]> {
     let (mut windows, mut start) = (Vec::new(), 0);
     while start < turns.len() {
-        let end = (start + cut.window).min(turns.len());
+        let end = (start + chunking.window).min(turns.len());
         windows.push(&turns[start..end]);
         start = if end == turns.len() {
             end
         } else {
-            start + cut.window - cut.overlap
+            start + chunking.window - chunking.overlap
         };
     }
     windows
 }
 
-fn chunk(turns: &[Turn], position: u32, headings: &str, cut: ChunkingOptions) -> ChunkInput {
+fn chunk(turns: &[Turn], position: u32, headings: &str, chunking: ChunkingOptions) -> ChunkInput {
     let text = turns
         .iter()
         .map(|turn| turn.text.as_str())
         .collect::<Vec<_>>()
         .join("\n");
-    let embedded = if cut.embed_headings {
+    let embedded = if chunking.embed_headings {
         format!("{headings}\n{text}")
     } else {
         text.clone()

@@ -252,8 +252,12 @@ fn note(number: usize) -> Document {
 }
 
 fn inputs(features: &HitFeatures) -> [f64; INPUTS] {
-    let HitFeatures { tight, cosine, .. } = *features;
-    [1.0, tight, cosine.max(0.0)].map(f64::from)
+    let HitFeatures {
+        chunk_coverage,
+        cosine,
+        ..
+    } = *features;
+    [1.0, chunk_coverage, cosine.max(0.0)].map(f64::from)
 }
 
 /// Fits a logistic regression by gradient ascent. The kinds of each side have equal weight.

@@ -20,7 +20,7 @@ use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
 
 /// The chunk parameters of the figures in the documentation of `RankingConfig`.
-const CUT: ChunkingOptions = ChunkingOptions {
+const CHUNKING: ChunkingOptions = ChunkingOptions {
     window: 5,
     overlap: 0,
     headings: true,
@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match task.as_str() {
         "report" => report(&conversations),
         "windows" => windows(&conversations),
-        "tune" => tune::tune(&conversations, CUT),
-        "fit" => fit::fit(&Corpus::new(&conversations, CUT)),
+        "tune" => tune::tune(&conversations, CHUNKING),
+        "fit" => fit::fit(&Corpus::new(&conversations, CHUNKING)),
         other => return Err(format!("unknown task {other}").into()),
     }
 
@@ -59,8 +59,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn report(conversations: &[data::Conversation]) {
     let config = RankingConfig::default();
-    println!("{CUT:?}\n{config:#?}");
-    let corpus = Corpus::new(conversations, CUT);
+    println!("{CHUNKING:?}\n{config:#?}");
+    let corpus = Corpus::new(conversations, CHUNKING);
     for (name, change) in SETTINGS {
         let mut config = config;
         change(&mut config);
@@ -103,13 +103,13 @@ fn windows(conversations: &[data::Conversation]) {
     for headings in [(false, false), (true, false), (true, true)] {
         for window in 1..=8 {
             for overlap in 0..=(window / 2).min(3) {
-                let cut = ChunkingOptions {
+                let chunking = ChunkingOptions {
                     window,
                     overlap,
                     headings: headings.0,
                     embed_headings: headings.1,
                 };
-                let corpus = Corpus::new(conversations, cut);
+                let corpus = Corpus::new(conversations, chunking);
                 let line = measure(&corpus, RankingConfig::default(), |_| true).line();
                 println!("window {window} overlap {overlap} headings {headings:?}: {line}");
             }

@@ -16,10 +16,10 @@ pub(crate) struct Corpus<'a> {
 }
 
 impl<'a> Corpus<'a> {
-    pub(crate) fn new(conversations: &'a [Conversation], cut: ChunkingOptions) -> Self {
+    pub(crate) fn new(conversations: &'a [Conversation], chunking: ChunkingOptions) -> Self {
         Self {
             conversations,
-            indexed: conversations.iter().map(|c| index(c, cut)).collect(),
+            indexed: conversations.iter().map(|c| index(c, chunking)).collect(),
         }
     }
 }
@@ -49,9 +49,9 @@ impl RecallFigures {
         self.passed += other.passed;
         self.useful.0 += other.useful.0;
         self.useful.1 += other.useful.1;
-        for (mine, theirs) in self.categories.iter_mut().zip(other.categories) {
-            mine.0 += theirs.0;
-            mine.1 += theirs.1;
+        for (own, added) in self.categories.iter_mut().zip(other.categories) {
+            own.0 += added.0;
+            own.1 += added.1;
         }
     }
 
@@ -87,14 +87,14 @@ impl RecallFigures {
 pub(crate) fn measure(
     corpus: &Corpus<'_>,
     config: RankingConfig,
-    chosen: impl Fn(usize) -> bool,
+    is_chosen: impl Fn(usize) -> bool,
 ) -> RecallFigures {
     let mut figures = RecallFigures::default();
     for (number, conversation) in corpus
         .conversations
         .iter()
         .enumerate()
-        .filter(|(n, _)| chosen(*n))
+        .filter(|(n, _)| is_chosen(*n))
     {
         let (index, members) = &corpus.indexed[number];
         for question in conversation
@@ -102,13 +102,13 @@ pub(crate) fn measure(
             .iter()
             .filter(|q| q.category < 5 && !q.evidence.is_empty())
         {
-            let wanted: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
+            let evidence: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
             figures.add(&measure_question(
                 index,
                 members,
                 &question.text,
                 question.category as usize,
-                &wanted,
+                &evidence,
                 config,
             ));
         }
@@ -122,7 +122,7 @@ fn measure_question(
     members: &Members,
     text: &str,
     category: usize,
-    wanted: &HashSet<&str>,
+    evidence: &HashSet<&str>,
     config: RankingConfig,
 ) -> RecallFigures {
     let query = SearchQuery {
@@ -134,7 +134,7 @@ fn measure_question(
     let hits = search_containers(&[index], &query)
         .map(|response| response.hits)
         .unwrap_or_default();
-    let mut figures = count_evidence(&hits, members, wanted);
+    let mut figures = count_evidence(&hits, members, evidence);
     figures.categories[category] = (figures.turns, 1.0);
 
     figures
@@ -147,8 +147,12 @@ fn session_of(turn: &str) -> u32 {
         .unwrap_or(0)
 }
 
-fn count_evidence(hits: &[SearchHit], members: &Members, wanted: &HashSet<&str>) -> RecallFigures {
-    let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
+fn count_evidence(
+    hits: &[SearchHit],
+    members: &Members,
+    evidence: &HashSet<&str>,
+) -> RecallFigures {
+    let evidence_sessions: HashSet<u32> = evidence.iter().map(|turn| session_of(turn)).collect();
     let mut figures = RecallFigures {
         questions: 1.0,
         ..RecallFigures::default()
@@ -177,7 +181,7 @@ fn count_evidence(hits: &[SearchHit], members: &Members, wanted: &HashSet<&str>)
             turns
                 .iter()
                 .map(String::as_str)
-                .filter(|turn| wanted.contains(turn)),
+                .filter(|turn| evidence.contains(turn)),
         );
         if found.len() > before {
             figures.useful.0 += 1.0;
@@ -185,19 +189,19 @@ fn count_evidence(hits: &[SearchHit], members: &Members, wanted: &HashSet<&str>)
         }
     }
 
-    let share = |count: usize, of: usize| count as f64 / of as f64;
-    let known = |sessions: &[u32]| {
+    let share = |count: usize, total: usize| count as f64 / total as f64;
+    let session_share = |sessions: &[u32]| {
         sessions
             .iter()
-            .filter(|s| wanted_sessions.contains(s))
+            .filter(|s| evidence_sessions.contains(s))
             .count()
     };
 
-    figures.turns = share(found.len(), wanted.len());
+    figures.turns = share(found.len(), evidence.len());
     sessions.truncate(10);
-    figures.sessions = share(known(&sessions), wanted_sessions.len());
+    figures.sessions = share(session_share(&sessions), evidence_sessions.len());
     let in_chunks: Vec<u32> = in_chunks.into_iter().collect();
-    figures.sessions_in_chunks = share(known(&in_chunks), wanted_sessions.len());
+    figures.sessions_in_chunks = share(session_share(&in_chunks), evidence_sessions.len());
 
     figures
 }

@@ -46,25 +46,25 @@ const AXES: [(&str, Setter, &[f32]); 8] = [
 fn weighted_recall(
     corpus: &Corpus<'_>,
     config: RankingConfig,
-    chosen: impl Fn(usize) -> bool,
+    is_chosen: impl Fn(usize) -> bool,
 ) -> f64 {
-    let figures = measure(corpus, config, chosen);
+    let figures = measure(corpus, config, is_chosen);
     figures.turn_recall() + 0.5 * figures.session_recall()
 }
 
 fn climb_parameters(
     corpus: &Corpus<'_>,
     start: RankingConfig,
-    chosen: impl Fn(usize) -> bool + Copy,
+    is_chosen: impl Fn(usize) -> bool + Copy,
 ) -> RankingConfig {
-    let mut best = (weighted_recall(corpus, start, chosen), start);
+    let mut best = (weighted_recall(corpus, start, is_chosen), start);
     for _ in 0..3 {
         let before = best.0;
         for (_, set, values) in AXES {
             for &value in values {
                 let mut config = best.1;
                 set(&mut config, value);
-                let found = weighted_recall(corpus, config, chosen);
+                let found = weighted_recall(corpus, config, is_chosen);
                 if found > best.0 + 1e-4 {
                     best = (found, config);
                 }
@@ -78,8 +78,8 @@ fn climb_parameters(
     best.1
 }
 
-pub(crate) fn tune(conversations: &[Conversation], cut: ChunkingOptions) {
-    let corpus = Corpus::new(conversations, cut);
+pub(crate) fn tune(conversations: &[Conversation], chunking: ChunkingOptions) {
+    let corpus = Corpus::new(conversations, chunking);
     let start = RankingConfig::default();
     for half in 0..2 {
         let tuned = climb_parameters(&corpus, start, |number| number % 2 == half);

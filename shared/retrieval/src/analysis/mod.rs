@@ -31,9 +31,9 @@ const SINGLE_CHARACTER_PREFIX: char = '^';
 /// length of the text.
 pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
     let mut buffer = String::new();
-    scan_text(text, &mut |event| {
+    scan_text(text, &mut |unit| {
         buffer.clear();
-        let counted = match event {
+        let is_counted = match unit {
             TextUnit::Word(word) => {
                 stem::stem_word(word, language, &mut buffer);
                 true
@@ -42,18 +42,18 @@ pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&
                 buffer.push_str(gram);
                 true
             }
-            TextUnit::Single { text, alone } => {
+            TextUnit::Single { text, is_alone } => {
                 buffer.push(SINGLE_CHARACTER_PREFIX);
                 buffer.push_str(text);
-                alone
+                is_alone
             }
-            TextUnit::Identifier(whole) => {
-                push_identifier(whole, &mut buffer);
+            TextUnit::Identifier(token) => {
+                push_identifier(token, &mut buffer);
                 false
             }
         };
         truncate_term(&mut buffer);
-        sink(&buffer, counted);
+        sink(&buffer, is_counted);
     });
 }
 
@@ -63,7 +63,7 @@ pub struct QueryTerm {
     /// The dictionary forms of the word, one per stemmer in use, without duplicates.
     pub variants: Vec<String>,
     /// True for a whole identifier (an order number, a path, an error code).
-    pub identifier: bool,
+    pub is_identifier: bool,
 }
 
 /// Returns the terms of a query over documents in `languages`, in the order of the query and each
@@ -80,31 +80,38 @@ pub(crate) fn query_terms(text: &str, languages: LanguageSet) -> Vec<QueryTerm> 
 fn collect_terms(text: &str, languages: LanguageSet, skip_stop_words: bool) -> Vec<QueryTerm> {
     let stop_languages = stop::stop_languages_of(text, languages);
     let mut terms: Vec<QueryTerm> = Vec::new();
-    scan_text(text, &mut |event| {
-        let mut identifier = false;
-        let mut variants = match event {
+    scan_text(text, &mut |unit| {
+        let mut is_identifier = false;
+        let mut variants = match unit {
             TextUnit::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
                 return;
             }
             TextUnit::Word(word) => word_variants(word, languages),
             TextUnit::Gram(gram) => vec![gram.to_owned()],
-            TextUnit::Single { alone: false, .. } => return,
-            TextUnit::Single { text, alone: true } => {
+            TextUnit::Single {
+                is_alone: false, ..
+            } => return,
+            TextUnit::Single {
+                text,
+                is_alone: true,
+            } => {
                 vec![format!("{SINGLE_CHARACTER_PREFIX}{text}")]
             }
-            TextUnit::Identifier(whole) => {
-                identifier = true;
+            TextUnit::Identifier(token) => {
+                is_identifier = true;
                 let mut variant = String::new();
-                push_identifier(whole, &mut variant);
+                push_identifier(token, &mut variant);
                 vec![variant]
             }
         };
         variants.iter_mut().for_each(truncate_term);
         variants.dedup();
-        if terms.len() < MAX_QUERY_TERMS && !terms.iter().any(|known| known.variants == variants) {
+        if terms.len() < MAX_QUERY_TERMS
+            && !terms.iter().any(|existing| existing.variants == variants)
+        {
             terms.push(QueryTerm {
                 variants,
-                identifier,
+                is_identifier,
             });
         }
     });
@@ -124,9 +131,9 @@ fn word_variants(word: &str, languages: LanguageSet) -> Vec<String> {
     variants
 }
 
-fn push_identifier(whole: &str, buffer: &mut String) {
+fn push_identifier(identifier: &str, buffer: &mut String) {
     buffer.push(IDENTIFIER_PREFIX);
-    fold::fold_accents(&whole.to_lowercase(), buffer);
+    fold::fold_accents(&identifier.to_lowercase(), buffer);
 }
 
 fn truncate_term(term: &mut String) {

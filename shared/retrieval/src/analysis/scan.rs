@@ -12,7 +12,7 @@ pub(super) enum TextUnit<'a> {
     /// Two adjacent characters of a script without spaces.
     Gram(&'a str),
     /// One such character; `alone` if it has no neighbour.
-    Single { text: &'a str, alone: bool },
+    Single { text: &'a str, is_alone: bool },
     /// A whole identifier, as written.
     Identifier(&'a str),
 }
@@ -54,20 +54,20 @@ fn is_unspaced(c: char) -> bool {
 }
 
 fn scan_unspaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
-    let starts: Vec<usize> = run
+    let char_starts: Vec<usize> = run
         .char_indices()
         .map(|(at, _)| at)
         .chain([run.len()])
         .collect();
-    let alone = starts.len() == 2;
-    for pair in starts.windows(2) {
+    let is_alone = char_starts.len() == 2;
+    for pair in char_starts.windows(2) {
         visit(TextUnit::Single {
             text: &run[pair[0]..pair[1]],
-            alone,
+            is_alone,
         });
     }
 
-    for gram in starts.windows(3) {
+    for gram in char_starts.windows(3) {
         visit(TextUnit::Gram(&run[gram[0]..gram[2]]));
     }
 }
@@ -75,12 +75,12 @@ fn scan_unspaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
 fn scan_spaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     for token in run.split_whitespace() {
         let token = token.trim_matches(|c: char| !c.is_alphanumeric());
-        let whole = is_identifier(token).then_some(token);
-        if let Some(whole) = whole {
-            visit(TextUnit::Identifier(whole));
+        let identifier = is_identifier(token).then_some(token);
+        if let Some(identifier) = identifier {
+            visit(TextUnit::Identifier(identifier));
         }
         for word in token.unicode_words() {
-            if whole != Some(word) && is_identifier(word) {
+            if identifier != Some(word) && is_identifier(word) {
                 visit(TextUnit::Identifier(word));
             }
             scan_word(word, visit);
@@ -91,18 +91,20 @@ fn scan_spaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
 /// Checks whether a token names something exactly: letters with digits, the inner punctuation of
 /// codes, paths and addresses, or a long number.
 fn is_identifier(token: &str) -> bool {
-    let (mut letters, mut digits, mut joint, mut code) = (false, 0, false, false);
-    let mut before = ' ';
+    let (mut has_letters, mut digit_count, mut has_joiner, mut has_code_char) =
+        (false, 0, false, false);
+    let mut previous = ' ';
     for c in token.chars() {
-        letters |= c.is_alphabetic();
-        digits += usize::from(c.is_ascii_digit());
-        code |= matches!(c, '_' | '/' | '\\' | '@' | '#') || (c == ':' && before == ':');
-        code |= before == '.' && c.is_alphanumeric();
-        joint |= matches!(c, '-' | ':' | '+' | '.');
-        before = c;
+        has_letters |= c.is_alphabetic();
+        digit_count += usize::from(c.is_ascii_digit());
+        has_code_char |= matches!(c, '_' | '/' | '\\' | '@' | '#') || (c == ':' && previous == ':');
+        has_code_char |= previous == '.' && c.is_alphanumeric();
+        has_joiner |= matches!(c, '-' | ':' | '+' | '.');
+        previous = c;
     }
-    let mixed = letters && digits > 0;
-    token.len() >= 2 && (code || mixed || (digits > 0 && joint) || digits >= 5)
+    let is_mixed = has_letters && digit_count > 0;
+    token.len() >= 2
+        && (has_code_char || is_mixed || (digit_count > 0 && has_joiner) || digit_count >= 5)
 }
 
 /// Splits one word of the Unicode segmentation at apostrophes, at inner dots and underscores, and
@@ -136,13 +138,13 @@ fn scan_capitals(part: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     let lower: String = part.replace(',', "").to_lowercase();
     visit(TextUnit::Word(&lower));
     let mut start = 0;
-    let mut before = 'A';
+    let mut previous = 'A';
     for (at, c) in part.char_indices() {
-        if c.is_uppercase() && before.is_lowercase() {
+        if c.is_uppercase() && previous.is_lowercase() {
             visit(TextUnit::Word(&part[start..at].to_lowercase()));
             start = at;
         }
-        before = c;
+        previous = c;
     }
 
     if start > 0 {

@@ -34,7 +34,10 @@ fn stop_word_table() -> &'static HashMap<String, u32> {
             let Some((code, words)) = line.split_once(':') else {
                 continue;
             };
-            let Some(bit) = LANGUAGE_CODES.iter().position(|known| *known == code) else {
+            let Some(bit) = LANGUAGE_CODES
+                .iter()
+                .position(|known_code| *known_code == code)
+            else {
                 continue;
             };
             for word in words.split_whitespace() {
@@ -61,8 +64,8 @@ fn languages_of_word(word: &str) -> u32 {
 /// Counts the stop words of each language in `text`.
 pub(super) fn count_votes(text: &str) -> [u32; VOTE_SLOTS] {
     let mut votes = [0; VOTE_SLOTS];
-    scan_text(text, &mut |event| {
-        if let TextUnit::Word(word) = event {
+    scan_text(text, &mut |unit| {
+        if let TextUnit::Word(word) = unit {
             let mut set = languages_of_word(word);
             while set != 0 {
                 votes[set.trailing_zeros() as usize] += 1;
@@ -77,16 +80,16 @@ pub(super) fn count_votes(text: &str) -> [u32; VOTE_SLOTS] {
 /// the languages of the searched documents, or among all languages if none of the former has any.
 pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
     let votes = count_votes(query);
-    let strongest = |allowed: u32| {
+    let strongest_languages = |allowed: u32| {
         let allowed = |slot: &usize| allowed & (1 << slot) != 0;
-        let most = (0..VOTE_SLOTS)
+        let max_votes = (0..VOTE_SLOTS)
             .filter(allowed)
             .map(|slot| votes[slot])
             .max()
             .unwrap_or(0);
         (0..VOTE_SLOTS)
             .filter(allowed)
-            .filter(|&slot| most > 0 && votes[slot] == most)
+            .filter(|&slot| max_votes > 0 && votes[slot] == max_votes)
             .map(|slot| 1u32 << slot)
             .sum()
     };
@@ -94,9 +97,9 @@ pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
     let used = used
         .iter()
         .fold(0, |set, language: Language| set | 1 << language as u8);
-    let found: u32 = strongest(used);
+    let found: u32 = strongest_languages(used);
     let found = if found == 0 {
-        strongest(!BY_SCRIPT)
+        strongest_languages(!BY_SCRIPT)
     } else {
         found
     };

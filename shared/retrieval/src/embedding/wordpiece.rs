@@ -22,28 +22,28 @@ const MAX_WORD_CHARS: usize = 100;
 
 pub(super) struct Vocabulary {
     /// Pieces that start a word.
-    first: HashMap<&'static str, u32>,
+    word_starts: HashMap<&'static str, u32>,
     /// Pieces that continue a word, without their `##`.
-    next: HashMap<&'static str, u32>,
+    continuations: HashMap<&'static str, u32>,
     /// The size of the longest piece in bytes.
     longest: usize,
 }
 
 pub(super) fn load_vocabulary() -> &'static Vocabulary {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
-        let mut first = HashMap::with_capacity(32_768);
-        let mut next = HashMap::with_capacity(8_192);
+        let mut word_starts = HashMap::with_capacity(32_768);
+        let mut continuations = HashMap::with_capacity(8_192);
         let mut longest = 0;
         for (id, token) in (0u32..).zip(VOCABULARY_TEXT.trim_end_matches('\n').split('\n')) {
             match token.strip_prefix("##") {
-                Some(rest) if !rest.is_empty() => next.insert(rest, id),
-                _ => first.insert(token, id),
+                Some(rest) if !rest.is_empty() => continuations.insert(rest, id),
+                _ => word_starts.insert(token, id),
             };
             longest = longest.max(token.len());
         }
         Vocabulary {
-            first,
-            next,
+            word_starts,
+            continuations,
             longest,
         }
     });
@@ -77,13 +77,13 @@ impl Vocabulary {
             return;
         }
 
-        let before = ids.len();
+        let previous_len = ids.len();
         let mut rest = word;
         while !rest.is_empty() {
             let pieces = if rest.len() == word.len() {
-                &self.first
+                &self.word_starts
             } else {
-                &self.next
+                &self.continuations
             };
             let Some((id, length)) = self.longest_piece(pieces, rest) else {
                 break;
@@ -92,10 +92,10 @@ impl Vocabulary {
             rest = &rest[length..];
         }
 
-        let spelled = rest.is_empty()
+        let is_complete = rest.is_empty()
             && (word.len() <= MAX_WORD_CHARS || word.chars().count() <= MAX_WORD_CHARS);
-        if !spelled {
-            ids.truncate(before);
+        if !is_complete {
+            ids.truncate(previous_len);
             ids.push(StaticEmbedder::UNKNOWN);
         }
     }
@@ -118,10 +118,10 @@ impl Vocabulary {
 
 fn normalize_text(text: &str) -> String {
     if text.is_ascii() {
-        let keep = |c: &char| !c.is_ascii_control() || matches!(c, '\t' | '\n' | '\r');
+        let is_kept = |c: &char| !c.is_ascii_control() || matches!(c, '\t' | '\n' | '\r');
         return text
             .chars()
-            .filter(keep)
+            .filter(is_kept)
             .map(|c| c.to_ascii_lowercase())
             .collect();
     }

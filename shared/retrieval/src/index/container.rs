@@ -100,7 +100,7 @@ impl ContainerIndex {
     /// fill it.
     fn shrink_tail(&mut self) {
         let slots = self.tail.len_chunks() + self.tail.len_documents() as usize;
-        let living = self.tail.live.chunks + self.tail.live.documents;
+        let living = self.tail.liveness.chunks + self.tail.liveness.documents;
         if slots < 256 || living * 2 > slots {
             return;
         }
@@ -185,13 +185,13 @@ impl ContainerIndex {
     /// Returns the number of live documents.
     #[must_use]
     pub fn len_documents(&self) -> usize {
-        self.parts().map(|part| part.live.documents).sum()
+        self.parts().map(|part| part.liveness.documents).sum()
     }
 
     /// Returns the number of live chunks.
     #[must_use]
     pub fn len_chunks(&self) -> usize {
-        self.parts().map(|part| part.live.chunks).sum()
+        self.parts().map(|part| part.liveness.chunks).sum()
     }
 
     /// Returns the number of chunks in the tail, deleted ones included: those that a new segment
@@ -220,7 +220,7 @@ impl ContainerIndex {
     /// Checks whether the tail holds nothing that a segment would have to record.
     #[must_use]
     pub fn is_tail_empty(&self) -> bool {
-        self.tail.live.documents == 0 && self.removed.is_empty() && self.patched.is_empty()
+        self.tail.liveness.documents == 0 && self.removed.is_empty() && self.patched.is_empty()
     }
 
     /// Writes the tail as a segment that follows the current segments: its documents, removals and
@@ -294,10 +294,10 @@ pub fn merge_segments(
 
     if !oldest_included {
         for segment in segments {
-            let gone = segment
+            let removed = segment
                 .removed_ids()
                 .filter(|id| index.document(id).is_none());
-            gone.for_each(|id| builder.remove(id));
+            removed.for_each(|id| builder.remove(id));
             for (id, attributes) in segment.patched_attributes() {
                 builder.patch_attributes(id, attributes);
             }
@@ -348,13 +348,13 @@ fn delete_superseded(older: &mut IndexPart, newer: &Segment) {
 
     for document in 0..newer.len_documents() as u32 {
         match segment.find_document(newer.id(document), from) {
-            Ok(place) => {
-                from = place + 1;
-                if !older.live.is_deleted(place as u32) {
-                    older.kill(place as u32);
+            Ok(index) => {
+                from = index + 1;
+                if !older.liveness.is_deleted(index as u32) {
+                    older.kill(index as u32);
                 }
             }
-            Err(place) => from = place,
+            Err(index) => from = index,
         }
     }
 }

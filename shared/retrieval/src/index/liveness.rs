@@ -27,13 +27,13 @@ impl BitSet {
 /// The deleted documents and chunks of a part, and sums over the live ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Liveness {
-    dead_documents: BitSet,
-    dead_chunks: BitSet,
-    pub(crate) any_dead: bool,
+    deleted_documents: BitSet,
+    deleted_chunks: BitSet,
+    pub(crate) has_deletions: bool,
     pub(crate) documents: usize,
     pub(crate) chunks: usize,
     /// The sum of the chunk lengths.
-    pub(crate) length: u64,
+    pub(crate) total_length: u64,
     languages: [u32; Language::ALL.len()],
 }
 
@@ -42,7 +42,7 @@ impl Liveness {
     pub(crate) fn add_document(&mut self, language: Language, lengths: &[u16]) {
         self.documents += 1;
         self.chunks += lengths.len();
-        self.length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.total_length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         self.languages[language as usize] += 1;
     }
 
@@ -54,22 +54,22 @@ impl Liveness {
         language: Language,
         lengths: &[u16],
     ) {
-        self.any_dead = true;
-        self.dead_documents.insert(document);
+        self.has_deletions = true;
+        self.deleted_documents.insert(document);
         self.documents -= 1;
         self.chunks -= lengths.len();
-        self.length -= lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.total_length -= lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         self.languages[language as usize] -= 1;
-        chunks.for_each(|chunk| self.dead_chunks.insert(chunk));
+        chunks.for_each(|chunk| self.deleted_chunks.insert(chunk));
     }
 
     pub(crate) fn is_deleted(&self, document: u32) -> bool {
-        self.dead_documents.contains(document)
+        self.deleted_documents.contains(document)
     }
 
     #[inline]
     pub(crate) fn is_deleted_chunk(&self, chunk: u32) -> bool {
-        self.any_dead && self.dead_chunks.contains(chunk)
+        self.has_deletions && self.deleted_chunks.contains(chunk)
     }
 
     pub(crate) fn languages(&self) -> LanguageSet {

@@ -23,7 +23,7 @@ pub(crate) enum PartSource {
 #[derive(Debug, Clone)]
 pub(crate) struct IndexPart {
     pub(super) source: PartSource,
-    pub(crate) live: Arc<Liveness>,
+    pub(crate) liveness: Arc<Liveness>,
     /// Attributes that are newer than those of the source, by document number.
     attributes: Arc<HashMap<u32, Bytes>>,
 }
@@ -41,20 +41,20 @@ impl IndexPart {
     pub(super) fn new(source: PartSource) -> Self {
         let mut part = Self {
             source,
-            live: Arc::default(),
+            liveness: Arc::default(),
             attributes: Arc::default(),
         };
 
-        let mut live = Liveness::default();
+        let mut liveness = Liveness::default();
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
-            live.add_document(
+            liveness.add_document(
                 part.language(document),
                 &part.lengths()[range.start as usize..range.end as usize],
             );
         }
 
-        part.live = Arc::new(live);
+        part.liveness = Arc::new(liveness);
         part
     }
 
@@ -171,7 +171,7 @@ impl IndexPart {
 
     /// Returns the numbers of the live documents.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> {
-        (0..self.len_documents()).filter(|&document| !self.live.is_deleted(document))
+        (0..self.len_documents()).filter(|&document| !self.liveness.is_deleted(document))
     }
 
     /// Returns the number of the live document `id`.
@@ -179,7 +179,7 @@ impl IndexPart {
         match &self.source {
             PartSource::Segment(segment) => {
                 let document = segment.find_document(id, 0).ok()? as u32;
-                (!self.live.is_deleted(document)).then_some(document)
+                (!self.liveness.is_deleted(document)).then_some(document)
             }
             PartSource::Tail(tail) => tail.find_document(id),
         }
@@ -189,7 +189,7 @@ impl IndexPart {
         let (range, language) = (self.chunks_of(document), self.language(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.live).delete_document(document, range, language, lengths);
+        Arc::make_mut(&mut self.liveness).delete_document(document, range, language, lengths);
         if self.attributes.contains_key(&document) {
             Arc::make_mut(&mut self.attributes).remove(&document);
         }
@@ -204,6 +204,6 @@ impl IndexPart {
         let (range, language) = (self.chunks_of(document), self.language(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.live).add_document(language, lengths);
+        Arc::make_mut(&mut self.liveness).add_document(language, lengths);
     }
 }

@@ -12,7 +12,7 @@ use crate::segment::PostingList;
 #[derive(Debug, Clone)]
 struct TailDocument {
     document: Arc<Document>,
-    first: u32,
+    first_chunk: u32,
     language: Language,
 }
 
@@ -40,10 +40,10 @@ impl Tail {
     /// be found by id.
     pub(super) fn push_document(&mut self, document: Arc<Document>) -> u32 {
         let language = document.language();
-        let first = self.lengths.len() as u32;
+        let first_chunk = self.lengths.len() as u32;
 
         let mut analyzer = ChunkAnalyzer::default();
-        for (chunk, number) in document.chunks.iter().zip(first..) {
+        for (chunk, number) in document.chunks.iter().zip(first_chunk..) {
             let (length, terms) = analyzer.chunk(chunk, language);
             for (term, frequency) in terms {
                 let list = self.postings.entry_ref(term).or_default();
@@ -62,7 +62,7 @@ impl Tail {
         self.by_id.insert(document.id.clone(), number);
         self.documents.push(TailDocument {
             document,
-            first,
+            first_chunk,
             language,
         });
 
@@ -95,11 +95,14 @@ impl Tail {
 
     pub(super) fn chunks_of(&self, index: u32) -> Range<u32> {
         let entry = &self.documents[index as usize];
-        entry.first..entry.first + entry.document.chunks.len() as u32
+        entry.first_chunk..entry.first_chunk + entry.document.chunks.len() as u32
     }
 
     pub(super) fn document_of(&self, chunk: u32) -> u32 {
-        let mut index = self.documents.partition_point(|entry| entry.first <= chunk) - 1;
+        let mut index = self
+            .documents
+            .partition_point(|entry| entry.first_chunk <= chunk)
+            - 1;
         while self.chunks_of(index as u32).is_empty() {
             index -= 1;
         }

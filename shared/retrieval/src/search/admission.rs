@@ -6,14 +6,14 @@ use crate::index::DocumentView;
 #[derive(Clone, Copy, PartialEq)]
 enum FilterDecision {
     Unknown,
-    In,
-    Out,
+    Admitted,
+    Rejected,
 }
 
 /// A cache of the filter's decisions, by part and document.
 pub(super) struct FilterCache<'a> {
     admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
-    verdicts: Vec<Vec<FilterDecision>>,
+    decisions: Vec<Vec<FilterDecision>>,
 }
 
 impl<'a> FilterCache<'a> {
@@ -21,7 +21,7 @@ impl<'a> FilterCache<'a> {
         scope: &SearchScope<'_>,
         admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
     ) -> Self {
-        let verdicts = match admit {
+        let decisions = match admit {
             Some(_) => scope
                 .parts
                 .iter()
@@ -29,7 +29,7 @@ impl<'a> FilterCache<'a> {
                 .collect(),
             None => Vec::new(),
         };
-        Self { admit, verdicts }
+        Self { admit, decisions }
     }
 
     /// Checks whether there is a filter at all.
@@ -45,7 +45,7 @@ impl<'a> FilterCache<'a> {
         chunk: u32,
     ) -> bool {
         let source = scope.parts[part].1;
-        if source.live.is_deleted_chunk(chunk) {
+        if source.liveness.is_deleted_chunk(chunk) {
             return false;
         }
         self.admit.is_none() || self.admits_document(scope, part, source.document_of(chunk))
@@ -58,15 +58,15 @@ impl<'a> FilterCache<'a> {
         document: u32,
     ) -> bool {
         let Some(admit) = self.admit else { return true };
-        let verdict = &mut self.verdicts[part][document as usize];
-        if *verdict == FilterDecision::Unknown {
+        let decision = &mut self.decisions[part][document as usize];
+        if *decision == FilterDecision::Unknown {
             let admitted = admit(&scope.parts[part].1.view(document));
-            *verdict = if admitted {
-                FilterDecision::In
+            *decision = if admitted {
+                FilterDecision::Admitted
             } else {
-                FilterDecision::Out
+                FilterDecision::Rejected
             };
         }
-        *verdict == FilterDecision::In
+        *decision == FilterDecision::Admitted
     }
 }

@@ -11,14 +11,14 @@ pub struct HitFeatures {
     /// The share of the query's terms, weighted by rarity, in the best chunk and its neighbours.
     pub coverage: f32,
     /// The same for the chunk alone.
-    pub tight: f32,
+    pub chunk_coverage: f32,
     /// The best cosine among the best chunks.
     ///
     /// It is 0 if the query has identifiers and those chunks contain none of them, because the word
     /// pieces of one order number are close to those of any other.
     pub cosine: f32,
     /// The number of terms of the query.
-    pub terms: usize,
+    pub term_count: usize,
 }
 
 /// The number of best hits that are considered.
@@ -32,28 +32,29 @@ pub(super) fn compute_features(
 ) -> HitFeatures {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let share =
+    let weight_share =
         |rows: &[usize]| sum_held_weights(&scored.contributions, &lexical.weights, rows) / total;
-    let best = select_best(scope, scored);
-    let named = |&index: &usize| {
+    let best_indices = select_best(scope, scored);
+    let matches_identifier = |&index: &usize| {
         let row = &scored.contributions[index * width..(index + 1) * width];
         row.iter()
             .zip(&lexical.identifiers)
-            .any(|(&held, &is)| is && held > 0.0)
+            .any(|(&contribution, &is_identifier)| is_identifier && contribution > 0.0)
     };
 
-    let missed = lexical.identifiers.contains(&true) && !best.iter().any(named);
+    let misses_identifier =
+        lexical.identifiers.contains(&true) && !best_indices.iter().any(matches_identifier);
     let mut features = HitFeatures {
-        terms: width,
+        term_count: width,
         ..HitFeatures::default()
     };
 
-    for &index in &best {
+    for &index in &best_indices {
         features.coverage = features
             .coverage
-            .max(share(&with_neighbours(scored, index)));
-        features.tight = features.tight.max(share(&[index]));
-        if !missed {
+            .max(weight_share(&with_neighbours(scored, index)));
+        features.chunk_coverage = features.chunk_coverage.max(weight_share(&[index]));
+        if !misses_identifier {
             features.cosine = features.cosine.max(scored.candidates[index].cosine);
         }
     }
@@ -81,13 +82,13 @@ fn select_best(scope: &SearchScope<'_>, scored: &ScoredCandidates) -> Vec<usize>
 
 /// Returns a candidate with its neighbours in the document.
 fn with_neighbours(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
-    let place = scored
+    let document_index = scored
         .documents
         .partition_point(|range| range.start <= index)
         .saturating_sub(1);
     let document = scored
         .documents
-        .get(place)
+        .get(document_index)
         .cloned()
         .unwrap_or(index..index + 1);
     let chunk = scored.candidates[index].chunk;
@@ -99,12 +100,12 @@ fn with_neighbours(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
 
 /// Sums the weights of the terms that one of the `rows` contains.
 fn sum_held_weights(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
-    let holds = |term: usize| {
+    let has_term = |term: usize| {
         rows.iter()
             .any(|row| contributions[row * weights.len() + term] > 0.0)
     };
     (0..weights.len())
-        .filter(|&term| holds(term))
+        .filter(|&term| has_term(term))
         .map(|term| weights[term])
         .sum()
 }
@@ -114,8 +115,10 @@ impl SimilarityCalibration {
     /// [`SimilarityCalibration::accept_probability`] is 0.6.
     #[must_use]
     pub fn query_confidence(&self, features: &HitFeatures) -> f32 {
-        let z = self.bias + self.coverage * features.tight + self.cosine * features.cosine.max(0.0);
-        let probability = 1.0 / (1.0 + (-z).exp());
+        let logit = self.bias
+            + self.coverage * features.chunk_coverage
+            + self.cosine * features.cosine.max(0.0);
+        let probability = 1.0 / (1.0 + (-logit).exp());
         if probability >= self.accept_probability {
             0.6 + 0.4 * (probability - self.accept_probability) / (1.0 - self.accept_probability)
         } else {
@@ -132,11 +135,11 @@ impl SimilarityCalibration {
         } else {
             0.0
         };
-        let below = (share / self.floor_share).min(1.0);
+        let scaled_share = (share / self.floor_share).min(1.0);
         let value = if confidence >= 0.6 && share >= self.floor_share {
             0.6 + (confidence - 0.6) * (share - self.floor_share) / (1.0 - self.floor_share)
         } else {
-            confidence.min(0.6) * below
+            confidence.min(0.6) * scaled_share
         };
         value.clamp(0.0, 1.0)
     }

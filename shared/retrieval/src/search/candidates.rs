@@ -16,7 +16,7 @@ pub(crate) struct ScoredChunk {
     pub(super) lexical: f32,
     pub(super) cosine: f32,
     /// The score of the chunk by itself.
-    pub(super) own: f32,
+    pub(super) own_score: f32,
     /// The score with its context.
     pub(super) fused: f32,
 }
@@ -69,13 +69,14 @@ pub(super) fn find_candidates(
     admission: &mut FilterCache<'_>,
 ) -> ChunksByPart {
     let config = &query.config;
-    let wanted = |least: usize| least.max(query.limit * 4);
-    let mut by_words = TopChunks::new(wanted(config.lexical_candidates), 0.0);
-    let mut by_vector = TopChunks::new(wanted(config.vector_candidates), f32::MIN_POSITIVE);
+    let candidate_count = |minimum: usize| minimum.max(query.limit * 4);
+    let mut lexical_top = TopChunks::new(candidate_count(config.lexical_candidates), 0.0);
+    let mut vector_top =
+        TopChunks::new(candidate_count(config.vector_candidates), f32::MIN_POSITIVE);
     let mut scores = Vec::with_capacity(scope.parts.len());
     for part in 0..scope.parts.len() {
         let part_scores = lexical.accumulate(scope, part);
-        LexicalQuery::select(scope, part, &part_scores, admission, &mut by_words);
+        LexicalQuery::select(scope, part, &part_scores, admission, &mut lexical_top);
         scores.push(part_scores);
         if query.vector != crate::QuantizedVector::ZERO {
             vectors::offer_nearest(
@@ -84,17 +85,17 @@ pub(super) fn find_candidates(
                 &query.vector,
                 config,
                 admission,
-                &mut by_vector,
+                &mut vector_top,
             );
         }
     }
 
-    let (by_words, by_vector) = (by_words.finish(scope), by_vector.finish(scope));
-    let best = by_words
+    let (lexical_top, vector_top) = (lexical_top.finish(scope), vector_top.finish(scope));
+    let best = lexical_top
         .iter()
         .fold(0f32, |best, scored| best.max(scored.score))
         .max(f32::MIN_POSITIVE);
-    let mut ranked: Vec<ChunkScore> = by_words.into_iter().chain(by_vector).collect();
+    let mut ranked: Vec<ChunkScore> = lexical_top.into_iter().chain(vector_top).collect();
     ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
     for scored in &mut ranked {
@@ -169,7 +170,7 @@ pub(super) fn score_candidates(
                 chunk,
                 lexical: row.iter().sum(),
                 cosine,
-                own: 0.0,
+                own_score: 0.0,
                 fused: 0.0,
             });
         }
@@ -194,28 +195,29 @@ fn fuse_scores(
         .iter()
         .fold(0f32, |best, c| best.max(c.lexical))
         .max(f32::MIN_POSITIVE);
-    let identifiers: f32 = sum_where(&lexical.weights, &lexical.identifiers);
+    let identifier_weight: f32 = sum_where(&lexical.weights, &lexical.identifiers);
 
     for (index, candidate) in scored.candidates.iter_mut().enumerate() {
-        candidate.own = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
-        if identifiers > 0.0 {
+        candidate.own_score = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
+        if identifier_weight > 0.0 {
             let row = &scored.contributions[index * width..(index + 1) * width];
-            let held = row
+            let is_matched = row
                 .iter()
                 .zip(&lexical.identifiers)
-                .map(|(&value, &is)| is && value > 0.0);
-            let held: Vec<bool> = held.collect();
-            candidate.own +=
-                query.config.identifier_bonus * sum_where(&lexical.weights, &held) / identifiers;
+                .map(|(&value, &is_identifier)| is_identifier && value > 0.0);
+            let is_matched: Vec<bool> = is_matched.collect();
+            candidate.own_score += query.config.identifier_bonus
+                * sum_where(&lexical.weights, &is_matched)
+                / identifier_weight;
         }
     }
 }
 
-fn sum_where(values: &[f32], chosen: &[bool]) -> f32 {
+fn sum_where(values: &[f32], mask: &[bool]) -> f32 {
     values
         .iter()
-        .zip(chosen)
-        .map(|(&value, &is)| if is { value } else { 0.0 })
+        .zip(mask)
+        .map(|(&value, &is_included)| if is_included { value } else { 0.0 })
         .sum()
 }
 
@@ -225,8 +227,13 @@ fn group_by_document(scope: &SearchScope<'_>, scored: &mut ScoredCandidates) {
     while start < candidates.len() {
         let part = scope.parts[candidates[start].part].1;
         let chunks = part.chunks_of(part.document_of(candidates[start].chunk));
-        let same = |c: &&ScoredChunk| c.part == candidates[start].part && c.chunk < chunks.end;
-        let end = start + candidates[start..].iter().take_while(same).count();
+        let is_same_document =
+            |c: &&ScoredChunk| c.part == candidates[start].part && c.chunk < chunks.end;
+        let end = start
+            + candidates[start..]
+                .iter()
+                .take_while(is_same_document)
+                .count();
         scored.documents.push(start..end);
         start = end;
     }

@@ -26,41 +26,44 @@ pub(super) fn apply_context(
 
     for (range, coverage) in scored.documents.iter().zip(&coverages) {
         let candidates = &mut scored.candidates[range.clone()];
-        let mut own: Vec<f32> = candidates.iter().map(|candidate| candidate.own).collect();
-        let chunks: Vec<u32> = candidates.iter().map(|candidate| candidate.chunk).collect();
-        let around: Vec<f32> = (0..own.len())
-            .map(|index| mean_neighbour_score(&own, &chunks, index, config.neighbour_reach))
+        let mut own_scores: Vec<f32> = candidates
+            .iter()
+            .map(|candidate| candidate.own_score)
             .collect();
-        for (candidate, around) in candidates.iter_mut().zip(around) {
-            candidate.fused = candidate.own + config.neighbour_weight * around;
+        let chunks: Vec<u32> = candidates.iter().map(|candidate| candidate.chunk).collect();
+        let neighbour_scores: Vec<f32> = (0..own_scores.len())
+            .map(|index| mean_neighbour_score(&own_scores, &chunks, index, config.neighbour_reach))
+            .collect();
+        for (candidate, neighbour_score) in candidates.iter_mut().zip(neighbour_scores) {
+            candidate.fused = candidate.own_score + config.neighbour_weight * neighbour_score;
         }
-        own.sort_unstable_by(|a, b| b.total_cmp(a));
-        let counted = own.len().min(config.document_best.max(1));
-        let document = own[..counted].iter().sum::<f32>() / counted as f32;
+        own_scores.sort_unstable_by(|a, b| b.total_cmp(a));
+        let best_count = own_scores.len().min(config.document_best.max(1));
+        let document_score = own_scores[..best_count].iter().sum::<f32>() / best_count as f32;
         for candidate in candidates {
             candidate.fused +=
-                config.document_weight * document + config.coverage_weight * coverage / best;
+                config.document_weight * document_score + config.coverage_weight * coverage / best;
         }
     }
 }
 
 /// Returns the mean own score of the chunks within `reach`.
-fn mean_neighbour_score(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
+fn mean_neighbour_score(own_scores: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
     let reach_index = reach as usize;
     let (first, last) = (
         index.saturating_sub(reach_index),
-        (index + reach_index).min(own.len() - 1),
+        (index + reach_index).min(own_scores.len() - 1),
     );
     let (mut sum, mut count) = (0.0, 0);
     for other in first..=last {
         if other != index && chunks[other].abs_diff(chunks[index]) <= reach {
-            sum += own[other];
+            sum += own_scores[other];
             count += 1;
         }
     }
 
     if count == 0 {
-        own[index]
+        own_scores[index]
     } else {
         sum / count as f32
     }

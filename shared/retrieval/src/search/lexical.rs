@@ -77,7 +77,7 @@ impl<'a> LexicalQuery<'a> {
             postings,
             idf: frequencies
                 .iter()
-                .map(|&found| inverse_document_frequency(found, scope.chunks))
+                .map(|&frequency| inverse_document_frequency(frequency, scope.chunks))
                 .collect(),
             weights: frequencies
                 .iter()
@@ -178,11 +178,11 @@ fn find_postings<'a>(
 /// and a rare word that is the whole query. The vector of an unknown word has little meaning,
 /// because its pieces are close to those of any other.
 fn mark_identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<bool> {
-    let most = (chunks / RARE_SHARE).max(RARE_CHUNKS);
-    let is_named = |found: usize| (1..=most).contains(&found);
+    let max_chunks = (chunks / RARE_SHARE).max(RARE_CHUNKS);
+    let is_named = |frequency: usize| (1..=max_chunks).contains(&frequency);
     match (terms, frequencies) {
-        ([only], [found]) => vec![only.identifier || is_named(*found)],
-        _ => terms.iter().map(|term| term.identifier).collect(),
+        ([only], [frequency]) => vec![only.is_identifier || is_named(*frequency)],
+        _ => terms.iter().map(|term| term.is_identifier).collect(),
     }
 }
 
@@ -191,11 +191,11 @@ fn count_live_chunks(scope: &SearchScope<'_>, lists: &[Option<PostingList<'_>>])
     let mut total = 0;
     for (list, (_, part)) in lists.iter().zip(&scope.parts) {
         let Some(list) = list else { continue };
-        if part.live.any_dead {
+        if part.liveness.has_deletions {
             list.for_each_block(|chunks, _| {
                 total += chunks
                     .iter()
-                    .filter(|&&chunk| !part.live.is_deleted_chunk(chunk))
+                    .filter(|&&chunk| !part.liveness.is_deleted_chunk(chunk))
                     .count();
             });
         } else {
@@ -206,7 +206,7 @@ fn count_live_chunks(scope: &SearchScope<'_>, lists: &[Option<PostingList<'_>>])
     total
 }
 
-fn inverse_document_frequency(found: usize, population: usize) -> f32 {
-    let (found, population) = (found as f32, population as f32);
-    (1.0 + (population - found + 0.5) / (found + 0.5)).ln()
+fn inverse_document_frequency(frequency: usize, population: usize) -> f32 {
+    let (frequency, population) = (frequency as f32, population as f32);
+    (1.0 + (population - frequency + 0.5) / (frequency + 0.5)).ln()
 }

@@ -180,7 +180,7 @@ fn build_hit(
         scores: HitScores {
             lexical: candidate.lexical,
             vector: candidate.cosine,
-            context: candidate.fused - candidate.own,
+            context: candidate.fused - candidate.own_score,
             fused: candidate.fused,
         },
         similarity,
@@ -201,15 +201,18 @@ impl<'a> SearchScope<'a> {
         let numbered = containers.iter().enumerate();
         let parts: Vec<(usize, &IndexPart)> = numbered
             .flat_map(|(number, container)| container.parts().map(move |part| (number, part)))
-            .filter(|(_, part)| part.live.chunks > 0)
+            .filter(|(_, part)| part.liveness.chunks > 0)
             .collect();
         let chunks = parts
             .iter()
-            .map(|(_, part)| part.live.chunks)
+            .map(|(_, part)| part.liveness.chunks)
             .sum::<usize>();
-        let length: u64 = parts.iter().map(|(_, part)| part.live.length).sum();
+        let length: u64 = parts
+            .iter()
+            .map(|(_, part)| part.liveness.total_length)
+            .sum();
         let languages = parts.iter().fold(LanguageSet::default(), |set, (_, part)| {
-            LanguageSet(set.0 | part.live.languages().0)
+            LanguageSet(set.0 | part.liveness.languages().0)
         });
 
         Self {
@@ -235,13 +238,13 @@ pub(crate) fn compare_scored<T: ChunkPlace>(
     b: (f32, &T),
 ) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then_with(|| {
-        let key = |placed: &T| {
-            let (container, part) = scope.parts[placed.part()];
-            let document = part.document_of(placed.chunk());
+        let key = |scored: &T| {
+            let (container, part) = scope.parts[scored.part()];
+            let document = part.document_of(scored.chunk());
             (
                 container,
                 part.id(document),
-                placed.chunk() - part.chunks_of(document).start,
+                scored.chunk() - part.chunks_of(document).start,
             )
         };
         key(b.1).cmp(&key(a.1))

@@ -97,7 +97,9 @@ fn naive_scores(
     let scores = chunks
         .iter()
         .zip(&bm25)
-        .map(|((key, _, own), lexical)| (key.clone(), fuse(*lexical, own.cosine(&vector))));
+        .map(|((key, _, chunk_vector), lexical)| {
+            (key.clone(), fuse(*lexical, chunk_vector.cosine(&vector)))
+        });
     scores.collect()
 }
 

@@ -24,7 +24,7 @@ impl ChunkPlace for ChunkScore {
 /// A collector of the `size` best admitted chunks. Ties are broken by [`compare_scored`].
 pub(super) struct TopChunks {
     size: usize,
-    kept: Vec<ChunkScore>,
+    chunks: Vec<ChunkScore>,
     /// The score below which a chunk cannot enter.
     pub(super) threshold: f32,
 }
@@ -34,7 +34,7 @@ impl TopChunks {
     pub(super) fn new(size: usize, floor: f32) -> Self {
         Self {
             size,
-            kept: Vec::with_capacity(size * 2),
+            chunks: Vec::with_capacity(size * 2),
             threshold: floor,
         }
     }
@@ -52,26 +52,26 @@ impl TopChunks {
             return;
         }
 
-        self.kept.push(scored);
-        if self.kept.len() >= self.size * 2 {
+        self.chunks.push(scored);
+        if self.chunks.len() >= self.size * 2 {
             self.shrink(scope);
         }
     }
 
     fn shrink(&mut self, scope: &SearchScope<'_>) {
-        if self.size == 0 || self.kept.len() <= self.size {
+        if self.size == 0 || self.chunks.len() <= self.size {
             return;
         }
-        let (_, last, _) = self.kept.select_nth_unstable_by(self.size - 1, |a, b| {
+        let (_, last, _) = self.chunks.select_nth_unstable_by(self.size - 1, |a, b| {
             compare_scored(scope, (b.score, b), (a.score, a))
         });
         self.threshold = self.threshold.max(last.score);
-        self.kept.truncate(self.size);
+        self.chunks.truncate(self.size);
     }
 
     /// Returns the best chunks in arbitrary order.
     pub(super) fn finish(mut self, scope: &SearchScope<'_>) -> Vec<ChunkScore> {
         self.shrink(scope);
-        self.kept
+        self.chunks
     }
 }

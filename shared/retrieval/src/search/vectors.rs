@@ -20,8 +20,8 @@ pub(super) fn offer_nearest(
     top: &mut TopChunks,
 ) {
     let source = scope.parts[part].1;
-    let large = source.len_chunks() >= config.prefilter_from;
-    if large && !source.signs().is_empty() {
+    let is_large = source.len_chunks() >= config.prefilter_from;
+    if is_large && !source.signs().is_empty() {
         return offer_by_signs(scope, part, query, config, admission, top);
     }
 
@@ -60,7 +60,7 @@ fn offer_by_signs(
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
     kernel::write_sign_distances(query, source.signs(), &mut distances);
-    if admission.filters() || source.live.any_dead {
+    if admission.filters() || source.liveness.has_deletions {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
                 *distance = u8::MAX;
@@ -68,17 +68,17 @@ fn offer_by_signs(
         }
     }
 
-    let cut = distance_cutoff(&distances, config.prefilter_keep);
+    let cutoff = distance_cutoff(&distances, config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
         if distances
             .iter()
             .fold(u8::MAX, |least, &distance| least.min(distance))
-            > cut
+            > cutoff
         {
             continue;
         }
         for (offset, &distance) in distances.iter().enumerate() {
-            if distance <= cut {
+            if distance <= cutoff {
                 let chunk = (block * (STRIDE / 16) + offset) as u32;
                 let score = chunk_cosine(scope, part, query, chunk);
                 top.offer(scope, admission, ChunkScore { part, chunk, score });
@@ -94,11 +94,11 @@ fn distance_cutoff(distances: &[u8], keep: usize) -> u8 {
         .iter()
         .for_each(|&distance| histogram[usize::from(distance)] += 1);
     let mut sum = 0;
-    let cut = histogram.iter().position(|&count| {
+    let cutoff = histogram.iter().position(|&count| {
         sum += count;
         sum >= keep
     });
-    cut.map_or(254, |cut| cut.min(254) as u8)
+    cutoff.map_or(254, |cutoff| cutoff.min(254) as u8)
 }
 
 /// Returns the cosine of one chunk with the query.

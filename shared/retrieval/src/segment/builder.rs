@@ -84,7 +84,7 @@ impl SegmentBuilder {
             attributes,
             writer.document_chunks,
             writer.languages,
-            writer.places,
+            writer.chunk_positions,
             writer.lengths,
             writer.vectors,
             writer.norms,
@@ -99,7 +99,7 @@ impl SegmentBuilder {
         ];
 
         Ok(format::write_file(
-            writer.next,
+            writer.next_chunk,
             self.documents.len() as u32,
             sections,
         ))
@@ -112,32 +112,32 @@ struct SectionWriter {
     postings: HashMap<Box<str>, PostingsBuilder>,
     document_chunks: Vec<u8>,
     languages: Vec<u8>,
-    places: Vec<u8>,
+    chunk_positions: Vec<u8>,
     lengths: Vec<u8>,
     vectors: Vec<u8>,
     norms: Vec<u8>,
     signs: Vec<u8>,
-    with_signs: bool,
+    has_signs: bool,
     texts: TextWriter,
-    next: u32,
+    next_chunk: u32,
 }
 
 impl SectionWriter {
     fn new(chunks: usize) -> Self {
-        let with_signs = chunks >= MIN_SIGNED_CHUNKS;
+        let has_signs = chunks >= MIN_SIGNED_CHUNKS;
         Self {
             analyzer: ChunkAnalyzer::default(),
             postings: HashMap::new(),
             document_chunks: 0u32.to_le_bytes().to_vec(),
             languages: Vec::new(),
-            places: Vec::with_capacity(chunks * 12),
+            chunk_positions: Vec::with_capacity(chunks * 12),
             lengths: Vec::with_capacity(chunks * 2),
             vectors: Vec::with_capacity(chunks * 256),
             norms: Vec::with_capacity(chunks * 4),
-            signs: Vec::with_capacity(if with_signs { chunks * SIGN_BYTES } else { 0 }),
-            with_signs,
+            signs: Vec::with_capacity(if has_signs { chunks * SIGN_BYTES } else { 0 }),
+            has_signs,
             texts: TextWriter::default(),
-            next: 0,
+            next_chunk: 0,
         }
     }
 
@@ -150,25 +150,26 @@ impl SectionWriter {
                 self.postings
                     .entry_ref(term)
                     .or_default()
-                    .push(self.next, frequency);
+                    .push(self.next_chunk, frequency);
             }
             self.lengths.extend_from_slice(&length.to_le_bytes());
             for number in [chunk.position, chunk.start, chunk.end] {
-                self.places.extend_from_slice(&number.to_le_bytes());
+                self.chunk_positions
+                    .extend_from_slice(&number.to_le_bytes());
             }
             self.vectors
                 .extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
             self.norms
                 .extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
-            if self.with_signs {
+            if self.has_signs {
                 self.signs.extend_from_slice(&chunk.vector.sign_bits());
             }
             self.texts.push_chunk(&chunk.headings, &chunk.text)?;
-            self.next += 1;
+            self.next_chunk += 1;
         }
 
         self.document_chunks
-            .extend_from_slice(&self.next.to_le_bytes());
+            .extend_from_slice(&self.next_chunk.to_le_bytes());
         Ok(())
     }
 
@@ -178,11 +179,11 @@ impl SectionWriter {
         terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let mut postings = Vec::new();
         let mut table = fst::MapBuilder::memory();
-        for (term, growing) in &terms {
+        for (term, builder) in &terms {
             table
                 .insert(term.as_bytes(), postings.len() as u64)
                 .map_err(|_| SegmentError::TooLarge("terms"))?;
-            growing.write(&mut postings);
+            builder.write(&mut postings);
         }
 
         let table = table

@@ -26,7 +26,7 @@ pub(super) enum SectionKind {
     DocumentAttributes,
     DocumentChunks,
     DocumentLanguages,
-    ChunkPlaces,
+    ChunkPositions,
     ChunkLengths,
     Vectors,
     InverseNorms,
@@ -92,7 +92,7 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
     let version = u32_at(file, 8)?;
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES;
     if version > VERSION && version < 1_000 {
-        return Err(SegmentError::Version(version));
+        return Err(SegmentError::UnknownVersion(version));
     }
 
     if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end])
@@ -202,13 +202,13 @@ impl StringTable {
             .len()
             .checked_sub(8 + count * 4)
             .ok_or(SegmentError::Corrupt("string table"))?;
-        let mut before = 0;
+        let mut previous = 0;
         for index in 0..=count {
             let offset = u32_at(&data, 4 + index * 4)?;
-            if offset < before || offset as usize > blob {
+            if offset < previous || offset as usize > blob {
                 return Err(SegmentError::Corrupt("string table"));
             }
-            before = offset;
+            previous = offset;
         }
 
         Ok(Self { count, data })

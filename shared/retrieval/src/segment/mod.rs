@@ -33,7 +33,7 @@ pub struct Segment {
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     languages: Bytes,
-    places: Bytes,
+    chunk_positions: Bytes,
     lengths: Vec<u16>,
     vectors: Bytes,
     inverse_norms: Vec<f32>,
@@ -67,7 +67,7 @@ impl Segment {
                 u32::from_le_bytes,
             ),
             languages: section(SectionKind::DocumentLanguages),
-            places: section(SectionKind::ChunkPlaces),
+            chunk_positions: section(SectionKind::ChunkPositions),
             lengths: decode_numbers(&section(SectionKind::ChunkLengths), u16::from_le_bytes),
             vectors: section(SectionKind::Vectors),
             inverse_norms: decode_numbers(&section(SectionKind::InverseNorms), f32::from_le_bytes),
@@ -89,21 +89,21 @@ impl Segment {
 
     fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
-        let fits = self.ids.len() == documents
+        let is_consistent = self.ids.len() == documents
             && self.attributes.len() == documents
             && starts.len() == documents + 1
             && starts.first() == Some(&0)
             && starts.last().is_some_and(|&last| last as usize == chunks)
             && starts.is_sorted()
             && self.languages.len() == documents
-            && self.places.len() == chunks * 12
+            && self.chunk_positions.len() == chunks * 12
             && self.lengths.len() == chunks
             && self.vectors.len() == chunks * DIMENSIONS
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
             && self.patched.len() == self.patches.len();
 
-        if fits {
+        if is_consistent {
             Ok(())
         } else {
             Err(SegmentError::Corrupt("sections disagree"))
@@ -150,14 +150,14 @@ impl Segment {
             let next = range.start + chunks.len() as u32;
             let (first, texts) = self.texts.read_block(self.texts.block_of(next))?;
             let skipped = (next - first.min(next)) as usize;
-            let before = chunks.len();
+            let previous_len = chunks.len();
             for (offset, text) in texts.into_iter().enumerate().skip(skipped) {
                 let chunk = first + offset as u32;
                 if chunk < range.end {
                     chunks.push(self.chunk_input(chunk, text));
                 }
             }
-            if chunks.len() == before {
+            if chunks.len() == previous_len {
                 return Err(SegmentError::Corrupt("text blocks"));
             }
         }
@@ -232,8 +232,9 @@ impl Segment {
 
     /// Returns the position, start and end of a chunk.
     pub(crate) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
-        [0, 1, 2]
-            .map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
+        [0, 1, 2].map(|i| {
+            format::u32_at(&self.chunk_positions, chunk as usize * 12 + i * 4).unwrap_or_default()
+        })
     }
 
     pub(crate) fn lengths(&self) -> &[u16] {

@@ -13,16 +13,16 @@ const BLOCK_HEADER: usize = 6;
 #[derive(Debug, Default)]
 pub(super) struct PostingsBuilder {
     bytes: Vec<u8>,
-    last: u32,
+    last_chunk: u32,
     count: u32,
 }
 
 impl PostingsBuilder {
     /// Appends `chunk`, which must be greater than all chunks before it.
     pub(super) fn push(&mut self, chunk: u32, frequency: u32) {
-        put_varint(chunk - self.last, &mut self.bytes);
+        put_varint(chunk - self.last_chunk, &mut self.bytes);
         put_varint(frequency, &mut self.bytes);
-        self.last = chunk;
+        self.last_chunk = chunk;
         self.count += 1;
     }
 
@@ -30,17 +30,17 @@ impl PostingsBuilder {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         put_varint(self.count, out);
         let mut rest = self.bytes.as_slice();
-        let (mut chunk, mut left) = (0, self.count as usize);
+        let (mut chunk, mut remaining) = (0, self.count as usize);
         let (mut chunks, mut frequencies) = ([0u32; BLOCK_LEN], [0u32; BLOCK_LEN]);
-        while left >= BLOCK_LEN {
-            let before = chunk;
+        while remaining >= BLOCK_LEN {
+            let previous_chunk = chunk;
             for index in 0..BLOCK_LEN {
                 chunk += take_varint(&mut rest);
                 chunks[index] = chunk;
                 frequencies[index] = take_varint(&mut rest) - 1;
             }
-            write_block(before, &chunks, &frequencies, out);
-            left -= BLOCK_LEN;
+            write_block(previous_chunk, &chunks, &frequencies, out);
+            remaining -= BLOCK_LEN;
         }
 
         out.extend_from_slice(rest);
@@ -48,20 +48,20 @@ impl PostingsBuilder {
 }
 
 fn write_block(
-    before: u32,
+    previous_chunk: u32,
     chunks: &[u32; BLOCK_LEN],
     frequencies: &[u32; BLOCK_LEN],
     out: &mut Vec<u8>,
 ) {
     let packer = BitPacker4x::new();
     let (delta_bits, frequency_bits) = (
-        packer.num_bits_sorted(before, chunks),
+        packer.num_bits_sorted(previous_chunk, chunks),
         packer.num_bits(frequencies),
     );
     out.extend_from_slice(&chunks[BLOCK_LEN - 1].to_le_bytes());
     out.extend_from_slice(&[delta_bits, frequency_bits]);
     let mut packed = [0u8; BLOCK_LEN * 4];
-    let size = packer.compress_sorted(before, chunks, &mut packed, delta_bits);
+    let size = packer.compress_sorted(previous_chunk, chunks, &mut packed, delta_bits);
     out.extend_from_slice(&packed[..size]);
     let size = packer.compress(frequencies, &mut packed, frequency_bits);
     out.extend_from_slice(&packed[..size]);
@@ -108,13 +108,13 @@ impl<'a> PostingList<'a> {
     /// list.
     pub(crate) fn intersect(&self, targets: &[u32], mut visit: impl FnMut(usize, u32)) {
         let next = std::cell::Cell::new(0usize);
-        let mut wanted = |last: u32| {
+        let mut is_wanted = |last: u32| {
             targets
                 .get(next.get())
                 .is_some_and(|&target| target <= last)
         };
 
-        let mut found = |chunks: &[u32], frequencies: &[u32]| {
+        let mut visit_block = |chunks: &[u32], frequencies: &[u32]| {
             let mut from = 0;
             while let Some(&target) = targets.get(next.get()) {
                 from += chunks[from..].partition_point(|&chunk| chunk < target);
@@ -128,11 +128,15 @@ impl<'a> PostingList<'a> {
             }
         };
 
-        self.blocks(&mut wanted, &mut found);
+        self.blocks(&mut is_wanted, &mut visit_block);
     }
 
     /// Decodes the blocks whose last chunk number is accepted by `wanted`.
-    fn blocks(&self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut dyn FnMut(&[u32], &[u32])) {
+    fn blocks(
+        &self,
+        is_wanted: &mut dyn FnMut(u32) -> bool,
+        visit: &mut dyn FnMut(&[u32], &[u32]),
+    ) {
         let (count, mut data) = match self {
             Self::Packed { count, data } => (*count as usize, *data),
             Self::Plain {
@@ -147,7 +151,7 @@ impl<'a> PostingList<'a> {
 
         let packer = BitPacker4x::new();
         let (mut chunks, mut frequencies) = ([0u32; BLOCK_LEN], [0u32; BLOCK_LEN]);
-        let mut before = 0;
+        let mut previous_chunk = 0;
         for _ in 0..count / BLOCK_LEN {
             let Some((header, rest)) = data.split_first_chunk::<BLOCK_HEADER>() else {
                 return;
@@ -159,25 +163,25 @@ impl<'a> PostingList<'a> {
             if rest.len() < end {
                 return;
             }
-            if wanted(last) {
-                packer.decompress_sorted(before, &rest[..split], &mut chunks, delta_bits);
+            if is_wanted(last) {
+                packer.decompress_sorted(previous_chunk, &rest[..split], &mut chunks, delta_bits);
                 packer.decompress(&rest[split..end], &mut frequencies, frequency_bits);
                 frequencies.iter_mut().for_each(|f| *f += 1);
                 visit(&chunks, &frequencies);
             }
-            before = last;
+            previous_chunk = last;
             data = &rest[end..];
         }
 
-        let left = count % BLOCK_LEN;
-        for index in 0..left {
-            before = before.wrapping_add(take_varint(&mut data));
-            chunks[index] = before;
+        let remaining = count % BLOCK_LEN;
+        for index in 0..remaining {
+            previous_chunk = previous_chunk.wrapping_add(take_varint(&mut data));
+            chunks[index] = previous_chunk;
             frequencies[index] = take_varint(&mut data);
         }
 
-        if left > 0 {
-            visit(&chunks[..left], &frequencies[..left]);
+        if remaining > 0 {
+            visit(&chunks[..remaining], &frequencies[..remaining]);
         }
     }
 
@@ -192,11 +196,11 @@ impl<'a> PostingList<'a> {
 
         pairs.sort_unstable();
         pairs.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
+            let is_same = later.0 == kept.0;
+            if is_same {
                 kept.1 += later.1;
             }
-            same
+            is_same
         });
 
         let (chunks, frequencies) = pairs.into_iter().unzip();
@@ -214,11 +218,11 @@ mod tests {
     use super::*;
 
     fn list(chunks: &[u32]) -> PostingsBuilder {
-        let mut growing = PostingsBuilder::default();
+        let mut builder = PostingsBuilder::default();
         for &chunk in chunks {
-            growing.push(chunk, chunk % 7 + 1);
+            builder.push(chunk, chunk % 7 + 1);
         }
-        growing
+        builder
     }
 
     proptest! {

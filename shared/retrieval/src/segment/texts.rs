@@ -25,8 +25,8 @@ pub(super) struct TextWriter {
     blocks: Vec<u8>,
     data: Vec<u8>,
     raw: Vec<u8>,
-    first: u32,
-    next: u32,
+    first_chunk: u32,
+    next_chunk: u32,
 }
 
 impl TextWriter {
@@ -39,7 +39,7 @@ impl TextWriter {
             self.raw.extend_from_slice(part.as_bytes());
         }
 
-        self.next += 1;
+        self.next_chunk += 1;
         if self.raw.len() >= BLOCK_BYTES {
             self.close_block()
         } else {
@@ -54,7 +54,8 @@ impl TextWriter {
 
         let stored = zstd::bulk::compress(&self.raw, COMPRESSION_LEVEL)
             .map_err(|_| SegmentError::TooLarge("text block"))?;
-        self.blocks.extend_from_slice(&self.first.to_le_bytes());
+        self.blocks
+            .extend_from_slice(&self.first_chunk.to_le_bytes());
         self.blocks
             .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
         for number in [
@@ -67,7 +68,7 @@ impl TextWriter {
 
         self.data.extend_from_slice(&stored);
         self.raw.clear();
-        self.first = self.next;
+        self.first_chunk = self.next_chunk;
 
         Ok(())
     }

@@ -89,10 +89,10 @@ impl MemoryStore {
 
 fn apply_write(rows: &mut ConnectionRows, write: &SyncWrite) {
     match write {
-        SyncWrite::Node(node, _) => {
+        SyncWrite::PutItem(node, _) => {
             rows.nodes.insert(node.id.clone(), (**node).clone());
         }
-        SyncWrite::Forget(node) => {
+        SyncWrite::DeleteItem(node) => {
             rows.nodes.remove(&node.id);
         }
         SyncWrite::Enqueue(queue, entry) => {
@@ -102,7 +102,7 @@ fn apply_write(rows: &mut ConnectionRows, write: &SyncWrite) {
         SyncWrite::Dequeue(queue, key) => {
             rows.queues.remove(&(*queue, key.clone()));
         }
-        SyncWrite::Run(run) => {
+        SyncWrite::PutRun(run) => {
             rows.runs.insert(run.number, (**run).clone());
         }
     }

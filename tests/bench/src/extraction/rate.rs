@@ -84,7 +84,7 @@ fn build_conversation(session: &[(String, String)]) -> SourceText<'_> {
             start_char: start,
             role: Role::User,
             speaker: Some(speaker),
-            quoted: None,
+            origin: None,
             said_at,
         };
         start += text.chars().count() + 1;

@@ -36,13 +36,13 @@ async fn list_due_keys(client: &Client) -> Vec<String> {
         .table_name(ACTIVITY_TABLE.name)
         .index_name(DUE_INDEX.name);
     let query = query.key_condition_expression("qs = :qs");
-    let found = query
+    let response = query
         .expression_attribute_values(":qs", AttributeValue::S("O".into()))
         .send()
         .await
         .unwrap();
 
-    found
+    response
         .items()
         .iter()
         .map(|item| item["pk"].as_s().unwrap().clone())
@@ -64,7 +64,7 @@ async fn matches_layout(client: &Client) -> bool {
             .global_secondary_indexes()
             .iter()
             .map(|index| index.index_name().unwrap());
-        let wanted = layout.indexes.iter().map(|index| index.name);
+        let expected = layout.indexes.iter().map(|index| index.name);
         let ttl = client
             .describe_time_to_live()
             .table_name(layout.name)
@@ -72,7 +72,7 @@ async fn matches_layout(client: &Client) -> bool {
             .await
             .unwrap();
         let ttl = ttl.time_to_live_description.unwrap().attribute_name;
-        if indexes.collect::<Vec<_>>() != wanted.collect::<Vec<_>>()
+        if indexes.collect::<Vec<_>>() != expected.collect::<Vec<_>>()
             || ttl.as_deref() != layout.ttl_attribute
         {
             return false;

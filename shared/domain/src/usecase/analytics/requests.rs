@@ -15,7 +15,7 @@ use crate::tenant::Tenant;
 use crate::usecase::analytics::{PARALLEL, TimeSpan, each_request, read_tallies};
 
 /// The number of containers that are looked up in one read.
-const OWNERS_AT_ONCE: usize = 100;
+const OWNER_BATCH_SIZE: usize = 100;
 
 /// A filter of the request log. A field that is `None` admits every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,11 +66,11 @@ pub async fn list_requests(
     limit: usize,
 ) -> Result<RequestPage> {
     let tallies = read_tallies(ctx, tenant, span).await?;
-    let admitted = tallies.iter().map(|(hour, tally)| {
-        let cell = tally.total_where(|by| filter.admits(by.kind, by.status, &by.key));
-        (*hour, cell.map_or(0, |cell| cell.count))
+    let counts_by_hour = tallies.iter().map(|(hour, tally)| {
+        let matching = tally.total_where(|by| filter.admits(by.kind, by.status, &by.key));
+        (*hour, matching.map_or(0, |cell| cell.count))
     });
-    let hours: Vec<(Hour, u64)> = admitted.filter(|(_, count)| *count > 0).collect();
+    let hours: Vec<(Hour, u64)> = counts_by_hour.filter(|(_, count)| *count > 0).collect();
     let total = hours.iter().map(|(_, count)| count).sum();
 
     let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
@@ -115,18 +115,19 @@ pub async fn find_request(
         return Ok(None);
     };
 
-    let hours = ctx.activity.count_by_hour(tenant, first, last).await?;
+    let hours = ctx.request_log.count_by_hour(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
-    let looks = hours.map(
+    let searches = hours.map(
         |(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| {
             find_in_hour(ctx, tenant, hour, id)
         },
     );
-    let mut looks = stream::iter(looks).buffered(PARALLEL);
-    while let Some(found) = looks.try_next().await? {
+    let mut searches = stream::iter(searches).buffered(PARALLEL);
+    while let Some(found) = searches.try_next().await? {
         if let Some(record) = found {
-            let admitted = span.contains(record.at) && filter.admits_record(&record);
-            let mut requests: Vec<RequestRecord> = admitted.then_some(record).into_iter().collect();
+            let is_admitted = span.contains(record.at) && filter.admits_record(&record);
+            let mut requests: Vec<RequestRecord> =
+                is_admitted.then_some(record).into_iter().collect();
             hide_deleted(ctx, tenant, &mut requests).await?;
             return Ok(requests.pop());
         }
@@ -162,18 +163,18 @@ async fn read_range(
     hour: Hour,
     span: TimeSpan,
     filter: &RequestFilter,
-    places: Range<u64>,
+    positions: Range<u64>,
 ) -> PortResult<Vec<RequestRecord>> {
-    let (mut place, mut found) = (0, Vec::new());
+    let (mut position, mut found) = (0, Vec::new());
     each_request(ctx, tenant, hour, |record| {
         if span.contains(record.at) && filter.admits_record(&record) {
-            if places.contains(&place) {
+            if positions.contains(&position) {
                 found.push(record);
             }
-            place += 1;
+            position += 1;
         }
 
-        if place >= places.end {
+        if position >= positions.end {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -191,24 +192,24 @@ async fn hide_deleted(
     tenant: &Tenant,
     requests: &mut [RequestRecord],
 ) -> PortResult<()> {
-    let touched: BTreeSet<ContainerId> = requests
+    let container_ids: BTreeSet<ContainerId> = requests
         .iter()
         .flat_map(|record| record.containers.iter().cloned())
         .collect();
-    let touched: Vec<ContainerId> = touched.into_iter().collect();
+    let container_ids: Vec<ContainerId> = container_ids.into_iter().collect();
 
-    let mut gone: BTreeSet<ContainerId> = BTreeSet::new();
-    for ids in touched.chunks(OWNERS_AT_ONCE) {
+    let mut deleted_ids: BTreeSet<ContainerId> = BTreeSet::new();
+    for ids in container_ids.chunks(OWNER_BATCH_SIZE) {
         let owners = ctx.containers.list_owners(tenant, ids).await?;
         let deleted = ids
             .iter()
             .zip(owners)
-            .filter(|(_, owner)| *owner == ContainerOwner::Gone);
-        gone.extend(deleted.map(|(id, _)| id.clone()));
+            .filter(|(_, owner)| *owner == ContainerOwner::Deleted);
+        deleted_ids.extend(deleted.map(|(id, _)| id.clone()));
     }
 
     for record in requests {
-        if record.containers.iter().any(|id| gone.contains(id)) {
+        if record.containers.iter().any(|id| deleted_ids.contains(id)) {
             record.input = None;
             record.output = None;
         }

@@ -131,14 +131,14 @@ mod tests {
             (days(1), days(1), (ago(DAY), ago(DAY))),
         ];
 
-        for (from, to, (wanted_from, wanted_to)) in cases {
-            let wanted = TimeSpan {
-                from: wanted_from,
-                to: wanted_to,
+        for (from, to, (expected_from, expected_to)) in cases {
+            let expected = TimeSpan {
+                from: expected_from,
+                to: expected_to,
             };
             assert_eq!(
                 TimeSpan::from_request(from, to, 3600, NOW).unwrap(),
-                wanted,
+                expected,
                 "{from:?} {to:?}"
             );
         }

@@ -15,14 +15,14 @@ use crate::tenant::Tenant;
 use crate::usecase::ConflictRetry;
 
 /// A token that expires within this many seconds is renewed: a step may last a minute.
-const EARLY_SECONDS: i64 = 5 * 60;
+const RENEW_BEFORE_EXPIRY_SECONDS: i64 = 5 * 60;
 /// The number of seconds that one worker has to renew a token before others may try.
 const REFRESH_SECONDS: i64 = 30;
 /// The condition on which tokens are renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renew {
     /// Tokens near their end are renewed.
-    InTime,
+    BeforeExpiry,
     /// Tokens are renewed whatever their expiry says: the provider no longer accepts them.
     Now,
 }
@@ -39,7 +39,7 @@ pub async fn provider_access(
     tenant: &Tenant,
     connection: &Connection,
 ) -> ConnectorResult<ProviderAccess> {
-    access_with(ctx, connector, tenant, connection, Renew::InTime).await
+    access_with(ctx, connector, tenant, connection, Renew::BeforeExpiry).await
 }
 
 /// Acts as [`provider_access`], but obtains a new token even if the old one has not expired,
@@ -61,7 +61,7 @@ async fn access_with(
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-    when: Renew,
+    renewal: Renew,
 ) -> ConnectorResult<ProviderAccess> {
     let metadata = connection.metadata.clone();
     let Some(oauth) = connector.oauth_flow() else {
@@ -87,11 +87,11 @@ async fn access_with(
     }
 
     let tokens = tokens_of(ctx, tenant, &grant).await?;
-    let lasts = tokens.access_until > now.plus_seconds(EARLY_SECONDS);
-    let tokens = if lasts && when == Renew::InTime {
+    let is_fresh = tokens.access_until > now.plus_seconds(RENEW_BEFORE_EXPIRY_SECONDS);
+    let tokens = if is_fresh && renewal == Renew::BeforeExpiry {
         tokens
     } else {
-        renew(ctx, oauth, tenant, grant, tokens, when).await?
+        renew(ctx, oauth, tenant, grant, tokens, renewal).await?
     };
 
     Ok(ProviderAccess {
@@ -102,8 +102,8 @@ async fn access_with(
 
 async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult<OAuthTokens> {
     let sealed = ctx.vault.get(tenant, &grant.secret).await.map_err(port)?;
-    let gone = || ConnectorError::Unavailable("the tokens are being replaced".into());
-    OAuthTokens::from_secret(&sealed.ok_or_else(gone)?)
+    let tokens_missing = || ConnectorError::Unavailable("the tokens are being replaced".into());
+    OAuthTokens::from_secret(&sealed.ok_or_else(tokens_missing)?)
         .ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
 }
 
@@ -116,26 +116,26 @@ async fn renew(
     tenant: &Tenant,
     mut grant: Grant,
     tokens: OAuthTokens,
-    when: Renew,
+    renewal: Renew,
 ) -> ConnectorResult<OAuthTokens> {
     let now = ctx.clock.now();
-    let taken = grant.refreshing_until.is_some_and(|until| until > now);
-    if !taken {
+    let is_refreshing = grant.refreshing_until.is_some_and(|until| until > now);
+    if !is_refreshing {
         grant.refreshing_until = Some(now.plus_seconds(REFRESH_SECONDS));
         grant.rev += 1;
     }
 
-    if taken
+    if is_refreshing
         || !ctx
             .connections
             .save_grant(tenant, &grant)
             .await
             .map_err(port)?
     {
-        let usable =
-            when == Renew::InTime && tokens.access_until > now.plus_seconds(REFRESH_SECONDS);
+        let is_usable = renewal == Renew::BeforeExpiry
+            && tokens.access_until > now.plus_seconds(REFRESH_SECONDS);
         let busy = || ConnectorError::Unavailable("another worker renews the permission".into());
-        return if usable { Ok(tokens) } else { Err(busy()) };
+        return if is_usable { Ok(tokens) } else { Err(busy()) };
     }
 
     let settings = ctx.settings.get(tenant).await.map_err(port)?;
@@ -144,7 +144,7 @@ async fn renew(
         oauth,
         tenant,
         &settings,
-        AppChoice::Of(grant.provider, &grant.app),
+        AppChoice::Granted(grant.provider, &grant.app),
     )
     .await?;
 
@@ -161,26 +161,26 @@ async fn keep(
     grant: Grant,
     renewed: Option<&OAuthTokens>,
 ) -> ConnectorResult<()> {
-    let old = grant.secret.clone();
+    let old_name = grant.secret.clone();
     let Some(renewed) = renewed else {
         // If this fails, `refreshing_until` ends by itself.
-        name_tokens(ctx, tenant, grant, &old).await.ok();
+        name_tokens(ctx, tenant, grant, &old_name).await.ok();
         return Ok(());
     };
 
-    let new = format!("grant/{}/{}", grant.id, Revision::random());
+    let new_name = format!("grant/{}/{}", grant.id, Revision::random());
     ctx.vault
-        .put(tenant, &new, &renewed.to_secret())
+        .put(tenant, &new_name, &renewed.to_secret())
         .await
         .map_err(port)?;
     // If the permission was given again meanwhile, the tokens of that one are kept.
-    let unused = if name_tokens(ctx, tenant, grant, &new).await? {
-        old
+    let unused_name = if name_tokens(ctx, tenant, grant, &new_name).await? {
+        old_name
     } else {
-        new
+        new_name
     };
 
-    forget_tokens(ctx, tenant, &unused).await;
+    forget_tokens(ctx, tenant, &unused_name).await;
     Ok(())
 }
 
@@ -193,7 +193,7 @@ async fn name_tokens(
     mut grant: Grant,
     name: &str,
 ) -> ConnectorResult<bool> {
-    let (id, old) = (grant.id.clone(), grant.secret.clone());
+    let (id, old_name) = (grant.id.clone(), grant.secret.clone());
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         grant.refreshing_until = None;
@@ -208,9 +208,9 @@ async fn name_tokens(
             return Ok(true);
         }
 
-        let present = ctx.connections.get_grant(tenant, &id).await.map_err(port)?;
-        match present.filter(|present| present.secret == old) {
-            Some(present) => grant = present,
+        let current = ctx.connections.get_grant(tenant, &id).await.map_err(port)?;
+        match current.filter(|current| current.secret == old_name) {
+            Some(current) => grant = current,
             None => return Ok(false),
         }
 
@@ -233,9 +233,9 @@ pub(super) async fn forget_tokens(ctx: &Ctx, tenant: &Tenant, name: &str) {
 pub enum AppChoice<'a> {
     /// The app with which a new permission is asked for: the organization's own if its settings say
     /// so.
-    Present(Provider),
+    Configured(Provider),
     /// The app that a permission was given to.
-    Of(Provider, &'a OAuthAppRef),
+    Granted(Provider, &'a OAuthAppRef),
 }
 
 /// Returns an OAuth app with its secret.
@@ -248,18 +248,18 @@ pub async fn find_oauth_client(
     oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     settings: &Settings,
-    apps: AppChoice<'_>,
+    choice: AppChoice<'_>,
 ) -> ConnectorResult<OAuthClient> {
-    let app = match apps {
-        AppChoice::Of(_, app) => Some(app.clone()),
-        AppChoice::Present(provider) => own_app(settings, provider),
+    let app = match choice {
+        AppChoice::Granted(_, app) => Some(app.clone()),
+        AppChoice::Configured(provider) => own_app(settings, provider),
     };
 
     match app {
         Some(OAuthAppRef::Organization {
             client_id,
             secret: name,
-        }) => own_client(ctx, tenant, settings, apps, client_id, name).await,
+        }) => own_client(ctx, tenant, settings, choice, client_id, name).await,
         Some(OAuthAppRef::Operator { client_id }) => oauth
             .operator_client()
             .filter(|client| client.app.client_id() == client_id)
@@ -267,9 +267,9 @@ pub async fn find_oauth_client(
                 ConnectorError::App("the service's OAuth app was changed; connect again".into())
             }),
         None => oauth.operator_client().ok_or_else(|| {
-            let what = "no OAuth app is configured: set one in the organization's settings, or \
+            let message = "no OAuth app is configured: set one in the organization's settings, or \
                         CLOUD_DRIVE_CLIENT_ID and CLOUD_DRIVE_CLIENT_SECRET for the service";
-            ConnectorError::App(what.into())
+            ConnectorError::App(message.into())
         }),
     }
 }
@@ -279,23 +279,23 @@ async fn own_client(
     ctx: &Ctx,
     tenant: &Tenant,
     settings: &Settings,
-    apps: AppChoice<'_>,
+    choice: AppChoice<'_>,
     client_id: String,
     mut name: String,
 ) -> ConnectorResult<OAuthClient> {
     let mut secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
     if secret.is_none()
-        && let AppChoice::Of(provider, _) = apps
-        && let Some(present) = app_of(settings, provider)
-        && present.client_id.as_ref() == Some(&client_id)
-        && let Some(present) = &present.secret
+        && let AppChoice::Granted(provider, _) = choice
+        && let Some(current_app) = app_of(settings, provider)
+        && current_app.client_id.as_ref() == Some(&client_id)
+        && let Some(current_name) = &current_app.secret
     {
-        name.clone_from(present);
+        name.clone_from(current_name);
         secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
     }
 
-    let gone = "the organization's OAuth app has no secret any more; set it, or connect again";
-    let secret = secret.ok_or_else(|| ConnectorError::App(gone.into()))?;
+    let message = "the organization's OAuth app has no secret any more; set it, or connect again";
+    let secret = secret.ok_or_else(|| ConnectorError::App(message.into()))?;
 
     Ok(OAuthClient {
         app: OAuthAppRef::Organization {

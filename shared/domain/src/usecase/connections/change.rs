@@ -67,9 +67,9 @@ pub(super) async fn find_all(
 
     let mut found = ctx.connections.list(tenant).await?;
     found.retain(|connection| {
-        let named = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
-        let of_provider = provider.is_none_or(|provider| provider == connection.provider);
-        named && of_provider && tenant.can_access(&connection.tag)
+        let has_scope_tag = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
+        let has_provider = provider.is_none_or(|provider| provider == connection.provider);
+        has_scope_tag && has_provider && tenant.can_access(&connection.tag)
     });
 
     Ok(found)
@@ -150,11 +150,11 @@ pub(super) async fn change_and_run(
 ) -> Result<Connection> {
     let now = ctx.clock.now();
     let changed = change_connection(ctx, tenant, id, |connection| {
-        let changes = change(connection)?;
-        if changes && connection.can_run() {
+        let is_changed = change(connection)?;
+        if is_changed && connection.can_run() {
             request_at(connection, RunTrigger::Manual, now);
         }
-        Ok(changes)
+        Ok(is_changed)
     })
     .await?;
 
@@ -190,27 +190,27 @@ fn to_sync(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
 /// Requests a run, unless a run is requested already that is due by then. Returns whether there is
 /// anything to write.
 pub(super) fn request_at(connection: &mut Connection, trigger: RunTrigger, at: Timestamp) -> bool {
-    let asked =
+    let is_requested =
         connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
-    if !asked {
+    if !is_requested {
         connection.request_run(trigger, at);
     }
-    !asked
+    !is_requested
 }
 
 /// Begins the deletion of a connection if it has not begun: from now on the connection is hidden,
 /// and its next step cleans up. If deletion has begun, the remaining documents can be deleted with
 /// the connection, but no longer be kept. Returns whether there is anything to write.
 pub(super) fn begin_end(connection: &mut Connection, with_documents: bool, now: Timestamp) -> bool {
-    let visible = connection.status.is_visible();
-    if visible {
+    let was_visible = connection.status.is_visible();
+    if was_visible {
         connection.status = ConnectionStatus::Deleting;
         connection.delete_documents = with_documents;
         connection.requested = None;
         connection.next_run_at = Some(now);
     }
-    let more = connection.status == ConnectionStatus::Deleting
+    let adds_document_deletion = connection.status == ConnectionStatus::Deleting
         && with_documents
         && !std::mem::replace(&mut connection.delete_documents, true);
-    visible || more
+    was_visible || adds_document_deletion
 }

@@ -46,10 +46,12 @@ pub async fn open_consent_link(
     connectors: &Connectors,
     ticket: &str,
 ) -> Result<ConsentInvitation> {
-    let gone = Error::NotFound("Link");
-    let of = look_at(ctx, TicketKind::Link, ticket).await?.ok_or(gone)?;
-    let tenant = of.tenant();
-    let connection = visible(ctx, &tenant, &of).await?;
+    let not_found = Error::NotFound("Link");
+    let ticket_value = look_at(ctx, TicketKind::Link, ticket)
+        .await?
+        .ok_or(not_found)?;
+    let tenant = ticket_value.tenant();
+    let connection = visible(ctx, &tenant, &ticket_value).await?;
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(&tenant).await?;
     let client = find_oauth_client(
@@ -57,7 +59,7 @@ pub async fn open_consent_link(
         oauth,
         &tenant,
         &settings,
-        AppChoice::Present(connection.provider),
+        AppChoice::Configured(connection.provider),
     )
     .await?;
     let is_own_app = matches!(client.app, OAuthAppRef::Organization { .. });
@@ -69,8 +71,11 @@ pub async fn open_consent_link(
     })
 }
 
-async fn visible(ctx: &Ctx, tenant: &Tenant, of: &TicketValue) -> Result<Connection> {
-    let found = ctx.connections.get(tenant, &of.connection).await?;
+async fn visible(ctx: &Ctx, tenant: &Tenant, ticket_value: &TicketValue) -> Result<Connection> {
+    let found = ctx
+        .connections
+        .get(tenant, &ticket_value.connection)
+        .await?;
     found
         .filter(|connection| connection.status.is_visible())
         .ok_or_else(missing)
@@ -78,8 +83,10 @@ async fn visible(ctx: &Ctx, tenant: &Tenant, of: &TicketValue) -> Result<Connect
 
 fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuthFlow)> {
     let name = provider.as_str();
-    let absent = || Error::Unsupported(format!("{name} cannot be reached from here"));
-    let connector = connectors.for_provider(provider).ok_or_else(absent)?;
+    let not_available = || Error::Unsupported(format!("{name} cannot be reached from here"));
+    let connector = connectors
+        .for_provider(provider)
+        .ok_or_else(not_available)?;
     let oauth = connector.oauth_flow();
     Ok((
         connector,
@@ -111,22 +118,22 @@ pub async fn begin_consent(
         oauth,
         tenant,
         &settings,
-        AppChoice::Present(connection.provider),
+        AppChoice::Configured(connection.provider),
     )
     .await?;
 
     let browser_digest = digest_token(browser.expose());
-    let asked = ConsentQuestion {
+    let question = ConsentQuestion {
         browser: browser_digest,
         app: client.app.clone(),
         redirect_uri: redirect_uri.clone(),
     };
-    let of = TicketValue {
-        asked: Some(asked),
+    let ticket_value = TicketValue {
+        asked: Some(question),
         ..TicketValue::new(tenant, &connection.id)
     };
     let until = ctx.clock.now().plus_seconds(STATE_SECONDS);
-    let state = issue_ticket(ctx, TicketKind::State, &of, until).await?;
+    let state = issue_ticket(ctx, TicketKind::State, &ticket_value, until).await?;
 
     Ok(oauth.consent_url(&client, &consent_of(browser, state.expose(), redirect_uri))?)
 }
@@ -201,14 +208,14 @@ pub async fn accept_consent(
     browser: Option<&Secret>,
     answer: ConsentAnswer,
 ) -> Result<ConsentOutcome> {
-    let unknown =
+    let invalid_answer =
         || Error::invalid("this answer was given before, or came too late; open the link again");
-    let of = look_at(ctx, TicketKind::State, &answer.state)
+    let ticket_value = look_at(ctx, TicketKind::State, &answer.state)
         .await?
-        .ok_or_else(unknown)?;
-    let asked = of.asked.as_ref().ok_or_else(unknown)?;
+        .ok_or_else(invalid_answer)?;
+    let question = ticket_value.asked.as_ref().ok_or_else(invalid_answer)?;
     let browser = browser
-        .filter(|browser| is_same(browser, &asked.browser))
+        .filter(|browser| is_same(browser, &question.browser))
         .ok_or_else(|| {
             Error::Forbidden(
                 "permission was asked for in another browser; open the link again in this one"
@@ -216,14 +223,14 @@ pub async fn accept_consent(
             )
         })?;
 
-    let tenant = of.tenant();
-    let connection = visible(ctx, &tenant, &of).await?;
+    let tenant = ticket_value.tenant();
+    let connection = visible(ctx, &tenant, &ticket_value).await?;
     if connection.provider != provider
         || redeem(ctx, TicketKind::State, &answer.state)
             .await?
             .is_none()
     {
-        return Err(unknown());
+        return Err(invalid_answer());
     }
 
     let permission = permission(
@@ -232,19 +239,19 @@ pub async fn accept_consent(
         &tenant,
         &connection,
         browser,
-        asked,
+        question,
         &answer,
     )
     .await?;
 
-    let ended = match permission {
+    let outcome = match permission {
         Ok(permission) => {
             settle(
                 ctx,
                 parts(connectors, provider)?.1,
                 &tenant,
                 &connection,
-                asked,
+                question,
                 permission,
             )
             .await?
@@ -255,7 +262,7 @@ pub async fn accept_consent(
         }),
     };
 
-    match ended {
+    match outcome {
         Ok(connection) => Ok(ConsentOutcome {
             tenant,
             connection,
@@ -286,7 +293,7 @@ async fn permission(
     tenant: &Tenant,
     connection: &Connection,
     browser: &Secret,
-    asked: &ConsentQuestion,
+    question: &ConsentQuestion,
     answer: &ConsentAnswer,
 ) -> Result<std::result::Result<GrantedPermission, (ConnectionErrorKind, String)>> {
     if let Some(error) = &answer.error {
@@ -304,7 +311,7 @@ async fn permission(
         oauth,
         tenant,
         &settings,
-        AppChoice::Of(connection.provider, &asked.app),
+        AppChoice::Granted(connection.provider, &question.app),
     )
     .await
     {
@@ -312,7 +319,7 @@ async fn permission(
         Err(error) => return Ok(Err(of_consent(&error.into()))),
     };
 
-    let consent = consent_of(browser, &answer.state, asked.redirect_uri.clone());
+    let consent = consent_of(browser, &answer.state, question.redirect_uri.clone());
     let exchanged = oauth
         .exchange_code(&client, &consent, code, ctx.clock.now())
         .await;
@@ -334,11 +341,11 @@ async fn note_refusal(
     let now = ctx.clock.now();
     change_connection(ctx, tenant, &connection.id, |connection| {
         use ConnectionStatus::{AwaitingSelection, Expired, PendingOauth, Suspended};
-        let waits = matches!(
+        let is_inactive = matches!(
             connection.status,
             PendingOauth | AwaitingSelection | Expired | Suspended
         );
-        let Some(kind) = refusal.kind.filter(|_| waits) else {
+        let Some(kind) = refusal.kind.filter(|_| is_inactive) else {
             return Ok(false);
         };
 

@@ -19,7 +19,7 @@ use crate::vault::Secret;
 /// A connection whose user has not come for this many seconds is given up when another is created.
 const ABANDONED_SECONDS: i64 = 24 * 3600;
 /// The number of connections that one request gives up, so that no request waits for long.
-const ABANDONED_AT_ONCE: usize = 20;
+const MAX_ABANDONED_DELETIONS: usize = 20;
 
 /// A request for a new connection.
 #[derive(Debug, Clone)]
@@ -151,7 +151,7 @@ async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Res
         oauth,
         tenant,
         &settings,
-        AppChoice::Present(connector.provider()),
+        AppChoice::Configured(connector.provider()),
     )
     .await?;
 
@@ -161,19 +161,19 @@ async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Res
 /// Refuses more connections than an organization may have, and gives up those whose users never
 /// came.
 async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
-    let all = ctx.connections.list(tenant).await?;
-    let (abandoned, kept): (Vec<_>, Vec<_>) = all
+    let connections = ctx.connections.list(tenant).await?;
+    let (abandoned, remaining): (Vec<_>, Vec<_>) = connections
         .into_iter()
         .filter(|connection| connection.status.is_visible())
         .partition(|connection| is_abandoned(connection, now));
-    if kept.len() >= MAX_CONNECTIONS_PER_ORGANIZATION {
+    if remaining.len() >= MAX_CONNECTIONS_PER_ORGANIZATION {
         let message = format!(
             "an organization has at most {MAX_CONNECTIONS_PER_ORGANIZATION} connections; delete some first"
         );
         return Err(Error::Conflict(message));
     }
 
-    for connection in abandoned.iter().take(ABANDONED_AT_ONCE) {
+    for connection in abandoned.iter().take(MAX_ABANDONED_DELETIONS) {
         // A connection that its user has come back to meanwhile stays.
         ctx.connections.delete(tenant, connection).await?;
     }
@@ -209,13 +209,13 @@ pub async fn reconnect_connection(
 
     check_app(ctx, connector, tenant).await?;
     let changed = change_connection(ctx, tenant, &connection.id, |connection| {
-        let changes = redirect_url.is_some() && connection.redirect_url != redirect_url;
-        if changes {
+        let is_changed = redirect_url.is_some() && connection.redirect_url != redirect_url;
+        if is_changed {
             connection.redirect_url.clone_from(&redirect_url);
         }
         // The record of a pending connection is written in any case, so that the time until it is
         // given up starts over.
-        Ok(changes || connection.status == ConnectionStatus::PendingOauth)
+        Ok(is_changed || connection.status == ConnectionStatus::PendingOauth)
     })
     .await?;
     let link = Some(link(ctx, tenant, &changed).await?);

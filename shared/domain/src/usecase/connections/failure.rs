@@ -26,7 +26,7 @@ impl From<ConnectorError> for Error {
                 "the permission has ended: the account has to be connected again (POST \
                  /v3/connections/{id}/reconnect gives the link)",
             ),
-            ConnectorError::App(why) => Self::invalid(why),
+            ConnectorError::App(message) => Self::invalid(message),
             ConnectorError::Policy(_) => {
                 Self::invalid("an administrator at the provider does not allow the OAuth app")
             }
@@ -34,7 +34,7 @@ impl From<ConnectorError> for Error {
                 Self::invalid("the listing has changed; begin again with its first page")
             }
             ConnectorError::Item(_) => Self::NotFound("Item"),
-            ConnectorError::Fault(what) => Self::Internal(what.into()),
+            ConnectorError::Fault(message) => Self::Internal(message.into()),
         }
     }
 }
@@ -63,11 +63,11 @@ pub(super) fn of_consent(error: &ConsentError) -> (ConnectionErrorKind, String) 
 
 fn of_provider(error: &ConnectorError) -> (ConnectionErrorKind, String) {
     let (kind, message) = match error {
-        ConnectorError::App(_) => (ConnectionErrorKind::AppMisconfigured, APP),
-        ConnectorError::Policy(_) => (ConnectionErrorKind::AdminPolicy, POLICY),
-        ConnectorError::Throttled { .. } => (ConnectionErrorKind::RateLimited, BUSY),
-        ConnectorError::QuotaExceeded => (ConnectionErrorKind::QuotaExceeded, BUSY),
-        ConnectorError::Unavailable(_) => (ConnectionErrorKind::ProviderUnavailable, BUSY),
+        ConnectorError::App(_) => (ConnectionErrorKind::AppMisconfigured, APP_MESSAGE),
+        ConnectorError::Policy(_) => (ConnectionErrorKind::AdminPolicy, POLICY_MESSAGE),
+        ConnectorError::Throttled { .. } => (ConnectionErrorKind::RateLimited, BUSY_MESSAGE),
+        ConnectorError::QuotaExceeded => (ConnectionErrorKind::QuotaExceeded, BUSY_MESSAGE),
+        ConnectorError::Unavailable(_) => (ConnectionErrorKind::ProviderUnavailable, BUSY_MESSAGE),
         ConnectorError::Reauth(_) => (
             ConnectionErrorKind::ReauthRequired,
             "The provider did not accept the permission. Open the link again.",
@@ -81,11 +81,11 @@ fn of_provider(error: &ConnectorError) -> (ConnectionErrorKind, String) {
     (kind, message.to_owned())
 }
 
-const APP: &str = "The OAuth app's id or secret is not accepted by the provider. Whoever runs the app has to correct it \
+const APP_MESSAGE: &str = "The OAuth app's id or secret is not accepted by the provider. Whoever runs the app has to correct it \
                    in the settings; then open the link again.";
-const POLICY: &str = "An administrator at the provider does not allow this app. Ask them to allow it, then open the link \
+const POLICY_MESSAGE: &str = "An administrator at the provider does not allow this app. Ask them to allow it, then open the link \
                       again.";
-const BUSY: &str =
+const BUSY_MESSAGE: &str =
     "The provider does not answer as it should. Open the link again in a few minutes.";
 
 /// Returns the meaning of an `error` in the provider's answer.
@@ -96,7 +96,7 @@ pub(super) fn of_answer(error: &str) -> (ConnectionErrorKind, String) {
             "Permission was not given. Nothing is read. To connect after all, open the link again.",
         ),
         "admin_policy_enforced" | "disallowed_useragent" => {
-            (ConnectionErrorKind::AdminPolicy, POLICY)
+            (ConnectionErrorKind::AdminPolicy, POLICY_MESSAGE)
         }
         "invalid_client"
         | "unauthorized_client"
@@ -104,8 +104,8 @@ pub(super) fn of_answer(error: &str) -> (ConnectionErrorKind, String) {
         | "invalid_scope"
         | "invalid_request"
         | "redirect_uri_mismatch"
-        | "unsupported_response_type" => (ConnectionErrorKind::AppMisconfigured, APP),
-        _ => (ConnectionErrorKind::ProviderUnavailable, BUSY),
+        | "unsupported_response_type" => (ConnectionErrorKind::AppMisconfigured, APP_MESSAGE),
+        _ => (ConnectionErrorKind::ProviderUnavailable, BUSY_MESSAGE),
     };
 
     (kind, message.to_owned())

@@ -43,9 +43,9 @@ pub(super) async fn store_grant(
         .await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let known = ctx.connections.get_grant(tenant, &id).await?;
-        let old = known.as_ref().map(|grant| grant.secret.clone());
-        let mut connections = known
+        let existing = ctx.connections.get_grant(tenant, &id).await?;
+        let old_secret_name = existing.as_ref().map(|grant| grant.secret.clone());
+        let mut connections = existing
             .as_ref()
             .map(|grant| grant.connections.clone())
             .unwrap_or_default();
@@ -58,12 +58,12 @@ pub(super) async fn store_grant(
             connections,
             secret: secret.clone(),
             refreshing_until: None,
-            throttled_until: known.as_ref().and_then(|grant| grant.throttled_until),
-            rev: known.as_ref().map_or(0, |grant| grant.rev + 1),
+            throttled_until: existing.as_ref().and_then(|grant| grant.throttled_until),
+            rev: existing.as_ref().map_or(0, |grant| grant.rev + 1),
         };
         if ctx.connections.save_grant(tenant, &grant).await? {
-            if let Some(old) = old.filter(|old| *old != secret) {
-                forget_tokens(ctx, tenant, &old).await;
+            if let Some(old_secret_name) = old_secret_name.filter(|old| *old != secret) {
+                forget_tokens(ctx, tenant, &old_secret_name).await;
             }
             return Ok(grant);
         }
@@ -126,8 +126,8 @@ pub(super) async fn discard(
     app: &OAuthAppRef,
     permission: &GrantedPermission,
 ) -> Result<()> {
-    let is_own = matches!(app, OAuthAppRef::Organization { .. });
-    if is_own && ctx.connections.get_grant(tenant, id).await?.is_none() {
+    let is_own_app = matches!(app, OAuthAppRef::Organization { .. });
+    if is_own_app && ctx.connections.get_grant(tenant, id).await?.is_none() {
         revoke(oauth, &permission.tokens).await;
     }
     Ok(())
@@ -147,24 +147,24 @@ pub(super) async fn revive_others(
     ctx: &Ctx,
     tenant: &Tenant,
     grant: &Grant,
-    but: &ConnectionId,
+    except: &ConnectionId,
 ) -> Result<()> {
     let now = ctx.clock.now();
-    for id in grant.connections.iter().filter(|id| *id != but) {
-        let mut revived = false;
+    for id in grant.connections.iter().filter(|id| *id != except) {
+        let mut is_revived = false;
         let revive = |connection: &mut Connection| {
-            let is_of_it = connection.grant.as_ref() == Some(&grant.id);
-            revived = is_of_it && connection.status == ConnectionStatus::Expired;
-            if revived {
+            let uses_grant = connection.grant.as_ref() == Some(&grant.id);
+            is_revived = uses_grant && connection.status == ConnectionStatus::Expired;
+            if is_revived {
                 permitted(connection);
                 if connection.can_run() {
                     request_at(connection, RunTrigger::Cron, now);
                 }
             }
-            Ok(revived)
+            Ok(is_revived)
         };
         change_connection(ctx, tenant, id, revive).await?;
-        if revived {
+        if is_revived {
             wake(ctx, tenant, id).await;
         }
     }
@@ -174,8 +174,8 @@ pub(super) async fn revive_others(
 
 /// Lets a connection that has permission continue where it was.
 pub(super) fn permitted(connection: &mut Connection) {
-    let selects = connection.scope == SyncScope::Selected && connection.selection == 0;
-    connection.status = if selects {
+    let needs_selection = connection.scope == SyncScope::Selected && connection.selection == 0;
+    connection.status = if needs_selection {
         ConnectionStatus::AwaitingSelection
     } else {
         ConnectionStatus::Active

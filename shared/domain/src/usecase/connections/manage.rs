@@ -32,10 +32,10 @@ pub async fn request_import(
     tenant: &Tenant,
     connection: &Connection,
 ) -> Result<ImportOutcome> {
-    let mut import = ImportOutcome::Requested;
+    let mut outcome = ImportOutcome::Requested;
     let now = ctx.clock.now();
     let change = |connection: &mut Connection| {
-        import = match connection.status {
+        outcome = match connection.status {
             // Only a run finds out whether a person has corrected the cause outside.
             ConnectionStatus::Active | ConnectionStatus::Suspended => ImportOutcome::Requested,
             ConnectionStatus::PendingOauth => ImportOutcome::NoPermission,
@@ -43,15 +43,15 @@ pub async fn request_import(
             ConnectionStatus::Expired => ImportOutcome::Expired,
             ConnectionStatus::Deleting => return Err(missing()),
         };
-        Ok(import == ImportOutcome::Requested && request_at(connection, RunTrigger::Manual, now))
+        Ok(outcome == ImportOutcome::Requested && request_at(connection, RunTrigger::Manual, now))
     };
 
     change_connection(ctx, tenant, &connection.id, change).await?;
-    if import == ImportOutcome::Requested {
+    if outcome == ImportOutcome::Requested {
         wake(ctx, tenant, &connection.id).await;
     }
 
-    Ok(import)
+    Ok(outcome)
 }
 
 /// Changes the number of documents that a connection may have.
@@ -70,9 +70,9 @@ pub async fn change_document_limit(
         if !connection.status.is_visible() {
             return Err(missing());
         }
-        let changes = connection.document_limit != limit;
+        let is_changed = connection.document_limit != limit;
         connection.document_limit = limit;
-        Ok(changes)
+        Ok(is_changed)
     })
     .await
 }
@@ -106,11 +106,15 @@ pub async fn delete_connections(
     scope: &ContainerScope,
     with_documents: bool,
 ) -> Result<Vec<Connection>> {
-    let all = find_all(ctx, tenant, Some(provider), scope).await?;
-    let (present, gone): (Vec<_>, Vec<_>) = all
+    let connections = find_all(ctx, tenant, Some(provider), scope).await?;
+    let (visible, deleting): (Vec<_>, Vec<_>) = connections
         .into_iter()
         .partition(|connection| connection.status.is_visible());
-    let mut ended = if present.is_empty() { gone } else { present };
+    let mut ended = if visible.is_empty() {
+        deleting
+    } else {
+        visible
+    };
     for connection in &mut ended {
         *connection = end(ctx, tenant, connection, with_documents).await?;
     }

@@ -16,12 +16,16 @@ const EVENT_SECONDS: i64 = 30;
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
-    let Some(of) = look_at(ctx, TicketKind::Channel, token).await? else {
+    let Some(ticket_value) = look_at(ctx, TicketKind::Channel, token).await? else {
         return Ok(false);
     };
 
-    let (tenant, now) = (of.tenant(), ctx.clock.now());
-    let Some(connection) = ctx.connections.get(&tenant, &of.connection).await? else {
+    let (tenant, now) = (ticket_value.tenant(), ctx.clock.now());
+    let Some(connection) = ctx
+        .connections
+        .get(&tenant, &ticket_value.connection)
+        .await?
+    else {
         return Ok(false);
     };
 
@@ -31,13 +35,19 @@ pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
     }
 
     let mut due = None;
-    change_connection(ctx, &tenant, &of.connection, |connection| {
+    change_connection(ctx, &tenant, &ticket_value.connection, |connection| {
         due = due_after_event(connection, now);
         Ok(due.is_some_and(|at| request_at(connection, RunTrigger::Event, at)))
     })
     .await?;
     if let Some(at) = due {
-        wake_later(ctx, &tenant, &of.connection, now.seconds_until(at)).await;
+        wake_later(
+            ctx,
+            &tenant,
+            &ticket_value.connection,
+            now.seconds_until(at),
+        )
+        .await;
     }
 
     Ok(true)
@@ -77,27 +87,27 @@ mod tests {
     }
 
     fn run_started(seconds_ago: i64) -> Run {
-        let began = NOW.plus_seconds(-seconds_ago);
+        let started_at = NOW.plus_seconds(-seconds_ago);
         Run {
             state: RunState::Completed,
-            ..Run::start(1, RunTrigger::Cron, began)
+            ..Run::start(1, RunTrigger::Cron, started_at)
         }
     }
 
     #[test]
     fn a_notification_begins_a_run_and_a_storm_of_them_no_more() {
-        let with = |last: Option<i64>, next: Option<i64>| {
+        let due_seconds = |last: Option<i64>, next: Option<i64>| {
             let mut connection = active();
             connection.last_run = last.map(run_started);
             connection.next_run_at = next.map(|seconds| NOW.plus_seconds(seconds));
             due_after_event(&connection, NOW).map(|at| NOW.seconds_until(at))
         };
 
-        assert_eq!(with(None, None), Some(0));
-        assert_eq!(with(Some(3600), Some(3600)), Some(0));
-        assert_eq!(with(Some(10), Some(3600)), Some(20));
-        assert_eq!(with(Some(10), Some(20)), None);
-        assert_eq!(with(Some(3600), Some(-5)), None);
+        assert_eq!(due_seconds(None, None), Some(0));
+        assert_eq!(due_seconds(Some(3600), Some(3600)), Some(0));
+        assert_eq!(due_seconds(Some(10), Some(3600)), Some(20));
+        assert_eq!(due_seconds(Some(10), Some(20)), None);
+        assert_eq!(due_seconds(Some(3600), Some(-5)), None);
         let mut connection = active();
         connection.status = ConnectionStatus::Expired;
         assert_eq!(due_after_event(&connection, NOW), None);

@@ -9,10 +9,10 @@ use crate::usecase::find::ContainerScope;
 use crate::usecase::list::{ListQuery, list_documents};
 
 /// The number of entries that are read at a time.
-const AT_ONCE: usize = 500;
+const PAGE_SIZE: usize = 500;
 /// The number of items that one request looks at. They are read page by page, and few of them may
 /// match.
-const LOOKED_AT: usize = 5_000;
+const MAX_EXAMINED: usize = 5_000;
 
 /// Returns the number of items that the document limit leaves out, counted up to a bound.
 ///
@@ -30,7 +30,7 @@ pub async fn count_left_out_items(
     }
 
     let (mut count, mut after) = (0, Some(NEW_ITEMS.to_owned()));
-    while count < LOOKED_AT {
+    while count < MAX_EXAMINED {
         let entries = ctx
             .sync
             .list_queue(
@@ -38,16 +38,16 @@ pub async fn count_left_out_items(
                 &connection.id,
                 SyncQueue::Fetch,
                 after.as_deref(),
-                AT_ONCE,
+                PAGE_SIZE,
             )
             .await?;
-        let new = entries
+        let new_count = entries
             .iter()
             .filter(|entry| entry.key.as_str() < NEW_ITEMS_END)
             .count();
-        count += new;
+        count += new_count;
         match entries.last() {
-            Some(last) if new == AT_ONCE => after = Some(last.key.clone()),
+            Some(last) if new_count == PAGE_SIZE => after = Some(last.key.clone()),
             _ => break,
         }
     }
@@ -74,18 +74,18 @@ pub async fn list_items(
     after: Option<String>,
     limit: usize,
 ) -> Result<(Vec<ItemRecord>, Option<String>)> {
-    let (mut found, mut after, mut looked) = (Vec::new(), after, 0);
-    while looked < LOOKED_AT {
+    let (mut found, mut after, mut examined) = (Vec::new(), after, 0);
+    while examined < MAX_EXAMINED {
         let page = ctx
             .sync
-            .list_items(tenant, &connection.id, after.as_deref(), AT_ONCE)
+            .list_items(tenant, &connection.id, after.as_deref(), PAGE_SIZE)
             .await?;
-        let is_last = page.len() < AT_ONCE;
-        looked += page.len();
-        for node in page {
-            after = Some(node.id.clone());
-            if state.is_none_or(|state| state == item_state_name(&node.state)) {
-                found.push(node);
+        let is_last = page.len() < PAGE_SIZE;
+        examined += page.len();
+        for item in page {
+            after = Some(item.id.clone());
+            if state.is_none_or(|state| state == item_state_name(&item.state)) {
+                found.push(item);
             }
             if found.len() == limit {
                 return Ok((found, after));
@@ -125,9 +125,9 @@ pub async fn list_synced_documents(
     provider: Provider,
     scope: ContainerScope,
 ) -> Result<Vec<Document>> {
-    let sources = Some(vec![provider]);
+    let providers = Some(vec![provider]);
     let query = ListQuery {
-        providers: sources,
+        providers,
         limit: MAX_SYNCED,
         ..ListQuery::all_documents(scope)
     };

@@ -47,13 +47,13 @@ pub async fn open_picker(
     }
 
     let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
-    let of = TicketValue {
+    let ticket_value = TicketValue {
         return_url,
         ..TicketValue::new(tenant, &connection.id)
     };
 
     Ok((
-        issue_ticket(ctx, TicketKind::Picker, &of, until).await?,
+        issue_ticket(ctx, TicketKind::Picker, &ticket_value, until).await?,
         until,
     ))
 }
@@ -64,10 +64,10 @@ pub async fn open_picker(
 /// Returns [`Error::NotFound`] for a ticket that has expired or was used, and the errors of the
 /// ports.
 pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
-    let of = redeem(ctx, TicketKind::Picker, ticket)
+    let ticket_value = redeem(ctx, TicketKind::Picker, ticket)
         .await?
         .ok_or(Error::NotFound("Ticket"))?;
-    begin_session(ctx, &of).await
+    begin_session(ctx, &ticket_value).await
 }
 
 /// Begins a session for the user who has just given permission.
@@ -82,9 +82,9 @@ pub async fn open_session_after_consent(
     begin_session(ctx, &TicketValue::new(tenant, &connection.id)).await
 }
 
-async fn begin_session(ctx: &Ctx, of: &TicketValue) -> Result<Secret> {
+async fn begin_session(ctx: &Ctx, ticket_value: &TicketValue) -> Result<Secret> {
     let until = ctx.clock.now().plus_seconds(PICKER_SESSION_SECONDS);
-    issue_ticket(ctx, TicketKind::Session, of, until).await
+    issue_ticket(ctx, TicketKind::Session, ticket_value, until).await
 }
 
 /// Returns the session that a cookie stands for.
@@ -93,20 +93,25 @@ async fn begin_session(ctx: &Ctx, of: &TicketValue) -> Result<Secret> {
 /// Returns [`Error::Unauthenticated`] when the session has ended, [`Error::NotFound`] when its
 /// connection has, and the errors of the ports.
 pub async fn find_picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
-    let ended = Error::Unauthenticated("the session has ended; ask for a new link");
+    let session_ended = Error::Unauthenticated("the session has ended; ask for a new link");
     let Some(cookie) = cookie else {
-        return Err(ended);
+        return Err(session_ended);
     };
 
-    let of = look_at(ctx, TicketKind::Session, cookie)
+    let ticket_value = look_at(ctx, TicketKind::Session, cookie)
         .await?
-        .ok_or(ended)?;
-    let tenant = of.tenant();
-    let found = ctx.connections.get(&tenant, &of.connection).await?;
+        .ok_or(session_ended)?;
+    let tenant = ticket_value.tenant();
+    let found = ctx
+        .connections
+        .get(&tenant, &ticket_value.connection)
+        .await?;
     let connection = found
         .filter(|connection| connection.status.is_visible())
         .ok_or_else(missing)?;
-    let return_url = of.return_url.or_else(|| connection.redirect_url.clone());
+    let return_url = ticket_value
+        .return_url
+        .or_else(|| connection.redirect_url.clone());
 
     Ok(PickerSession {
         tenant,

@@ -15,7 +15,7 @@ use crate::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
 use crate::tenant::Tenant;
 use crate::usecase::ConflictRetry;
 /// The number of items that are looked up in parallel.
-const PARALLEL: usize = 8;
+const PARALLEL_REQUESTS: usize = 8;
 /// The largest length of an id in bytes, of an item or of a shared drive.
 const MAX_ID_BYTES: usize = 256;
 /// The number of characters of a name that are kept. The name is only shown.
@@ -32,7 +32,7 @@ pub async fn browse_items(
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-    place: PickerLocation<'_>,
+    location: PickerLocation<'_>,
 ) -> Result<ItemPage> {
     check_selectable(connector, connection)?;
     let access = provider_access(ctx, connector, tenant, connection).await?;
@@ -41,7 +41,7 @@ pub async fn browse_items(
         parent,
         query,
         page,
-    } = place;
+    } = location;
 
     Ok(connector
         .list_selectable(&access, view, parent, query, page)
@@ -66,9 +66,9 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
         return Ok(());
     }
     let name = connection.provider.as_str();
-    let instead = "what it takes was said when it was made";
+    let explanation = "what it takes was said when it was made";
     Err(Error::Unsupported(format!(
-        "nothing can be selected of a connection to {name}; {instead}"
+        "nothing can be selected of a connection to {name}; {explanation}"
     )))
 }
 
@@ -91,7 +91,7 @@ pub async fn resolve_selected_items(
     choices.iter().try_for_each(|id| check_id(id))?;
     let access = &provider_access(ctx, connector, tenant, connection).await?;
 
-    let complete = |id: String| async move {
+    let resolve_item = |id: String| async move {
         let item = connector
             .get_item(access, &id)
             .await?
@@ -99,8 +99,8 @@ pub async fn resolve_selected_items(
         item.map_or_else(|| Err(unseen(&id)), seen)
     };
 
-    stream::iter(choices.into_iter().map(complete))
-        .buffered(PARALLEL)
+    stream::iter(choices.into_iter().map(resolve_item))
+        .buffered(PARALLEL_REQUESTS)
         .try_collect()
         .await
 }
@@ -190,7 +190,7 @@ fn check_id(id: &str) -> Result<()> {
 /// Checks the items, and returns each once with its name cut to fit a record.
 fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
     check_count(items.len())?;
-    let (mut seen, mut kept) = (HashSet::new(), Vec::with_capacity(items.len()));
+    let (mut seen, mut unique_items) = (HashSet::new(), Vec::with_capacity(items.len()));
 
     for mut item in items {
         check_id(&item.id)?;
@@ -202,18 +202,18 @@ fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
             .take(MAX_NAME)
             .collect();
         if seen.insert(item.id.clone()) {
-            kept.push(item);
+            unique_items.push(item);
         }
     }
 
-    if serde_json::to_vec(&kept).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
+    if serde_json::to_vec(&unique_items).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
         return Err(Error::invalid_field(
             "resources",
             format!("at most {MAX_BYTES} bytes; select fewer"),
         ));
     }
 
-    Ok(kept)
+    Ok(unique_items)
 }
 
 /// Stores the selection unless it equals the stored one.
@@ -225,13 +225,13 @@ async fn store(
 ) -> Result<Selection> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let present = ctx.sync.get_selection(tenant, &connection.id).await?;
-        if present.rev > 0 && present.items == items {
-            return Ok(present);
+        let current = ctx.sync.get_selection(tenant, &connection.id).await?;
+        if current.rev > 0 && current.items == items {
+            return Ok(current);
         }
 
         let next = Selection {
-            rev: present.rev + 1,
+            rev: current.rev + 1,
             items: items.clone(),
         };
 

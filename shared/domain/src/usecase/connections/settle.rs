@@ -16,12 +16,12 @@ pub(super) async fn settle(
     oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     connection: &Connection,
-    asked: &ConsentQuestion,
+    question: &ConsentQuestion,
     permission: GrantedPermission,
 ) -> Result<std::result::Result<Connection, ConsentRefusal>> {
-    let id = grant_id(connection, &asked.app, &permission);
+    let id = grant_id(connection, &question.app, &permission);
     if is_other_account(connection, &permission) {
-        discard(ctx, oauth, tenant, &id, &asked.app, &permission).await?;
+        discard(ctx, oauth, tenant, &id, &question.app, &permission).await?;
         let message = "This connection belongs to another account. Open the link again and choose the account that it \
                        was made with, or make a new connection.";
         return Ok(Err(ConsentRefusal {
@@ -32,14 +32,14 @@ pub(super) async fn settle(
 
     if connection.grant.is_none() {
         // Once the connection names the grant, deleting the connection also revokes it.
-        let named = |connection: &mut Connection| {
+        let set_grant = |connection: &mut Connection| {
             connection.grant = Some(id.clone());
             Ok(connection.status.is_visible())
         };
-        change_connection(ctx, tenant, &connection.id, named).await?;
+        change_connection(ctx, tenant, &connection.id, set_grant).await?;
     }
 
-    let grant = store_grant(ctx, tenant, connection, &asked.app, &permission).await?;
+    let grant = store_grant(ctx, tenant, connection, &question.app, &permission).await?;
     let changed = activate(ctx, tenant, connection, &grant, &permission).await;
     let changed = match changed {
         Err(Error::NotFound(what)) => {

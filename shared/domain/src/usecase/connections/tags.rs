@@ -22,17 +22,17 @@ pub(crate) async fn end_connections(
 ) -> Result<usize> {
     let (mut ended, now) = (0, ctx.clock.now());
     for connection in ctx.connections.list(tenant).await? {
-        let meant =
+        let is_affected =
             tag.is_none_or(|tag| connection.tag == *tag) && connection.created_at <= deleted_at;
-        if meant && connection.status.is_visible() {
-            let mut is_mine = false;
+        if is_affected && connection.status.is_visible() {
+            let mut is_newly_ended = false;
             let end = |connection: &mut Connection| {
-                is_mine = begin_end(connection, false, now);
-                Ok(is_mine)
+                is_newly_ended = begin_end(connection, false, now);
+                Ok(is_newly_ended)
             };
             unless_gone(change_connection(ctx, tenant, &connection.id, end).await)?;
 
-            if is_mine {
+            if is_newly_ended {
                 wake(ctx, tenant, &connection.id).await;
                 ended += 1;
             }
@@ -54,12 +54,12 @@ pub(crate) async fn move_connections(
 ) -> Result<()> {
     for connection in ctx.connections.list(tenant).await? {
         if sources.contains(&&connection.tag) {
-            let follow = |connection: &mut Connection| {
+            let move_tag = |connection: &mut Connection| {
                 let moved = sources.contains(&&connection.tag);
                 connection.tag.clone_from(target);
                 Ok(moved)
             };
-            unless_gone(change_connection(ctx, tenant, &connection.id, follow).await)?;
+            unless_gone(change_connection(ctx, tenant, &connection.id, move_tag).await)?;
         }
     }
 

@@ -117,12 +117,12 @@ pub fn digest_token(token: &str) -> String {
 
 /// Derives a value that only the holder of `secret` can compute, for one purpose, so it need not be
 /// stored.
-pub fn derive_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
+pub fn derive_token(secret: &Secret, purpose: &str, context: &str) -> Secret {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("keys of any length");
     mac.update(purpose.as_bytes());
     mac.update(&[0]);
-    mac.update(of.as_bytes());
+    mac.update(context.as_bytes());
     Secret::new(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
 }
 
@@ -133,11 +133,11 @@ pub fn derive_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
 pub async fn issue_ticket(
     ctx: &Ctx,
     kind: TicketKind,
-    of: &TicketValue,
+    value: &TicketValue,
     until: Timestamp,
 ) -> Result<Secret> {
     let token = random_token();
-    let text = serde_json::to_string(of).map_err(|error| PortError::Internal(error.into()))?;
+    let text = serde_json::to_string(value).map_err(|error| PortError::Internal(error.into()))?;
     ctx.tickets
         .issue(kind.as_str(), &digest_token(token.expose()), &text, until)
         .await?;
@@ -188,31 +188,31 @@ mod tests {
         );
         assert_ne!(a, b);
 
-        let made = derive_token(&a, "verifier", "x");
+        let token = derive_token(&a, "verifier", "x");
         // PKCE requires 43 to 128 of these characters.
         assert!(
-            made.expose().len() == 43
-                && made
+            token.expose().len() == 43
+                && token
                     .expose()
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         );
-        assert_eq!(made, derive_token(&a, "verifier", "x"));
+        assert_eq!(token, derive_token(&a, "verifier", "x"));
 
         for other in [
             derive_token(&b, "verifier", "x"),
             derive_token(&a, "nonce", "x"),
             derive_token(&a, "verifier", "y"),
         ] {
-            assert_ne!(made, other);
+            assert_ne!(token, other);
         }
     }
 
     #[test]
     fn what_a_ticket_stands_for_keeps_its_stored_shape() {
         let golden = r#"{"org":"acme","connection":"1111111111111111111111"}"#;
-        let of: TicketValue = parse(golden).unwrap();
-        assert_eq!(serde_json::to_string(&of).unwrap(), golden);
+        let ticket_value: TicketValue = parse(golden).unwrap();
+        assert_eq!(serde_json::to_string(&ticket_value).unwrap(), golden);
         assert!(parse::<TicketValue>("{}").is_err());
     }
 }

@@ -195,7 +195,7 @@ impl BodyCopy {
     pub fn decode_bytes(&self) -> Result<Bytes> {
         match (&self.text, &self.base64) {
             (Some(text), _) => Ok(text.clone().into()),
-            (None, Some(coded)) => match STANDARD.decode(coded) {
+            (None, Some(encoded)) => match STANDARD.decode(encoded) {
                 Ok(bytes) => Ok(bytes.into()),
                 Err(_) => Err(Error::invalid_field("body.base64", "this is not base64")),
             },

@@ -12,7 +12,7 @@ use crate::usecase::purge::{count_existing, inline};
 use crate::usecase::tasks::Next;
 
 /// The number of documents that one step removes.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 /// The number of seconds to wait for a worker's lease to end.
 const BUSY_SECONDS: i64 = 60;
 /// The number of seconds that the purge leases a document for: long enough to remove a page of
@@ -27,31 +27,37 @@ pub(super) async fn plan(
     purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<Next> {
-    let superseded = purge.phase == PurgePhase::Superseded;
-    let (listed, next) = ctx
+    let is_superseded = purge.phase == PurgePhase::Superseded;
+    let (page, next) = ctx
         .documents
-        .list_page(tenant, container, superseded, purge.cursor.as_deref(), PAGE)
+        .list_page(
+            tenant,
+            container,
+            is_superseded,
+            purge.cursor.as_deref(),
+            PAGE_SIZE,
+        )
         .await?;
-    let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
-    let (mut doomed, mut busy) = (Vec::new(), false);
+    let ids: Vec<DocumentId> = page.into_iter().map(|document| document.id).collect();
+    let (mut claimed, mut is_busy) = (Vec::new(), false);
     for document in ctx.documents.get(tenant, &ids).await?.into_iter().flatten() {
         match take(ctx, tenant, document, container).await? {
-            Some(document) => doomed.push(document),
-            None => busy = true,
+            Some(document) => claimed.push(document),
+            None => is_busy = true,
         }
     }
 
-    let documents: Vec<DocumentId> = doomed.iter().map(|document| document.id.clone()).collect();
-    let report = weigh(ctx, tenant, &doomed).await?;
+    let documents: Vec<DocumentId> = claimed.iter().map(|document| document.id.clone()).collect();
+    let report = weigh(ctx, tenant, &claimed).await?;
     purge.pending = PendingErasure {
         documents,
         report,
         ..PendingErasure::default()
     };
 
-    if busy {
+    if is_busy {
         // The same page comes again, without the documents that are removed by then.
-        return Ok(if doomed.is_empty() {
+        return Ok(if claimed.is_empty() {
             Next::Later(BUSY_SECONDS)
         } else {
             Next::Again
@@ -59,7 +65,7 @@ pub(super) async fn plan(
     }
 
     if next.is_none() {
-        purge.phase = if superseded {
+        purge.phase = if is_superseded {
             PurgePhase::Index
         } else {
             PurgePhase::Superseded
@@ -87,50 +93,52 @@ async fn take(
         .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
         .await?
     {
-        ClaimOutcome::Mine(mine) => Ok(Some(*mine)),
+        ClaimOutcome::Claimed(claimed) => Ok(Some(*claimed)),
         // A document that is gone has become final at this moment.
-        ClaimOutcome::Busy | ClaimOutcome::Gone => Ok(None),
+        ClaimOutcome::Busy | ClaimOutcome::Outdated => Ok(None),
     }
 }
 
 /// Counts what these documents contain.
-async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeReport> {
+async fn weigh(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<PurgeReport> {
     let mut report = PurgeReport {
-        documents: doomed.len() as u64,
+        documents: documents.len() as u64,
         ..PurgeReport::default()
     };
 
-    let mut perhaps = Vec::new();
-    for document in doomed {
-        let known = inline(named(document));
-        perhaps.extend(
+    let mut candidates = Vec::new();
+    for document in documents {
+        let referenced = inline(named(document));
+        candidates.extend(
             inline(&document.unserved_blobs())
                 .into_iter()
-                .filter(|blob| !known.contains(blob)),
+                .filter(|blob| !referenced.contains(blob)),
         );
 
-        report.inline_blobs += known.len() as u64;
-        let Some(served) = document.indexed.as_ref().filter(|_| document.is_served()) else {
+        report.inline_blobs += referenced.len() as u64;
+        let Some(indexed) = document.indexed.as_ref().filter(|_| document.is_served()) else {
             continue;
         };
 
-        report.chunks += u64::from(served.chunks);
-        report.statements += served
+        report.chunks += u64::from(indexed.chunks);
+        report.statements += indexed
             .learned
             .as_ref()
             .map_or(0, |learned| u64::from(learned.count));
     }
 
-    report.inline_blobs += count_existing(ctx, tenant, &perhaps).await?;
+    report.inline_blobs += count_existing(ctx, tenant, &candidates).await?;
     Ok(report)
 }
 
 /// Returns the blobs that a record names. A worker may have stored more
 /// ([`Document::unserved_blobs`]).
 fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
-    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
-    let made = document.extracted.iter().flat_map(ProcessingResult::blobs);
-    served.chain(made).chain([&document.body.blob])
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
+    indexed_blobs
+        .chain(extracted_blobs)
+        .chain([&document.body.blob])
 }
 
 /// Removes documents. Their blobs are removed first, so that a crash leaves the records that name

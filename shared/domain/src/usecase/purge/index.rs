@@ -9,9 +9,9 @@ use crate::tenant::Tenant;
 use crate::usecase::purge::{count_existing, inline};
 
 /// The number of items that one step removes, plus one.
-const ITEMS: usize = 201;
+const ITEM_PAGE_SIZE: usize = 201;
 /// The prefix of the names of purge records; their ids follow.
-const PURGE_RECORD: &str = "P#";
+const PURGE_PREFIX: &str = "P#";
 
 /// Plans which items to remove next.
 pub(super) async fn plan(
@@ -20,7 +20,10 @@ pub(super) async fn plan(
     purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<()> {
-    let mut items = ctx.index.list_items(tenant, container, ITEMS).await?;
+    let mut items = ctx
+        .index
+        .list_items(tenant, container, ITEM_PAGE_SIZE)
+        .await?;
     if items.is_empty() {
         purge.phase = PurgePhase::Objects;
         return Ok(());
@@ -31,7 +34,7 @@ pub(super) async fn plan(
     report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
 
     // The head comes last, so it is among the items when there are no more.
-    if items.len() < ITEMS {
+    if items.len() < ITEM_PAGE_SIZE {
         let head = ctx.index.get_head(tenant, container).await?;
         let memories = head.memories.unwrap_or(0);
         // This makes a compaction that is under way fail; it then removes what it has stored.
@@ -48,7 +51,7 @@ pub(super) async fn plan(
         report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
     }
 
-    items.truncate(ITEMS - 1);
+    items.truncate(ITEM_PAGE_SIZE - 1);
     report.index_records = items.len() as u64;
     purge.pending = PendingErasure {
         items,
@@ -85,7 +88,7 @@ async fn purged_blobs(
     let mut blobs = Vec::new();
     for id in items
         .iter()
-        .filter_map(|item| item.strip_prefix(PURGE_RECORD))
+        .filter_map(|item| item.strip_prefix(PURGE_PREFIX))
     {
         blobs.extend(
             ctx.index

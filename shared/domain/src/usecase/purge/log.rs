@@ -8,9 +8,9 @@ use crate::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 
 /// The number of hours that one step covers. Hours without requests cost nothing more.
-const WINDOW: i64 = 7 * 24;
+const WINDOW_HOURS: i64 = 7 * 24;
 /// The number of pages of records that one step looks at.
-const PAGES: usize = 8;
+const MAX_PAGES: usize = 8;
 
 /// Plans which records, from `hour` on, lose their contents next. The position stays at these
 /// records: once their contents are gone, nothing is found there any more.
@@ -28,18 +28,18 @@ pub(super) async fn plan(
         return Ok(());
     }
 
-    let to = Hour((hour.0 + WINDOW - 1).min(last.0));
+    let to = Hour((hour.0 + WINDOW_HOURS - 1).min(last.0));
     let mut pages = 0;
-    for counts in ctx.activity.count_by_hour(tenant, hour, to).await? {
+    for counts in ctx.request_log.count_by_hour(tenant, hour, to).await? {
         let (HourCounts::Closed(at, _) | HourCounts::Open(at, _)) = counts;
-        let mut place = Some(after.take().filter(|_| at == hour));
-        while let Some(after) = place {
-            if pages == PAGES {
+        let mut cursor = Some(after.take().filter(|_| at == hour));
+        while let Some(after) = cursor {
+            if pages == MAX_PAGES {
                 (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
                 return Ok(());
             }
             let (items, next) = ctx
-                .activity
+                .request_log
                 .list_contents(tenant, at, &purge.containers, after.as_deref())
                 .await?;
 
@@ -59,7 +59,7 @@ pub(super) async fn plan(
             }
 
             pages += 1;
-            place = next.map(Some);
+            cursor = next.map(Some);
         }
     }
 

@@ -13,14 +13,14 @@ use crate::usecase::damage::read_turns;
 impl Content {
     pub(super) fn form(&self) -> BodyForm {
         match self {
-            Self::Whole { form, .. } => form.clone(),
+            Self::Complete { form, .. } => form.clone(),
             Self::Turns(_) => BodyForm::Conversation,
         }
     }
 
     pub(super) fn is_blank(&self) -> bool {
         match self {
-            Self::Whole { bytes, .. } => bytes.iter().all(u8::is_ascii_whitespace),
+            Self::Complete { bytes, .. } => bytes.iter().all(u8::is_ascii_whitespace),
             Self::Turns(turns) => turns.is_empty(),
         }
     }
@@ -34,7 +34,7 @@ impl Content {
         old: Option<&Document>,
     ) -> Result<Option<Bytes>> {
         let turns = match self {
-            Self::Whole { bytes, .. } => return Ok(Some(bytes.clone())),
+            Self::Complete { bytes, .. } => return Ok(Some(bytes.clone())),
             Self::Turns(turns) => turns.clone(),
         };
 

@@ -22,8 +22,8 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 pub(crate) fn credentials() -> Vec<(String, String)> {
     let mixed = |len| random(MIXED, len);
     let (hex, upper) = (|len| random(HEX, len), |len| random(UPPER, len));
-    let whole = |prefix: &str, rest: String| (format!("{prefix}{rest}"), rest);
-    let mut all: Vec<(String, String)> = [
+    let sample = |prefix: &str, rest: String| (format!("{prefix}{rest}"), rest);
+    let mut samples: Vec<(String, String)> = [
         ("rk_4fGh8sK2_", 40),
         ("sm_org_", 32),
         ("sk-", 48),
@@ -60,54 +60,54 @@ pub(crate) fn credentials() -> Vec<(String, String)> {
         ("tskey-auth-", 24),
     ]
     .into_iter()
-    .map(|(prefix, len)| whole(prefix, mixed(len)))
+    .map(|(prefix, len)| sample(prefix, mixed(len)))
     .collect();
-    all.extend([
-        whole("AKIA", upper(16)),
-        whole("ASIA", upper(16)),
-        whole("dop_v1_", hex(64)),
-        whole("shpat_", hex(32)),
-        whole("key-", hex(32)),
-        whole("dapi", hex(32)),
-        whole("AGE-SECRET-KEY-1", upper(58)),
+    samples.extend([
+        sample("AKIA", upper(16)),
+        sample("ASIA", upper(16)),
+        sample("dop_v1_", hex(64)),
+        sample("shpat_", hex(32)),
+        sample("key-", hex(32)),
+        sample("dapi", hex(32)),
+        sample("AGE-SECRET-KEY-1", upper(58)),
         // Recognized without a prefix, by their randomness.
-        whole("", hex(32)),
-        whole("", hex(64)),
-        whole("", mixed(40)),
-        whole("", mixed(86)),
+        sample("", hex(32)),
+        sample("", hex(64)),
+        sample("", mixed(40)),
+        sample("", mixed(86)),
         // Recognized by the words before them.
-        whole("Authorization: Bearer ", mixed(24)),
-        whole("authorization: Basic ", "dXNlcjpwYXNz".to_owned()),
-        whole("Bearer ", mixed(18)),
-        whole("password=", "hunter2".to_owned()),
-        whole("password: ", "hunter2".to_owned()),
-        whole(
+        sample("Authorization: Bearer ", mixed(24)),
+        sample("authorization: Basic ", "dXNlcjpwYXNz".to_owned()),
+        sample("Bearer ", mixed(18)),
+        sample("password=", "hunter2".to_owned()),
+        sample("password: ", "hunter2".to_owned()),
+        sample(
             "{\"client_secret\": \"",
             "plain-words\"}".replace("\"}", ""),
         ),
-        whole("AWS_SECRET_ACCESS_KEY=", "wJalr/K7/bPx".to_owned()),
-        whole("export API_KEY=", "abcdef".to_owned()),
-        whole(
+        sample("AWS_SECRET_ACCESS_KEY=", "wJalr/K7/bPx".to_owned()),
+        sample("export API_KEY=", "abcdef".to_owned()),
+        sample(
             "https://example.com/callback?access_token=",
             "short1".to_owned(),
         ),
-        whole("https://example.com/file?sig=", "c2lnbmF0dXJl".to_owned()),
-        whole("postgres://app:", "tr0ub4dor@db.example/main".to_owned()),
-        whole(
+        sample("https://example.com/file?sig=", "c2lnbmF0dXJl".to_owned()),
+        sample("postgres://app:", "tr0ub4dor@db.example/main".to_owned()),
+        sample(
             "DefaultEndpointsProtocol=https;AccountKey=",
             "Zm9vYmFy".to_owned(),
         ),
-        whole("123456789:AA", mixed(33)),
-        whole("MTA", format!("{}.{}.{}", mixed(21), "Gxyz12", mixed(27))),
-        whole(
+        sample("123456789:AA", mixed(33)),
+        sample("MTA", format!("{}.{}.{}", mixed(21), "Gxyz12", mixed(27))),
+        sample(
             "eyJ",
             format!("{}.eyJ{}.{}", mixed(17), mixed(40), mixed(43)),
         ),
-        whole(&pem("PRIVATE"), "MIIEvq plain".to_owned()),
-        whole(&pem("OPENSSH PRIVATE"), "b3BlbnNz".to_owned()),
+        sample(&pem("PRIVATE"), "MIIEvq plain".to_owned()),
+        sample(&pem("OPENSSH PRIVATE"), "b3BlbnNz".to_owned()),
     ]);
 
-    all
+    samples
 }
 
 /// Returns the first line of a private key.

@@ -121,8 +121,8 @@ pub(super) fn year_range(year: i16) -> Option<DayRange> {
 
 /// Returns the days of a season on the northern hemisphere. `place` counts from spring (0) to
 /// winter (3), which begins in December.
-pub(super) fn season_range(of: i16, place: i8) -> Option<DayRange> {
-    let first = month_range(of, place * 3 + 3)?.from;
+pub(super) fn season_range(year: i16, season: i8) -> Option<DayRange> {
+    let first = month_range(year, season * 3 + 3)?.from;
     let last = add_units(first, TimeUnit::Month, 2)?;
     Some(DayRange::new(first, last.last_of_month()))
 }

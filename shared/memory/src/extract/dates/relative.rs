@@ -55,42 +55,43 @@ fn parse_last_or_next(
     today: Date,
     direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
-    let the = usize::from(clause.lower_at(at) == "the");
-    let turn = match clause.lower_at(at + the) {
+    let article_len = usize::from(clause.lower_at(at) == "the");
+    let step = match clause.lower_at(at + article_len) {
         "last" | "past" => -1,
         "next" | "coming" => 1,
         "this" => 0,
         _ => return None,
     };
 
-    let past_or_coming = matches!(clause.lower_at(at + the), "past" | "coming");
-    let next = at + the + 1;
-    let what = clause.lower_at(next);
+    let is_past_or_coming = matches!(clause.lower_at(at + article_len), "past" | "coming");
+    let next = at + article_len + 1;
+    let unit_word = clause.lower_at(next);
     let end = next + 1;
-    if let Some(unit) = parse_unit(what).filter(|_| !what.ends_with('s')) {
+    if let Some(unit) = parse_unit(unit_word).filter(|_| !unit_word.ends_with('s')) {
         // "The last week of May" and "the next day" do not count from today.
-        let elsewhere =
-            the == 1 && !past_or_coming || clause.lower_at(end) == "of" || unit == TimeUnit::Day;
-        return (!elsewhere).then(|| Some((end, shift_unit(today, unit, turn)?)))?;
+        let is_other_meaning = article_len == 1 && !is_past_or_coming
+            || clause.lower_at(end) == "of"
+            || unit == TimeUnit::Day;
+        return (!is_other_meaning).then(|| Some((end, shift_unit(today, unit, step)?)))?;
     }
 
-    if the == 1 {
+    if article_len == 1 {
         return None;
     }
 
-    if let Some(wanted) = parse_weekday(what).filter(|_| !what.ends_with("days")) {
+    if let Some(weekday) = parse_weekday(unit_word).filter(|_| !unit_word.ends_with("days")) {
         return Some((
             end,
-            DayRange::single_day(shift_weekday(today, wanted, turn)?),
+            DayRange::single_day(shift_weekday(today, weekday, step)?),
         ));
     }
 
-    if let Some(place) = parse_season(what) {
-        return Some((end, shift_season(today, place, turn, direction)?));
+    if let Some(season) = parse_season(unit_word) {
+        return Some((end, shift_season(today, season, step, direction)?));
     }
 
-    let number = parse_month(what).filter(|_| clause.words[next].is_capitalized())?;
-    let year = match turn {
+    let number = parse_month(unit_word).filter(|_| clause.words[next].is_capitalized())?;
+    let year = match step {
         -1 if number >= today.month() => today.year() - 1,
         1 if number <= today.month() => today.year() + 1,
         _ => today.year(),
@@ -99,21 +100,21 @@ fn parse_last_or_next(
     Some((end, month_range(year, number)?))
 }
 
-fn shift_unit(today: Date, unit: TimeUnit, turn: i64) -> Option<DayRange> {
-    let mut turn = turn;
-    if unit == TimeUnit::Weekend && turn < 0 && today.weekday().to_monday_zero_offset() == 6 {
+fn shift_unit(today: Date, unit: TimeUnit, step: i64) -> Option<DayRange> {
+    let mut step = step;
+    if unit == TimeUnit::Weekend && step < 0 && today.weekday().to_monday_zero_offset() == 6 {
         // On a Sunday, the last weekend is the one before the current weekend.
-        turn = -1;
+        step = -1;
     }
     let first = containing_unit(today, unit)?.from;
-    containing_unit(add_units(first, unit, turn)?, unit)
+    containing_unit(add_units(first, unit, step)?, unit)
 }
 
 /// Returns the day of a relative weekday. The last one is the latest before today; the next one is
 /// that of next week.
-fn shift_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
-    let offset = i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset());
-    let shift = match turn {
+fn shift_weekday(today: Date, weekday: i8, step: i64) -> Option<Date> {
+    let offset = i64::from(weekday) - i64::from(today.weekday().to_monday_zero_offset());
+    let shift = match step {
         -1 if offset < 0 => offset,
         -1 => offset - 7,
         0 if offset < 0 => offset + 7,
@@ -123,41 +124,42 @@ fn shift_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
     add_days(today, shift)
 }
 
-fn shift_season(today: Date, place: i8, turn: i64, direction: DateDirection) -> Option<DayRange> {
-    let this = season_range(today.year(), place)?;
+fn shift_season(today: Date, season: i8, step: i64, direction: DateDirection) -> Option<DayRange> {
+    let current = season_range(today.year(), season)?;
     // Said in December, a plan for this summer means the coming summer.
-    if turn == 0 && direction == DateDirection::Future && this.to < today {
-        return season_range(today.year() + 1, place);
+    if step == 0 && direction == DateDirection::Future && current.to < today {
+        return season_range(today.year() + 1, season);
     }
 
-    let year = match turn {
-        -1 if this.to >= today => today.year() - 1,
-        1 if this.from <= today => today.year() + 1,
+    let year = match step {
+        -1 if current.to >= today => today.year() - 1,
+        1 if current.from <= today => today.year() + 1,
         // In January and February, this winter began last year.
-        0 if place == 3 && today.month() <= 2 => today.year() - 1,
+        0 if season == 3 && today.month() <= 2 => today.year() - 1,
         _ => today.year(),
     };
 
-    season_range(year, place)
+    season_range(year, season)
 }
 
 /// Parses `two weeks ago`, `a couple of months ago`, `in three days` and `10 days from now`. Does
 /// not parse `a week before last`.
 fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
-    let leading = usize::from(clause.lower_at(at) == "in");
-    let article = usize::from(
-        clause.lower_at(at + leading) == "a" && clause.lower_at(at + leading + 1) == "couple",
+    let in_len = usize::from(clause.lower_at(at) == "in");
+    let article_len = usize::from(
+        clause.lower_at(at + in_len) == "a" && clause.lower_at(at + in_len + 1) == "couple",
     );
-    let count = parse_count(clause.lower_at(at + leading + article))?;
-    let of = usize::from(article == 1 && clause.lower_at(at + leading + article + 1) == "of");
-    let place = at + leading + article + of + 1;
-    let unit = parse_unit(clause.lower_at(place))?;
-    let after = place + 1;
+    let count = parse_count(clause.lower_at(at + in_len + article_len))?;
+    let of_len =
+        usize::from(article_len == 1 && clause.lower_at(at + in_len + article_len + 1) == "of");
+    let unit_index = at + in_len + article_len + of_len + 1;
+    let unit = parse_unit(clause.lower_at(unit_index))?;
+    let after = unit_index + 1;
     let (end, count) = if clause.lower_at(after) == "ago" {
         (after + 1, -count)
     } else if let Some(end) = clause.match_any(after, &["from now", "from today"]) {
         (end, count)
-    } else if leading == 1 && !matches!(clause.lower_at(after), "of" | "'") {
+    } else if in_len == 1 && !matches!(clause.lower_at(after), "of" | "'") {
         (after, count)
     } else {
         return None;
@@ -191,25 +193,25 @@ fn parse_end_of_unit(clause: Clause<'_>, at: usize, today: Date) -> Option<(usiz
         ));
     }
 
-    let the = usize::from(clause.lower_at(at) == "the");
-    let mut place = clause.match_phrase(at + the, "end of")?;
-    let turn = match clause.lower_at(place) {
+    let article_len = usize::from(clause.lower_at(at) == "the");
+    let mut index = clause.match_phrase(at + article_len, "end of")?;
+    let step = match clause.lower_at(index) {
         "next" => 1,
         "the" | "this" => 0,
         "last" => -1,
         _ => -2,
     };
 
-    place += usize::from(turn != -2);
-    let unit = parse_unit(clause.lower_at(place)).filter(|unit| *unit != TimeUnit::Day)?;
+    index += usize::from(step != -2);
+    let unit = parse_unit(clause.lower_at(index)).filter(|unit| *unit != TimeUnit::Day)?;
     let first = add_units(
         containing_unit(today, unit)?.from,
         unit,
-        turn.max(-1) + i64::from(turn == -2),
+        step.max(-1) + i64::from(step == -2),
     )?;
 
     Some((
-        place + 1,
+        index + 1,
         DayRange::single_day(containing_unit(first, unit)?.to),
     ))
 }

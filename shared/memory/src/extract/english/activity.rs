@@ -37,33 +37,36 @@ const PROGRESSIVE_HABITS: &[&str] = &[
     "study",
 ];
 /// Objects that do not make a habit.
-const IDLE: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
+const IDLE_OBJECTS: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
                     pride turns issue risks bed sleep work school you role game games thing things stuff lot";
 /// Verbs of responsibility, with the attribute of the thing that somebody is responsible for.
 const RESPONSIBILITY_VERBS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
 
 /// Returns the topic of a habit, a possession or a responsibility.
-pub(crate) fn activity_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let verb = reading.verb;
-    if !reading.someone() || verb.modal || verb.future || verb.passive {
+pub(crate) fn activity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let verb = parsed.verb;
+    if !parsed.someone() || verb.modal || verb.future || verb.passive {
         return None;
     }
 
-    let rest = reading.rest();
-    let denied = verb.negated || says_no_longer(reading) || verb.used;
-    if let Some(known) = change_topic(reading, subject).or_else(|| ended_topic(reading, subject)) {
-        return Some(known);
+    let rest = parsed.rest();
+    let is_negated = verb.negated || says_no_longer(parsed) || verb.used_to;
+    if let Some(known_topic) =
+        change_topic(parsed, subject).or_else(|| ended_topic(parsed, subject))
+    {
+        return Some(known_topic);
     }
 
-    if verb.past && !verb.used || verb.perfect && !verb.progressive {
+    if verb.past && !verb.used_to || verb.perfect && !verb.progressive {
         return None;
     }
 
     // "I read it" may be long ago.
-    let over = verb.base == "read" && !verb.progressive;
-    if over
+    let is_completed = verb.base == "read" && !verb.progressive;
+    if is_completed
         || verb.progressive
-            && (!PROGRESSIVE_HABITS.contains(&verb.base) || reading.who == SubjectKind::Elided)
+            && (!PROGRESSIVE_HABITS.contains(&verb.base)
+                || parsed.subject_kind == SubjectKind::Elided)
     {
         return None;
     }
@@ -71,77 +74,79 @@ pub(crate) fn activity_topic(reading: ParsedClause<'_>, subject: &str) -> Option
     responsibility_topic(verb.base, rest, subject)
         .or_else(|| possession_topic(verb.base, rest, subject))
         .or_else(|| habit_topic(verb.base, rest, subject))
-        .map(|known| known.with_negation(denied))
+        .map(|known_topic| known_topic.with_negation(is_negated))
 }
 
 /// Returns the topic of a change: `stopped smoking`, `gave up playing the trumpet`,
 /// `started learning Welsh`, `cancelled my subscription to X`.
-fn change_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    if !(reading.verb.past || reading.verb.perfect) || reading.verb.negated {
+fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    if !(parsed.verb.past || parsed.verb.perfect) || parsed.verb.negated {
         return None;
     }
 
-    let (at, ended) = match reading.verb.base {
+    let (at, is_ended) = match parsed.verb.base {
         "stop" | "quit" | "finish" => (0, true),
         "give" => (rest.match_phrase(0, "up")?, true),
         "start" | "begin" => (0, false),
         "drop" => {
-            let what = direct_object(rest, 0, "take");
-            let lesson = what
+            let object = direct_object(rest, 0, "take");
+            let is_lesson = object
                 .split(' ')
                 .next_back()
                 .is_some_and(|last| list_contains("course class classes lessons", last));
-            let known = KnownTopic::fact(subject.to_owned(), &format!("takes {what}"), what);
-            return known
-                .filter(|_| lesson)
-                .map(|known| known.with_negation(true));
+            let known_topic =
+                KnownTopic::fact(subject.to_owned(), &format!("takes {object}"), object);
+            return known_topic
+                .filter(|_| is_lesson)
+                .map(|known_topic| known_topic.with_negation(true));
         }
-        "" if reading.clause.lower_at(reading.verb.main) == "unsubscribed" => {
-            let what = direct_object(rest, rest.match_phrase(0, "from")?, "subscribe");
-            return contract_topic(subject, &what, "subscription")
-                .map(|known| known.with_negation(true));
+        "" if parsed.clause.lower_at(parsed.verb.main) == "unsubscribed" => {
+            let object = direct_object(rest, rest.match_phrase(0, "from")?, "subscribe");
+            return contract_topic(subject, &object, "subscription")
+                .map(|known_topic| known_topic.with_negation(true));
         }
         "cancel" | "end" | "terminate" | "sell" | "cancelled" => {
-            let own = matches!(rest.lower_at(0), "my" | "our" | "his" | "her" | "their");
+            let is_owned = matches!(rest.lower_at(0), "my" | "our" | "his" | "her" | "their");
             return possession_topic("own", rest, subject)
-                .filter(|_| own)
-                .filter(|known| reading.verb.base == "sell" || is_contract(&known.topic.value))
-                .map(|known| KnownTopic {
+                .filter(|_| is_owned)
+                .filter(|known_topic| {
+                    parsed.verb.base == "sell" || is_contract(&known_topic.topic.value)
+                })
+                .map(|known_topic| KnownTopic {
                     is_static: false,
-                    ..known.with_negation(true)
+                    ..known_topic.with_negation(true)
                 });
         }
         _ => return None,
     };
 
-    let (inner, form) = parse_verb(rest.lower_at(at))?;
+    let (inner_verb, form) = parse_verb(rest.lower_at(at))?;
     let rest = rest.from(at + 1);
 
     (form == VerbForm::Ing)
-        .then(|| habit_topic(inner, rest, subject))?
-        .map(|known| known.with_negation(ended))
+        .then(|| habit_topic(inner_verb, rest, subject))?
+        .map(|known_topic| known_topic.with_negation(is_ended))
 }
 
 /// Returns the topic of `I no longer drive` and `I stopped teaching`, which end the activity
 /// whatever its object was.
-fn ended_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let stopped = reading.is(&["stop", "quit"]) && (reading.verb.past || reading.verb.perfect);
+fn ended_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let has_stopped = parsed.is(&["stop", "quit"]) && (parsed.verb.past || parsed.verb.perfect);
     let (base, at) = match parse_verb(rest.lower_at(0)) {
-        Some((inner, VerbForm::Ing)) if stopped => (inner, 1),
-        _ if says_no_longer(reading) && !reading.verb.past => (reading.verb.base, 0),
+        Some((inner_verb, VerbForm::Ing)) if has_stopped => (inner_verb, 1),
+        _ if says_no_longer(parsed) && !parsed.verb.past => (parsed.verb.base, 0),
         _ => return None,
     };
 
-    let one = matches!(base, "drive" | "teach" | "commute" | "rent");
-    let over = rest
-        .words
-        .get(at)
-        .is_none_or(|word| word.mark || matches!(word.low, "any" | "anymore") || is_tail(rest, at));
+    let takes_one_object = matches!(base, "drive" | "teach" | "commute" | "rent");
+    let has_no_object = rest.words.get(at).is_none_or(|word| {
+        word.is_punctuation || matches!(word.lower, "any" | "anymore") || is_tail(rest, at)
+    });
 
     // This does not deny one answer. It is an answer of its own.
-    (one && over).then(|| {
+    (takes_one_object && has_no_object).then(|| {
         KnownTopic::fact(
             subject.to_owned(),
             &to_third_person(base),
@@ -151,130 +156,134 @@ fn ended_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
 }
 
 /// Returns one topic for `subscription to X` and `X subscription`.
-fn contract_topic(subject: &str, of: &str, kind: &str) -> Option<KnownTopic> {
-    let what = format!("{of} {kind}");
-    KnownTopic::fact(subject.to_owned(), &format!("has {what}"), what)
+fn contract_topic(subject: &str, provider: &str, kind: &str) -> Option<KnownTopic> {
+    let object = format!("{provider} {kind}");
+    KnownTopic::fact(subject.to_owned(), &format!("has {object}"), object)
 }
 
 /// Checks whether it is something that runs until it is cancelled.
-fn is_contract(what: &str) -> bool {
+fn is_contract(object: &str) -> bool {
     const CONTRACTS: &str =
         "subscription membership contract account plan policy insurance card license licence lease";
-    what.split(' ')
-        .any(|word| CONTRACTS.split(' ').any(|known| known == word))
+    object
+        .split(' ')
+        .any(|word| CONTRACTS.split(' ').any(|contract| contract == word))
 }
 
 /// Returns the topic of a verb in the tables with its object.
 fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
     if base == "go"
-        && let Some((inner, VerbForm::Ing)) = parse_verb(rest.lower_at(0))
+        && let Some((inner_verb, VerbForm::Ing)) = parse_verb(rest.lower_at(0))
     {
-        return habit_topic(inner, rest.from(1), subject);
+        return habit_topic(inner_verb, rest.from(1), subject);
     }
 
     if base == "subscribe" && rest.lower_at(0) == "to" {
         return contract_topic(subject, &direct_object(rest, 1, base), "subscription");
     }
 
-    let one = find_verb_object(SINGLE_OBJECT_VERBS, base, rest);
-    let many = one
+    let single_object = find_verb_object(SINGLE_OBJECT_VERBS, base, rest);
+    let multi_object = single_object
         .is_none()
         .then(|| find_verb_object(MULTI_OBJECT_VERBS, base, rest))
         .flatten();
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
-    let also = rest
+    let is_additional = rest
         .find_any(&["also", "too", "as well", "besides"])
         .is_some();
-    if let Some((name, what)) = one.filter(|_| !also) {
-        return fact(&name, what);
+    if let Some((name, object)) = single_object.filter(|_| !is_additional) {
+        return fact(&name, object);
     }
 
-    if let Some((name, what)) = many.or(find_verb_object(SINGLE_OBJECT_VERBS, base, rest)) {
-        return fact(&format!("{name} {what}"), what);
+    if let Some((name, object)) = multi_object.or(find_verb_object(SINGLE_OBJECT_VERBS, base, rest))
+    {
+        return fact(&format!("{name} {object}"), object);
     }
 
-    let frequent = matches!(
+    let is_frequent = matches!(
         rest.lower_at(0),
         "about" | "twice" | "every" | "daily" | "regularly" | "once" | "again"
     );
-    let ends = |word: &Word<'_>| {
-        word.mark || is_tail(rest, 0) && word.low != "a" || is_preposition(word.low)
+    let is_end = |word: &Word<'_>| {
+        word.is_punctuation || is_tail(rest, 0) && word.lower != "a" || is_preposition(word.lower)
     };
-    let alone = rest
+    let has_no_object = rest
         .words
         .first()
-        .is_none_or(|word| ends(word) || matches!(word.low, "any" | "anymore" | "now"));
-    let habit = OBJECTLESS_HABITS
+        .is_none_or(|word| is_end(word) || matches!(word.lower, "any" | "anymore" | "now"));
+    let is_habit = OBJECTLESS_HABITS
         .split_whitespace()
-        .any(|known| known == base)
-        && (alone || frequent || base == "smoke");
+        .any(|habit_verb| habit_verb == base)
+        && (has_no_object || is_frequent || base == "smoke");
     let name = to_third_person(base);
 
-    habit.then(|| fact(&name, name.clone()))?
+    is_habit.then(|| fact(&name, name.clone()))?
 }
 
 /// Returns the attribute and the object if the verb is in the table.
 fn find_verb_object(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     let found = table.split_whitespace().find_map(|entry| {
-        let (name, before) = entry.split_once('/').unwrap_or((entry, ""));
-        let at = if before.is_empty() {
+        let (name, particle) = entry.split_once('/').unwrap_or((entry, ""));
+        let at = if particle.is_empty() {
             0
         } else {
-            rest.match_phrase(0, before)?
+            rest.match_phrase(0, particle)?
         };
-        (name == base).then_some((before, at))
+        (name == base).then_some((particle, at))
     });
 
-    let (before, at) = found?;
-    let nothing = rest.words.get(at).is_none_or(|word| word.mark)
+    let (particle, at) = found?;
+    let has_no_object = rest.words.get(at).is_none_or(|word| word.is_punctuation)
         || matches!(rest.lower_at(at), "every" | "each" | "all" | "most" | "any")
         || is_tail(rest, at)
-        || before.is_empty() && is_preposition(rest.lower_at(at))
+        || particle.is_empty() && is_preposition(rest.lower_at(at))
         || is_pronoun(rest.lower_at(at)) && !is_determiner(rest.lower_at(at));
-    let what = direct_object(rest, at, base);
-    let head = what.rsplit(' ').next().unwrap_or_default();
-    let idle = [what.split(' ').next().unwrap_or_default(), head]
+    let object = direct_object(rest, at, base);
+    let head_noun = object.rsplit(' ').next().unwrap_or_default();
+    let is_idle = [object.split(' ').next().unwrap_or_default(), head_noun]
         .iter()
-        .any(|word| list_contains(IDLE, word));
-    if nothing || idle || !is_meaningful(&what) {
+        .any(|word| list_contains(IDLE_OBJECTS, word));
+    if has_no_object || is_idle || !is_meaningful(&object) {
         return None;
     }
 
     let name = to_third_person(base);
     Some((
-        if before.is_empty() {
+        if particle.is_empty() {
             name
         } else {
-            format!("{name} {before}")
+            format!("{name} {particle}")
         },
-        what,
+        object,
     ))
 }
 
 fn list_contains(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
+    list.split_whitespace().any(|entry| entry == word)
 }
 
 /// Returns the object up to a preposition. The person with whom one speaks a language belongs to
 /// it.
 fn direct_object(rest: Clause<'_>, at: usize, base: &str) -> String {
-    let whole = find_object(rest, at);
-    let keeps = |low: &str| low == "of" || base == "speak" && low == "with" || base == "subscribe";
-    let cut = (1..whole.len())
-        .find(|&place| is_preposition(whole.lower_at(place)) && !keeps(whole.lower_at(place)));
-    let own = |low: &str| {
+    let object_clause = find_object(rest, at);
+    let is_kept =
+        |lower: &str| lower == "of" || base == "speak" && lower == "with" || base == "subscribe";
+    let cut = (1..object_clause.len()).find(|&index| {
+        is_preposition(object_clause.lower_at(index)) && !is_kept(object_clause.lower_at(index))
+    });
+    let is_skipped = |lower: &str| {
         matches!(
-            low,
+            lower,
             "my" | "our" | "the" | "a" | "an" | "his" | "her" | "their"
         )
     };
 
-    let words: Vec<_> = whole
-        .until_index(cut.unwrap_or(whole.len()))
+    let words: Vec<_> = object_clause
+        .until_index(cut.unwrap_or(object_clause.len()))
         .words
         .iter()
-        .filter(|word| !own(word.low))
+        .filter(|word| !is_skipped(word.lower))
         .copied()
         .collect();
 
@@ -283,64 +292,70 @@ fn direct_object(rest: Clause<'_>, at: usize, base: &str) -> String {
 
 /// Returns the topic of `own a boat` and `have a subscription to X`.
 fn possession_topic(verb: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
-    let article = matches!(
+    let has_article = matches!(
         rest.lower_at(0),
         "a" | "an" | "the" | "any" | "my" | "our" | "his" | "her" | "their"
     );
-    if !matches!(verb, "have" | "own" | "possess") || !article {
+    if !matches!(verb, "have" | "own" | "possess") || !has_article {
         return None;
     }
 
-    let whole = find_object(rest, 0);
-    let size = |low: &str| {
+    let object_clause = find_object(rest, 0);
+    let is_size_word = |lower: &str| {
         matches!(
-            low,
+            lower,
             "small" | "big" | "little" | "new" | "old" | "used" | "nice" | "lovely"
         )
     };
 
-    let first = (0..whole.len()).find(|&at| !size(whole.lower_at(at)))?;
-    let keeps = |at: usize| {
-        matches!(whole.lower_at(at), "of" | "to")
-            || whole.lower_at(at) == "at" && whole.lower_at(at - 1) == "membership"
+    let first = (0..object_clause.len()).find(|&at| !is_size_word(object_clause.lower_at(at)))?;
+    let is_kept = |at: usize| {
+        matches!(object_clause.lower_at(at), "of" | "to")
+            || object_clause.lower_at(at) == "at" && object_clause.lower_at(at - 1) == "membership"
     };
-    let cut = (first + 1..whole.len()).find(|&at| is_preposition(whole.lower_at(at)) && !keeps(at));
-    let own = |low: &str| is_determiner(low);
-    let words: Vec<_> = whole
-        .until_index(cut.unwrap_or(whole.len()))
+    let cut = (first + 1..object_clause.len())
+        .find(|&at| is_preposition(object_clause.lower_at(at)) && !is_kept(at));
+    let is_skipped = |lower: &str| is_determiner(lower);
+    let words: Vec<_> = object_clause
+        .until_index(cut.unwrap_or(object_clause.len()))
         .from(first)
         .words
         .iter()
-        .filter(|word| !own(word.low))
+        .filter(|word| !is_skipped(word.lower))
         .copied()
         .collect();
-    let what = join_words(Clause { words: &words });
-    let verbal = !verb_base(whole.lower_at(first)).is_empty() && whole.len() - first > 3;
-    let kept = words.len() <= 5 && is_meaningful(&what) && !verbal && !is_momentary(&what);
+    let object = join_words(Clause { words: &words });
+    let has_verb =
+        !verb_base(object_clause.lower_at(first)).is_empty() && object_clause.len() - first > 3;
+    let is_possession =
+        words.len() <= 5 && is_meaningful(&object) && !has_verb && !is_momentary(&object);
     for kind in ["subscription", "membership"] {
-        let of = [" to ", " at ", " of ", " for "]
+        let provider = [" to ", " at ", " of ", " for "]
             .iter()
-            .find_map(|between| {
-                what.strip_prefix(kind)?
-                    .strip_prefix(between)
-                    .filter(|of| !of.is_empty())
+            .find_map(|preposition| {
+                object
+                    .strip_prefix(kind)?
+                    .strip_prefix(preposition)
+                    .filter(|provider| !provider.is_empty())
             });
-        if let Some(of) = of {
-            return contract_topic(subject, of, kind);
+        if let Some(provider) = provider {
+            return contract_topic(subject, provider, kind);
         }
     }
 
-    kept.then(|| KnownTopic::fact(subject.to_owned(), &format!("has {what}"), what))?
+    is_possession.then(|| KnownTopic::fact(subject.to_owned(), &format!("has {object}"), object))?
 }
 
 /// Checks whether it is something that one has only for a moment or in one's mind.
-fn is_momentary(what: &str) -> bool {
-    const IDLE: &str = "question idea feeling look chance problem issue point time plan way word talk chat call meeting \
+fn is_momentary(object: &str) -> bool {
+    const MOMENTARY_OBJECTS: &str = "question idea feeling look chance problem issue point time plan way word talk chat call meeting \
                         appointment interview exam trip visit session blast moment bit lot few couple thought hunch \
                         favor favour headache cold fever doubt concern suggestion dream goal choice reason \
                         party dinner lunch date day week good great big deadline power ability story path \
                         paths picture gift back";
-    what.split(' ').any(|word| list_contains(IDLE, word))
+    object
+        .split(' ')
+        .any(|word| list_contains(MOMENTARY_OBJECTS, word))
 }
 
 /// Returns the topic of `Nadia leads the mobile team`. One person at a time is responsible for a
@@ -350,9 +365,9 @@ fn responsibility_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<K
         .split(' ')
         .find_map(|entry| entry.split_once('/').filter(|(verb, _)| *verb == base))?
         .1;
-    let definite = matches!(rest.lower_at(0), "the" | "our" | "my")
+    let is_definite = matches!(rest.lower_at(0), "the" | "our" | "my")
         || rest.words.first().is_some_and(|word| word.is_capitalized());
-    let what = phrase_key(find_object(rest, 0));
-    let known = KnownTopic::new(what, role, subject.to_owned(), MemoryKind::Fact, true)?;
-    (definite && is_meaningful(&known.topic.subject)).then_some(known)
+    let object = phrase_key(find_object(rest, 0));
+    let known_topic = KnownTopic::new(object, role, subject.to_owned(), MemoryKind::Fact, true)?;
+    (is_definite && is_meaningful(&known_topic.topic.subject)).then_some(known_topic)
 }

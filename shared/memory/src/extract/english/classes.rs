@@ -114,6 +114,6 @@ static WORDS: LazyLock<WordTable<u16>> = LazyLock::new(|| {
 });
 
 /// Checks whether a word belongs to one of `classes`.
-pub(crate) fn is_in_class(low: &str, classes: u16) -> bool {
-    WORDS.get(low).is_some_and(|class| class & classes != 0)
+pub(crate) fn is_in_class(lower: &str, classes: u16) -> bool {
+    WORDS.get(lower).is_some_and(|class| class & classes != 0)
 }

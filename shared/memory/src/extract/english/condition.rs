@@ -75,39 +75,39 @@ const SPORTS: &[&str] = &[
 ];
 
 /// Returns the topic of a state or habit of a person.
-pub(crate) fn condition_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let verb = reading.verb;
-    if !reading.someone() || verb.future {
+pub(crate) fn condition_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let verb = parsed.verb;
+    if !parsed.someone() || verb.future {
         return None;
     }
 
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
-    if let Some(known) = ended_topic(reading, &fact) {
-        return Some(known);
+    if let Some(known_topic) = ended_topic(parsed, &fact) {
+        return Some(known_topic);
     }
 
-    if verb.past && !verb.used
+    if verb.past && !verb.used_to
         || verb.perfect && !verb.progressive && verb.base != "be"
         || verb.modal && verb.base == "be"
     {
         return None;
     }
 
-    let negated = verb.negated || says_no_longer(reading) || verb.used;
-    let rest = reading.rest();
-    let known = match verb.base {
-        _ if verb.modal => ability_topic(reading, &fact),
-        _ if verb.passive => state_topic(reading.clause.from(verb.main), &fact),
+    let negated = verb.negated || says_no_longer(parsed) || verb.used_to;
+    let rest = parsed.rest();
+    let known_topic = match verb.base {
+        _ if verb.modal => ability_topic(parsed, &fact),
+        _ if verb.passive => state_topic(parsed.clause.from(verb.main), &fact),
         "be" => state_topic(rest, &fact),
         "date" | "see" if verb.progressive => fact("partner", parse_name(rest, 0)?),
         "watch" if verb.progressive => fact("is watching", parse_value(rest, 0))
-            .filter(|known| is_meaningful(&known.topic.value)),
+            .filter(|known_topic| is_meaningful(&known_topic.topic.value)),
         base if verb.progressive => ongoing_topic(base, rest, &fact),
         base => routine_topic(base, rest, &fact).or_else(|| habit_topic(base, rest, &fact)),
     };
 
-    known.map(|known| known.with_negation(negated))
+    known_topic.map(|known_topic| known_topic.with_negation(negated))
 }
 
 /// A function that makes a fact of an attribute and a value.
@@ -121,11 +121,11 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
         Some((attribute.replace('_', " "), word.replace('_', " "), end))
     });
 
-    let alone = |end: usize| {
+    let is_alone = |end: usize| {
         rest.words.get(end).is_none_or(|next| {
-            next.mark
+            next.is_punctuation
                 || super::topic::is_tail(rest, end)
-                || !next.is_capitalized() && is_preposition(next.low)
+                || !next.is_capitalized() && is_preposition(next.lower)
         }) || matches!(
             rest.lower_at(end),
             "and" | "now" | "again" | "since" | "any" | "anymore" | "but"
@@ -133,13 +133,13 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     };
 
     if let Some((attribute, value, end)) = found {
-        return alone(end).then(|| fact(&attribute, value))?;
+        return is_alone(end).then(|| fact(&attribute, value))?;
     }
 
     if matches!(rest.lower_at(0), "on" | "following") && rest.until_index(6).contains_any(&["diet"])
     {
-        let what = phrase_key(rest.until_index(rest.index_of_any(0, &["diet"])).from(1));
-        return fact("diet", what);
+        let object = phrase_key(rest.until_index(rest.index_of_any(0, &["diet"])).from(1));
+        return fact("diet", object);
     }
 
     if let Some(at) = rest
@@ -150,24 +150,26 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
         return fact(&format!("member of {group}"), group);
     }
 
-    let listed = |list: &str| list.split_whitespace().any(|word| word == rest.lower_at(0));
+    let is_listed = |list: &str| list.split_whitespace().any(|word| word == rest.lower_at(0));
     match rest.words.first().filter(|word| word.is_capitalized()) {
-        Some(word) if listed(NATIONS) && alone(1) => fact("nationality", word.low.to_owned()),
-        Some(word) if listed(FAITHS) && alone(1) => fact("religion", word.low.to_owned()),
+        Some(word) if is_listed(NATIONS) && is_alone(1) => {
+            fact("nationality", word.lower.to_owned())
+        }
+        Some(word) if is_listed(FAITHS) && is_alone(1) => fact("religion", word.lower.to_owned()),
         _ => None,
     }
 }
 
 /// Checks whether the word names a people or a faith, which is capitalized but is not the name of a
 /// person.
-pub(super) fn is_people_or_faith(low: &str) -> bool {
+pub(super) fn is_people_or_faith(lower: &str) -> bool {
     [NATIONS, FAITHS]
         .iter()
-        .any(|list| list.split_whitespace().any(|word| word == low))
+        .any(|list| list.split_whitespace().any(|word| word == lower))
 }
 
 /// Checks whether it is a group to which people belong.
-fn is_group(what: &str) -> bool {
+fn is_group(object: &str) -> bool {
     const GROUPS: &[&str] = &[
         "club",
         "choir",
@@ -182,43 +184,47 @@ fn is_group(what: &str) -> bool {
         "church",
     ];
 
-    what.rsplit(' ')
+    object
+        .rsplit(' ')
         .next()
         .is_some_and(|last| GROUPS.contains(&last))
 }
 
 /// Returns the topic of `can't eat gluten` and `can swim`.
-fn ability_topic(reading: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (verb, rest) = (reading.verb, reading.rest());
-    let able = matches!(reading.clause.lower_at(verb.first), "can" | "cannot")
+fn ability_topic(parsed: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
+    let (verb, rest) = (parsed.verb, parsed.rest());
+    let is_ability = matches!(parsed.clause.lower_at(verb.first), "can" | "cannot")
         && ABILITIES.contains(&verb.base);
-    if !able {
+    if !is_ability {
         return None;
     }
 
     let name = to_third_person(verb.base);
-    let what = object_phrase(rest);
-    let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::is_tail(rest, 0);
-    let made = if alone {
+    let object = object_phrase(rest);
+    let is_alone =
+        rest.words.first().is_none_or(|word| word.is_punctuation) || super::topic::is_tail(rest, 0);
+    let candidate = if is_alone {
         fact(&name, name.clone())
     } else {
-        fact(&format!("{name} {what}"), what.clone())
+        fact(&format!("{name} {object}"), object.clone())
     };
 
-    made.map(|known| {
-        known.with_negation(verb.negated || reading.clause.lower_at(verb.first) == "cannot")
-    })
-    .filter(|_| alone || is_meaningful(&what) && what.split(' ').count() <= 3)
+    candidate
+        .map(|known_topic| {
+            known_topic
+                .with_negation(verb.negated || parsed.clause.lower_at(verb.first) == "cannot")
+        })
+        .filter(|_| is_alone || is_meaningful(&object) && object.split(' ').count() <= 3)
 }
 
 /// Returns the topic of `gave up meat` and `broke up with Tom`.
-fn ended_topic(reading: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (verb, rest) = (reading.verb, reading.rest());
+fn ended_topic(parsed: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
+    let (verb, rest) = (parsed.verb, parsed.rest());
     if !(verb.past || verb.perfect) || verb.negated || verb.modal {
         return None;
     }
 
-    let made = match verb.base {
+    let candidate = match verb.base {
         "break" | "split" => fact(
             "partner",
             parse_name(rest, rest.match_phrase(0, "up with")?)?,
@@ -227,36 +233,37 @@ fn ended_topic(reading: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTop
         "join" | "leave" | "quit" if is_group(&object_phrase(rest)) => {
             let group = object_phrase(rest);
             return fact(&format!("member of {group}"), group)
-                .map(|known| known.with_negation(verb.base != "join"));
+                .map(|known_topic| known_topic.with_negation(verb.base != "join"));
         }
         "give" | "quit" | "stop" | "cut" => {
-            let what = object_phrase(
+            let object = object_phrase(
                 rest.from(
                     rest.match_any(0, &["up", "out", "eating", "drinking"])
                         .unwrap_or(0),
                 ),
             );
-            let verb = if DRINKS.contains(&what.as_str()) {
+            let verb = if DRINKS.contains(&object.as_str()) {
                 "drinks"
             } else {
                 "eats"
             };
-            let known = DRINKS.contains(&what.as_str()) || FOODS.contains(&what.as_str());
-            known.then(|| fact(&format!("{verb} {what}"), what))?
+            let is_consumable =
+                DRINKS.contains(&object.as_str()) || FOODS.contains(&object.as_str());
+            is_consumable.then(|| fact(&format!("{verb} {object}"), object))?
         }
         _ => None,
     };
 
-    made.map(|known| known.with_negation(true))
+    candidate.map(|known_topic| known_topic.with_negation(true))
 }
 
 /// Returns the topic of `wake up at six`, `pay 850 euros for rent` and `earn 60,000 a year`, which
 /// have one answer at a time.
 fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let number = |at: usize| {
+    let is_number_at = |at: usize| {
         rest.words
             .get(at)
-            .is_some_and(|word| word.is_number() || super::topic::is_currency_mark(word.low))
+            .is_some_and(|word| word.is_number() || super::topic::is_currency_mark(word.lower))
     };
     match base {
         "wake" | "get" => fact(
@@ -266,7 +273,7 @@ fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Kno
         "go" if rest.match_any(0, &["to bed at", "to sleep at"]).is_some() => {
             fact("bedtime", parse_value(rest, 3))
         }
-        "pay" if number(0) => {
+        "pay" if is_number_at(0) => {
             let (at, end) = rest.find_any(&["for", "in"])?;
             fact(
                 &object_phrase(rest.from(end)),
@@ -278,11 +285,11 @@ fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Kno
             parse_value(rest, rest.match_phrase(0, "with")?),
         ),
         "go" if rest.lower_at(0).ends_with("ing") => {
-            let what = phrase_key(rest.until_index(1));
-            fact(&format!("goes {what}"), what)
+            let object = phrase_key(rest.until_index(1));
+            fact(&format!("goes {object}"), object)
         }
-        "earn" if number(0) => fact("salary", parse_value(rest, 0)),
-        "sleep" if number(0) || rest.until_index(3).contains_any(&["hours"]) => fact(
+        "earn" if is_number_at(0) => fact("salary", parse_value(rest, 0)),
+        "sleep" if is_number_at(0) || rest.until_index(3).contains_any(&["hours"]) => fact(
             "hours of sleep",
             phrase_key(rest.until_index(rest.index_of_any(0, &["hours"]))),
         ),
@@ -292,44 +299,49 @@ fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Kno
 
 /// Returns the topic of a verb in [`HABITS`] with its object.
 fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (what, named) = find_in_table(HABITS, base, rest)?;
-    let fits = match base {
-        "do" => SPORTS.contains(&what.as_str()),
-        "keep" => what.split(' ').count() == 1 && what.ends_with('s') && rest.lower_at(0) == what,
+    let (object, verb_phrase) = find_in_table(HABITS, base, rest)?;
+    let is_allowed = match base {
+        "do" => SPORTS.contains(&object.as_str()),
+        "keep" => {
+            object.split(' ').count() == 1 && object.ends_with('s') && rest.lower_at(0) == object
+        }
         _ => true,
     };
-    let vague = what.starts_with("lot of") || SHORT_TASKS.contains(&what.as_str());
-    (fits && is_meaningful(&what) && !vague).then(|| fact(&format!("{named} {what}"), what))?
+    let is_vague = object.starts_with("lot of") || SHORT_TASKS.contains(&object.as_str());
+    (is_allowed && is_meaningful(&object) && !is_vague)
+        .then(|| fact(&format!("{verb_phrase} {object}"), object))?
 }
 
 /// Returns the topic of `writing a novel` and `saving for a house`.
 fn ongoing_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (what, named) = find_in_table(ONGOING_VERBS, base, rest)?;
-    (is_meaningful(&what) && !SHORT_TASKS.contains(&what.as_str()))
-        .then(|| fact(&format!("{named} {what}"), what))?
+    let (object, verb_phrase) = find_in_table(ONGOING_VERBS, base, rest)?;
+    (is_meaningful(&object) && !SHORT_TASKS.contains(&object.as_str()))
+        .then(|| fact(&format!("{verb_phrase} {object}"), object))?
 }
 
 /// Returns the object and the verb if the verb is in the table. For an entry with `/-`, a
 /// capitalized name must follow.
 fn find_in_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     table.split_whitespace().find_map(|entry| {
-        let (verb, before) = entry.split_once('/').unwrap_or((entry, ""));
-        let name = before == "-";
-        let at = if before.is_empty() || name {
+        let (verb, particle) = entry.split_once('/').unwrap_or((entry, ""));
+        let needs_name = particle == "-";
+        let at = if particle.is_empty() || needs_name {
             0
         } else {
-            rest.match_phrase(0, before)?
+            rest.match_phrase(0, particle)?
         };
         let first = rest.words.get(at)?;
-        let pointing =
-            first.mark || is_pronoun(first.low) || first.low == "you" || is_preposition(first.low);
-        let fits = verb == base && !pointing && (!name || first.is_capitalized());
-        let named = if before.is_empty() || name {
+        let is_pointing = first.is_punctuation
+            || is_pronoun(first.lower)
+            || first.lower == "you"
+            || is_preposition(first.lower);
+        let is_match = verb == base && !is_pointing && (!needs_name || first.is_capitalized());
+        let verb_phrase = if particle.is_empty() || needs_name {
             to_third_person(base)
         } else {
-            format!("{} {before}", to_third_person(base))
+            format!("{} {particle}", to_third_person(base))
         };
-        fits.then(|| (object_phrase(rest.from(at)), named))
+        is_match.then(|| (object_phrase(rest.from(at)), verb_phrase))
     })
 }
 
@@ -338,10 +350,10 @@ fn object_phrase(rest: Clause<'_>) -> String {
     let first = (0..rest.len())
         .find(|&at| !is_determiner(rest.lower_at(at)))
         .unwrap_or(0);
-    let whole = find_object(rest.from(first), 0);
-    let cut = (1..whole.len()).find(|&at| {
-        is_preposition(whole.lower_at(at)) && whole.lower_at(at) != "of"
-            || super::topic::is_tail(whole, at)
+    let object_clause = find_object(rest.from(first), 0);
+    let cut = (1..object_clause.len()).find(|&at| {
+        is_preposition(object_clause.lower_at(at)) && object_clause.lower_at(at) != "of"
+            || super::topic::is_tail(object_clause, at)
     });
-    phrase_key(whole.until_index(cut.unwrap_or(whole.len())))
+    phrase_key(object_clause.until_index(cut.unwrap_or(object_clause.len())))
 }

@@ -48,53 +48,62 @@ const MOOD_VERBS: &[&str] = &[
 
 /// Drafts a statement of something that somebody did or that happened.
 pub(crate) fn draft_event(
-    reading: ParsedClause<'_>,
-    env: &ClauseContext<'_>,
-    dated: bool,
+    parsed: ParsedClause<'_>,
+    context: &ClauseContext<'_>,
+    has_date: bool,
 ) -> Option<StatementDraft> {
-    let rest = reading.rest();
-    let happened = reading.verb.past || reading.verb.perfect;
-    let ing = reading.verb.progressive && !reading.verb.past && reading.who != SubjectKind::Elided;
-    if reading.verb.modal || reading.verb.future || reading.who == SubjectKind::Listener {
+    let rest = parsed.rest();
+    let has_happened = parsed.verb.past || parsed.verb.perfect;
+    let is_progressive =
+        parsed.verb.progressive && !parsed.verb.past && parsed.subject_kind != SubjectKind::Elided;
+    if parsed.verb.modal || parsed.verb.future || parsed.subject_kind == SubjectKind::Listener {
         return None;
     }
 
-    let much = rest
+    let content_word_count = rest
         .words
         .iter()
-        .filter(|word| is_content_word(word.low))
+        .filter(|word| is_content_word(word.lower))
         .count();
-    let vague = is_pronoun(rest.lower_at(0)) || rest.lower_at(0) == "you";
-    let event = |confidence: f32| Some(StatementDraft::new(MemoryKind::Event, confidence));
-    if ing && reading.person() && much >= 2 && !vague && !reading.is(MOOD_VERBS) {
-        return if env.chat || dated || reading.verb.perfect {
-            event(0.55)
+    let is_vague = is_pronoun(rest.lower_at(0)) || rest.lower_at(0) == "you";
+    let make_draft = |confidence: f32| Some(StatementDraft::new(MemoryKind::Event, confidence));
+    if is_progressive
+        && parsed.person()
+        && content_word_count >= 2
+        && !is_vague
+        && !parsed.is(MOOD_VERBS)
+    {
+        return if context.is_group_chat || has_date || parsed.verb.perfect {
+            make_draft(0.55)
         } else {
             None
         };
     }
 
-    if !happened || reading.verb.negated && !dated {
+    if !has_happened || parsed.verb.negated && !has_date {
         return None;
     }
 
-    let idle = reading.is(MOOD_VERBS) && !dated;
-    let named = rest
+    let is_idle = parsed.is(MOOD_VERBS) && !has_date;
+    let has_name = rest
         .words
         .iter()
-        .any(|word| word.is_capitalized() && word.low != "i");
+        .any(|word| word.is_capitalized() && word.lower != "i");
 
-    match reading.who {
-        SubjectKind::Pronoun => {
-            (dated && much >= 2 && !idle).then(|| StatementDraft::new(MemoryKind::Event, 0.55))
+    match parsed.subject_kind {
+        SubjectKind::Pronoun => (has_date && content_word_count >= 2 && !is_idle)
+            .then(|| StatementDraft::new(MemoryKind::Event, 0.55)),
+        SubjectKind::Definite | SubjectKind::Plain => (has_date && content_word_count >= 1)
+            .then(|| StatementDraft::new(MemoryKind::Event, 0.65)),
+        SubjectKind::Elided if !context.is_group_chat => {
+            (has_date && has_name && !is_idle).then(|| StatementDraft::new(MemoryKind::Event, 0.55))
         }
-        SubjectKind::Definite | SubjectKind::Plain => {
-            (dated && much >= 1).then(|| StatementDraft::new(MemoryKind::Event, 0.65))
+        _ if is_idle
+            || content_word_count < 2 && !has_date
+            || is_vague && content_word_count < 3 =>
+        {
+            None
         }
-        SubjectKind::Elided if !env.chat => {
-            (dated && named && !idle).then(|| StatementDraft::new(MemoryKind::Event, 0.55))
-        }
-        _ if idle || much < 2 && !dated || vague && much < 3 => None,
-        _ => event(if dated { 0.75 } else { 0.6 }),
+        _ => make_draft(if has_date { 0.75 } else { 0.6 }),
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct ParsedClause<'w> {
     /// All words of the clause.
     pub(crate) clause: Clause<'w>,
     /// The kind of subject.
-    pub(crate) who: SubjectKind,
+    pub(crate) subject_kind: SubjectKind,
     /// The index after the subject.
     pub(crate) subject_end: usize,
     /// The verb.
@@ -67,13 +67,17 @@ impl<'w> ParsedClause<'w> {
 
     /// Checks whether the subject is a person, possibly one to whom a pronoun refers.
     pub(crate) fn someone(self) -> bool {
-        self.person() || matches!(self.who, SubjectKind::Pronoun | SubjectKind::Listener)
+        self.person()
+            || matches!(
+                self.subject_kind,
+                SubjectKind::Pronoun | SubjectKind::Listener
+            )
     }
 
     /// Checks whether the subject is a person who can be identified.
     pub(crate) fn person(self) -> bool {
         matches!(
-            self.who,
+            self.subject_kind,
             SubjectKind::Speaker
                 | SubjectKind::Group
                 | SubjectKind::Named
@@ -85,9 +89,9 @@ impl<'w> ParsedClause<'w> {
 
 /// Finds the subject and the verb of a clause. Returns `None` if it is not a statement.
 pub(crate) fn parse_clause(clause: Clause<'_>) -> Option<ParsedClause<'_>> {
-    let (who, first) = find_subject(clause)?;
-    let verb = parse_verb_group(clause, first, who)?;
-    let subject_end = if who == SubjectKind::Elided {
+    let (subject_kind, first) = find_subject(clause)?;
+    let verb = parse_verb_group(clause, first, subject_kind)?;
+    let subject_end = if subject_kind == SubjectKind::Elided {
         0
     } else {
         verb.first
@@ -95,7 +99,7 @@ pub(crate) fn parse_clause(clause: Clause<'_>) -> Option<ParsedClause<'_>> {
     let subject_end = trim_adverbs(clause, subject_end);
     Some(ParsedClause {
         clause,
-        who,
+        subject_kind,
         subject_end,
         verb,
     })
@@ -103,38 +107,40 @@ pub(crate) fn parse_clause(clause: Clause<'_>) -> Option<ParsedClause<'_>> {
 
 /// Returns the end of a subject without the adverbs before its verb.
 fn trim_adverbs(clause: Clause<'_>, mut end: usize) -> usize {
-    while let Some(before) = find_adverb_before(clause, end).filter(|before| *before > 0) {
-        end = before;
+    while let Some(adverb_at) = find_adverb_before(clause, end).filter(|before| *before > 0) {
+        end = adverb_at;
     }
     end
 }
 
 /// Returns the index at which an adverb begins that ends at `end`, if there is one.
 pub(super) fn find_adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
-    let before = end
+    let adverb_at = end
         .checked_sub(1)
-        .filter(|before| is_adverb(clause.lower_at(*before)));
-    before.or_else(|| {
+        .filter(|adverb_at| is_adverb(clause.lower_at(*adverb_at)));
+    adverb_at.or_else(|| {
         end.checked_sub(2)
-            .filter(|before| clause.match_phrase(*before, "no longer").is_some())
+            .filter(|adverb_at| clause.match_phrase(*adverb_at, "no longer").is_some())
     })
 }
 
 /// Returns the kind of subject, and the index at which its verb begins.
 fn find_subject(clause: Clause<'_>) -> Option<(SubjectKind, usize)> {
     let first = clause.lower_at(0);
-    let simple = |who| Some((who, skip_adverbs(clause, 1)));
+    let with_subject = |subject_kind| Some((subject_kind, skip_adverbs(clause, 1)));
     match first {
-        "i" | "im" => return simple(SubjectKind::Speaker),
-        "we" => return simple(SubjectKind::Group),
-        "you" => return simple(SubjectKind::Listener),
-        "he" | "she" | "it" | "they" | "there" | "here" => return simple(SubjectKind::Pronoun),
+        "i" | "im" => return with_subject(SubjectKind::Speaker),
+        "we" => return with_subject(SubjectKind::Group),
+        "you" => return with_subject(SubjectKind::Listener),
+        "he" | "she" | "it" | "they" | "there" | "here" => {
+            return with_subject(SubjectKind::Pronoun);
+        }
         "this" | "that" | "these" | "those" | "his" | "her" | "their" | "its" | "your" | "one"
         | "some" => {
             let at = find_finite_verb(clause, 1)?;
-            let own = matches!(first, "this" | "these") && at > 1;
+            let has_noun = matches!(first, "this" | "these") && at > 1;
             return Some((
-                if own {
+                if has_noun {
                     SubjectKind::Definite
                 } else {
                     SubjectKind::Pronoun
@@ -154,31 +160,32 @@ fn find_subject(clause: Clause<'_>) -> Option<(SubjectKind, usize)> {
         return (at > 2 && clause.lower_at(at - 2) == "and").then_some((SubjectKind::Group, at));
     }
 
-    let who = match first {
+    let subject_kind = match first {
         "my" | "our" => SubjectKind::Owned,
         "the" => SubjectKind::Definite,
         _ if clause.lower_at(1) == "'s" || is_name(clause, at) => SubjectKind::Named,
         _ => SubjectKind::Plain,
     };
 
-    Some((who, at))
+    Some((subject_kind, at))
 }
 
 /// Checks whether the subject that ends at `end` is a name: all of its words are capitalized.
 fn is_name(clause: Clause<'_>, end: usize) -> bool {
-    let capital = |at: usize| clause.words[at].is_capitalized();
-    let name =
-        capital(0) && !is_determiner(clause.lower_at(0)) && !is_preposition(clause.lower_at(0));
+    let is_capital = |at: usize| clause.words[at].is_capitalized();
+    let starts_name =
+        is_capital(0) && !is_determiner(clause.lower_at(0)) && !is_preposition(clause.lower_at(0));
     // The first word of a sentence is capitalized in any case. A singular word before a verb is
     // taken for a name.
-    let plural = clause.lower_at(0).ends_with('s')
+    let is_plural = clause.lower_at(0).ends_with('s')
         && end > 1
         && clause.words[end.min(clause.len()) - 1].raw.ends_with('s');
-    let owned = (1..end).any(|at| clause.lower_at(at) == "'s");
-    name && (owned
-        || (1..end).all(|at| {
-            capital(at) || clause.lower_at(at) == "and" || is_adverb(clause.lower_at(at))
-        }) && (end > 1 || !plural))
+    let has_possessive = (1..end).any(|at| clause.lower_at(at) == "'s");
+    starts_name
+        && (has_possessive
+            || (1..end).all(|at| {
+                is_capital(at) || clause.lower_at(at) == "and" || is_adverb(clause.lower_at(at))
+            }) && (end > 1 || !is_plural))
 }
 
 /// Checks whether the clause begins with its verb and leaves out the speaker: `Decided to …`,
@@ -211,7 +218,7 @@ fn has_elided_subject(clause: Clause<'_>) -> bool {
 /// not belong to the words before it.
 fn has_break(clause: Clause<'_>, from: usize, to: usize) -> bool {
     (from..to).any(|at| {
-        clause.words[at].mark
+        clause.words[at].is_punctuation
             || matches!(
                 clause.lower_at(at),
                 "and"
@@ -249,36 +256,39 @@ fn find_finite_verb(clause: Clause<'_>, from: usize) -> Option<usize> {
 
 /// Returns the index of the finite verb if it is certain.
 fn find_certain_verb(clause: Clause<'_>, from: usize) -> Option<usize> {
-    let mut relative = false;
+    let mut in_relative_clause = false;
     for at in from..clause.len().min(from + 16) {
-        let low = clause.lower_at(at);
-        let before = clause.lower_at(at - 1);
-        if clause.words[at].mark {
-            if matches!(low, "," | "—" | ":" | ";" | "." | "!" | "?") {
+        let lower = clause.lower_at(at);
+        let previous = clause.lower_at(at - 1);
+        if clause.words[at].is_punctuation {
+            if matches!(lower, "," | "—" | ":" | ";" | "." | "!" | "?") {
                 break;
             }
             continue;
         }
 
-        let inner = matches!(low, "i" | "we" | "they" | "you" | "he" | "she") && before != "and";
-        if inner || matches!(low, "who" | "which" | "that" | "when" | "where") && at > from {
-            relative = true;
+        let starts_inner_clause =
+            matches!(lower, "i" | "we" | "they" | "you" | "he" | "she") && previous != "and";
+        if starts_inner_clause
+            || matches!(lower, "who" | "which" | "that" | "when" | "where") && at > from
+        {
+            in_relative_clause = true;
             continue;
         }
 
-        let is_verb = if low == "'s" {
+        let is_verb = if lower == "'s" {
             matches!(
-                before,
+                previous,
                 "he" | "she" | "it" | "that" | "there" | "who" | "what" | "here" | "this"
             )
         } else {
-            is_auxiliary(low) && before != "to" || is_lexical_verb(clause, at)
+            is_auxiliary(lower) && previous != "to" || is_lexical_verb(clause, at)
         };
         if is_verb {
-            if !relative {
+            if !in_relative_clause {
                 return Some(at);
             }
-            relative = is_auxiliary(low);
+            in_relative_clause = is_auxiliary(lower);
         }
     }
 
@@ -287,26 +297,26 @@ fn find_certain_verb(clause: Clause<'_>, from: usize) -> Option<usize> {
 
 /// Checks whether the word at `at` is a finite verb, not a noun or a participle.
 fn is_lexical_verb(clause: Clause<'_>, at: usize) -> bool {
-    let before = clause.lower_at(at - 1);
-    let after = clause.lower_at(at + 1);
+    let previous = clause.lower_at(at - 1);
+    let following = clause.lower_at(at + 1);
     let Some((_, form)) = parse_verb(clause.lower_at(at)) else {
         return false;
     };
 
-    let noun = is_determiner(before)
-        || is_preposition(before)
-        || before == "'s"
-        || is_auxiliary(after) && !is_modal(clause.lower_at(at));
-    if noun || clause.words[at].is_capitalized() || clause.lower_at(at) == "like" {
+    let is_noun = is_determiner(previous)
+        || is_preposition(previous)
+        || previous == "'s"
+        || is_auxiliary(following) && !is_modal(clause.lower_at(at));
+    if is_noun || clause.words[at].is_capitalized() || clause.lower_at(at) == "like" {
         return false;
     }
 
     match form {
-        VerbForm::Past => !matches!(before, "and" | ","),
-        VerbForm::Present => !matches!(parse_verb(after), Some((_, VerbForm::Present))),
+        VerbForm::Past => !matches!(previous, "and" | ","),
+        VerbForm::Present => !matches!(parse_verb(following), Some((_, VerbForm::Present))),
         VerbForm::Base => {
-            before.ends_with('s') && !before.ends_with("ss") && before != "'s"
-                || matches!(before, "people" | "i")
+            previous.ends_with('s') && !previous.ends_with("ss") && previous != "'s"
+                || matches!(previous, "people" | "i")
         }
         VerbForm::Ing => false,
     }

@@ -10,11 +10,11 @@ use super::topic::{
 use super::words::Clause;
 
 /// Returns the attribute for a relative or a pet.
-pub(crate) fn relation_attribute(low: &str) -> Option<&'static str> {
+pub(crate) fn relation_attribute(lower: &str) -> Option<&'static str> {
     const SELF: &str = "aunt baby boss brother cat colleague cousin daughter dog doctor father friend grandfather \
          grandmother hamster horse manager mother neighbor nephew niece parrot partner rabbit roommate sister son \
          spouse teacher therapist turtle uncle";
-    Some(match low {
+    Some(match lower {
         "boyfriend" | "girlfriend" | "fiance" | "fiancé" | "fiancée" => "partner",
         "husband" | "wife" => "spouse",
         "dad" => "father",
@@ -24,54 +24,56 @@ pub(crate) fn relation_attribute(low: &str) -> Option<&'static str> {
         "coworker" => "colleague",
         "kitten" => "cat",
         "puppy" => "dog",
-        _ => return SELF.split(' ').find(|word| *word == low),
+        _ => return SELF.split(' ').find(|word| *word == lower),
     })
 }
 
 /// Returns the topic of a clause about a person.
-pub(crate) fn identity_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let past = reading.verb.past && !reading.verb.used || reading.verb.future || reading.verb.modal;
-    relative_topic(reading, subject)
+pub(crate) fn identity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let is_past =
+        parsed.verb.past && !parsed.verb.used_to || parsed.verb.future || parsed.verb.modal;
+    relative_topic(parsed, subject)
         .or_else(|| {
-            if past {
+            if is_past {
                 None
             } else {
-                present_topic(reading, subject)
+                present_topic(parsed, subject)
             }
         })
-        .or_else(|| change_topic(reading, subject))
-        .or_else(|| possession_topic(reading, subject))
-        .map(|known| {
-            let negated = known.topic.negated
-                || reading.verb.negated
-                || reading.verb.used
-                || says_no_longer(reading);
-            known.with_negation(negated)
+        .or_else(|| change_topic(parsed, subject))
+        .or_else(|| possession_topic(parsed, subject))
+        .map(|known_topic| {
+            let negated = known_topic.topic.negated
+                || parsed.verb.negated
+                || parsed.verb.used_to
+                || says_no_longer(parsed);
+            known_topic.with_negation(negated)
         })
 }
 
 /// Checks whether the clause says that something has ended.
-pub(crate) fn says_no_longer(reading: ParsedClause<'_>) -> bool {
-    reading
+pub(crate) fn says_no_longer(parsed: ParsedClause<'_>) -> bool {
+    parsed
         .clause
         .find_any(&["no longer", "not anymore"])
         .is_some()
-        || reading.verb.negated
-            && reading
+        || parsed.verb.negated
+            && parsed
                 .clause
                 .find_any(&["anymore", "any more", "any longer"])
                 .is_some()
 }
 
 /// Returns the topic of `My sister is Anna`, `my dog's name is Rex` and `my name is Jon`.
-fn relative_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let clause = reading.subject();
-    if reading.verb.base != "be" || reading.who != SubjectKind::Owned && clause.lower_at(1) != "'s"
+fn relative_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let clause = parsed.subject();
+    if parsed.verb.base != "be"
+        || parsed.subject_kind != SubjectKind::Owned && clause.lower_at(1) != "'s"
     {
         return None;
     }
 
-    let name = parse_name(reading.rest(), 0)?;
+    let name = parse_name(parsed.rest(), 0)?;
     let last = clause.lower_at(clause.len() - 1);
     if last == "name" {
         return match clause.len() {
@@ -101,94 +103,94 @@ fn owner_of_key(subject: &str) -> Option<String> {
 pub(super) fn parse_name(clause: Clause<'_>, at: usize) -> Option<String> {
     let at = clause.match_any(at, &["named", "called"]).unwrap_or(at);
     let end = (at..clause.len())
-        .find(|&place| !clause.words[place].is_capitalized())
+        .find(|&index| !clause.words[index].is_capitalized())
         .unwrap_or(clause.len());
     (end > at && clause.lower_at(at) != "i")
         .then(|| phrase_key(clause.until_index(end.min(at + 4)).from(at)))
 }
 
 /// Returns the topic of a clause about the present.
-fn present_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let owned = |attribute: &str, value: String| {
-        KnownTopic::fact(subject.to_owned(), attribute, value).filter(|_| reading.someone())
+fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let person_fact = |attribute: &str, value: String| {
+        KnownTopic::fact(subject.to_owned(), attribute, value).filter(|_| parsed.someone())
     };
 
-    match reading.verb.base {
-        "be" => being_topic(reading, subject),
+    match parsed.verb.base {
+        "be" => being_topic(parsed, subject),
         "live" | "reside" => {
             let at = rest.match_any(0, &["in", "at", "near"]).or_else(|| {
                 rest.find_phrase("in")
                     .map(|(_, end)| end)
                     .filter(|end| *end < 6)
             })?;
-            let place = parse_value(rest, at);
-            owned("residence", place).filter(|_| {
+            let residence = parse_value(rest, at);
+            person_fact("residence", residence).filter(|_| {
                 rest.words.get(at).is_some_and(|word| {
                     word.is_capitalized()
-                        || word.low == "the"
-                        || word.low == "a"
-                        || writes_lower_case(reading)
+                        || word.lower == "the"
+                        || word.lower == "a"
+                        || writes_lower_case(parsed)
                 })
             })
         }
         "work" if rest.match_phrase(0, "as").is_some() => {
             let at = rest.index_of_any(0, &["at", "for"]);
-            if at < rest.len() && !reading.verb.negated {
-                owned("job", parse_value(rest.until_index(at), 1))
+            if at < rest.len() && !parsed.verb.negated {
+                person_fact("job", parse_value(rest.until_index(at), 1))
             } else {
-                owned("job", parse_value(rest, 1))
+                person_fact("job", parse_value(rest, 1))
             }
         }
         "work" => {
             let at = rest.match_any(0, &["at", "for"])?;
-            owned("employer", parse_value(rest, at)).filter(|_| {
+            person_fact("employer", parse_value(rest, at)).filter(|_| {
                 rest.words.get(at).is_some_and(|word| {
                     word.is_capitalized()
-                        || word.low == "the"
-                        || word.low == "a"
-                        || writes_lower_case(reading)
+                        || word.lower == "the"
+                        || word.lower == "a"
+                        || writes_lower_case(parsed)
                 })
             })
         }
-        "study" => owned("education", parse_value(rest, 0)),
-        "marry" | "divorce" | "engage" | "separate" if reading.verb.passive => owned(
+        "study" => person_fact("education", parse_value(rest, 0)),
+        "marry" | "divorce" | "engage" | "separate" if parsed.verb.passive => person_fact(
             "relationship status",
-            reading.clause.lower_at(reading.verb.main).to_owned(),
+            parsed.clause.lower_at(parsed.verb.main).to_owned(),
         ),
         "" if matches!(
-            reading.clause.lower_at(reading.verb.main),
+            parsed.clause.lower_at(parsed.verb.main),
             "based" | "located"
         ) =>
         {
-            owned(
+            person_fact(
                 "residence",
                 parse_value(rest, rest.match_any(0, &["in", "at", "near"])?),
             )
         }
-        "call" if reading.verb.passive && reading.who == SubjectKind::Speaker => {
-            owned("name", parse_name(rest, 0)?)
+        "call" if parsed.verb.passive && parsed.subject_kind == SubjectKind::Speaker => {
+            person_fact("name", parse_name(rest, 0)?)
         }
         _ => None,
     }
 }
 
 /// Returns the topic of `I am …`.
-fn being_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
+fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
     if let Some(years) = rest
         .words
         .first()
-        .filter(|word| word.is_number() || is_number_word(word.low))
+        .filter(|word| word.is_number() || is_number_word(word.lower))
     {
-        let age = rest.match_phrase(1, "years old").is_some()
-            || rest.len() == 1 && reading.who == SubjectKind::Speaker;
-        return age.then(|| fact("age", years.low.to_owned()))?;
+        let is_age = rest.match_phrase(1, "years old").is_some()
+            || rest.len() == 1 && parsed.subject_kind == SubjectKind::Speaker;
+        return is_age.then(|| fact("age", years.lower.to_owned()))?;
     }
 
-    if !reading.someone() {
+    if !parsed.someone() {
         return None;
     }
 
@@ -196,36 +198,36 @@ fn being_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         return fact("origin", parse_value(rest, at)).filter(|_| {
             rest.words
                 .get(at)
-                .is_some_and(|word| word.is_capitalized() || word.low == "the")
+                .is_some_and(|word| word.is_capitalized() || word.lower == "the")
         });
     }
 
     if let Some(at) = rest.match_phrase(0, "allergic to") {
-        let what = parse_value(rest, at);
-        return fact(&format!("allergy to {what}"), what);
+        let object = parse_value(rest, at);
+        return fact(&format!("allergy to {object}"), object);
     }
 
     let article = usize::from(matches!(rest.lower_at(0), "a" | "an"));
-    let what = rest.lower_at(article);
-    if matches!(what, "vegetarian" | "vegan" | "pescatarian" | "omnivore") {
-        return fact("diet", what.to_owned());
+    let object = rest.lower_at(article);
+    if matches!(object, "vegetarian" | "vegan" | "pescatarian" | "omnivore") {
+        return fact("diet", object.to_owned());
     }
 
     if article == 0
         && matches!(
-            what,
+            object,
             "married" | "single" | "divorced" | "engaged" | "widowed" | "separated"
         )
     {
-        return fact("relationship status", what.to_owned());
+        return fact("relationship status", object.to_owned());
     }
 
-    if article == 0 && reading.who == SubjectKind::Speaker && rest.len() <= 3 {
-        let first = rest
+    if article == 0 && parsed.subject_kind == SubjectKind::Speaker && rest.len() <= 3 {
+        let is_name = rest
             .words
             .first()
-            .is_some_and(|word| word.is_capitalized() && !is_people_or_faith(word.low));
-        return first.then(|| fact("name", parse_name(rest, 0)?))?;
+            .is_some_and(|word| word.is_capitalized() && !is_people_or_faith(word.lower));
+        return is_name.then(|| fact("name", parse_name(rest, 0)?))?;
     }
 
     (article == 1).then(|| fact("job", parse_job(rest)?))?
@@ -253,19 +255,19 @@ fn parse_job(rest: Clause<'_>) -> Option<String> {
             "at", "for", "in", "with", "from", "of", "by", "on", "to", "based",
         ],
     );
-    let what = find_object(rest.until_index(end), 1);
-    let last = what.lower_at(what.len().checked_sub(1)?);
-    let sounds = ["eer", "er", "or", "ist", "ian"]
+    let object = find_object(rest.until_index(end), 1);
+    let last = object.lower_at(object.len().checked_sub(1)?);
+    let sounds_like_job = ["eer", "er", "or", "ist", "ian"]
         .iter()
         .any(|ending| last.ends_with(ending))
         && last.len() > 4;
-    let is = (sounds || JOBS.has(last)) && !NO_JOBS.has(last) && what.len() <= 4;
-    is.then(|| phrase_key(what))
+    let is_job = (sounds_like_job || JOBS.has(last)) && !NO_JOBS.has(last) && object.len() <= 4;
+    is_job.then(|| phrase_key(object))
 }
 
 /// Checks whether the speaker writes without capitals: `i live in lyon`.
-fn writes_lower_case(reading: ParsedClause<'_>) -> bool {
-    reading
+fn writes_lower_case(parsed: ParsedClause<'_>) -> bool {
+    parsed
         .clause
         .words
         .first()
@@ -273,43 +275,44 @@ fn writes_lower_case(reading: ParsedClause<'_>) -> bool {
 }
 
 /// Returns the topic of a change: moved, joined, promoted, turned.
-fn change_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let happened = reading.verb.past || reading.verb.perfect || reading.verb.passive;
-    if !happened || reading.verb.negated || !reading.someone() {
+fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let has_happened = parsed.verb.past || parsed.verb.perfect || parsed.verb.passive;
+    if !has_happened || parsed.verb.negated || !parsed.someone() {
         return None;
     }
 
     let fact = |attribute: &str, value: String| {
         KnownTopic::fact(subject.to_owned(), attribute, value)
-            .filter(|known| is_meaningful(&known.topic.value))
+            .filter(|known_topic| is_meaningful(&known_topic.topic.value))
     };
-    let capital = |at: usize| {
-        rest.words.get(at).is_some_and(|word| word.is_capitalized()) || writes_lower_case(reading)
+    let is_capitalized_at = |at: usize| {
+        rest.words.get(at).is_some_and(|word| word.is_capitalized()) || writes_lower_case(parsed)
     };
 
-    match reading.verb.base {
+    match parsed.verb.base {
         "move" | "relocate" => {
             let (_, at) = rest.find_phrase("to")?;
-            capital(at + usize::from(rest.lower_at(at) == "the"))
+            is_capitalized_at(at + usize::from(rest.lower_at(at) == "the"))
                 .then(|| fact("residence", parse_value(rest, at)))?
         }
-        "join" => capital(usize::from(rest.lower_at(0) == "the"))
+        "join" => is_capitalized_at(usize::from(rest.lower_at(0) == "the"))
             .then(|| fact("employer", parse_value(rest, 0)))?,
         "get" | "start" | "land" | "take" | "accept"
             if rest.find_phrase("job").is_some() || rest.match_phrase(0, "working").is_some() =>
         {
             let (_, at) = rest
                 .find_any(&["at", "with", "for"])
-                .filter(|(_, at)| capital(*at))?;
+                .filter(|(_, at)| is_capitalized_at(*at))?;
             fact("employer", parse_value(rest, at))
         }
-        "hire" if reading.verb.passive => {
+        "hire" if parsed.verb.passive => {
             fact("employer", parse_value(rest, rest.match_phrase(0, "by")?))
         }
         "leave" | "quit" | "lose" => {
             let at = rest.match_any(0, &["my job at", "the job at", "her job at", "his job at"]);
-            fact("employer", parse_value(rest, at?)).map(|known| known.with_negation(true))
+            fact("employer", parse_value(rest, at?))
+                .map(|known_topic| known_topic.with_negation(true))
         }
         "promote" => fact("job", parse_value(rest, rest.match_phrase(0, "to")?)),
         "become" | "go" | "turn"
@@ -322,8 +325,8 @@ fn change_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
             .words
             .first()
             .filter(|word| word.is_number())
-            .and_then(|word| fact("age", word.low.to_owned())),
-        "" | "bear" if reading.clause.lower_at(reading.verb.main) == "born" => {
+            .and_then(|word| fact("age", word.lower.to_owned())),
+        "" | "bear" if parsed.clause.lower_at(parsed.verb.main) == "born" => {
             birth_topic(rest, subject)
         }
         "marry" => fact("spouse", parse_name(rest, 0)?),
@@ -347,60 +350,59 @@ fn birth_topic(rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
 }
 
 /// Returns the topic of `I have a dog named Rex` and `I have two kids`.
-fn possession_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    if reading.verb.base != "have"
-        || reading.verb.past
-        || reading.verb.future
-        || reading.verb.modal
-        || !reading.someone()
+fn possession_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    if parsed.verb.base != "have"
+        || parsed.verb.past
+        || parsed.verb.future
+        || parsed.verb.modal
+        || !parsed.someone()
     {
         return None;
     }
 
-    let rest = reading.rest();
+    let rest = parsed.rest();
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
-    let named = rest.find_any(&["named", "called", "whose name is"]);
-    if let Some((at, end)) = named
+    let naming = rest.find_any(&["named", "called", "whose name is"]);
+    if let Some((at, end)) = naming
         && let Some(attribute) = relation_attribute(rest.lower_at(at.checked_sub(1)?))
     {
         return fact(attribute, parse_name(rest, end)?);
     }
 
-    let count = rest.words.first()?;
-    let counted = count.is_number()
+    let count_word = rest.words.first()?;
+    let is_counted = count_word.is_number()
         || matches!(
-            count.low,
+            count_word.lower,
             "two" | "three" | "four" | "five" | "six" | "seven" | "eight"
         );
-    let what = find_object(rest, 1);
-    if let Some(alone) = counted_plural(count.low, what) {
-        return fact(&format!("number of {alone}"), count.low.to_owned());
+    let object = find_object(rest, 1);
+    if let Some(noun) = counted_plural(count_word.lower, object) {
+        return fact(&format!("number of {noun}"), count_word.lower.to_owned());
     }
 
-    let plural = what
-        .words
-        .last()
-        .is_some_and(|word| word.low.ends_with('s') || matches!(word.low, "children" | "people"));
-    let short = counted
-        && plural
-        && what.len() <= 2
-        && parse_verb(what.lower_at(0)).is_none_or(|(_, form)| form != VerbForm::Past);
+    let is_plural = object.words.last().is_some_and(|word| {
+        word.lower.ends_with('s') || matches!(word.lower, "children" | "people")
+    });
+    let is_countable = is_counted
+        && is_plural
+        && object.len() <= 2
+        && parse_verb(object.lower_at(0)).is_none_or(|(_, form)| form != VerbForm::Past);
 
-    short.then(|| {
+    is_countable.then(|| {
         fact(
-            &format!("number of {}", phrase_key(what)),
-            count.low.to_owned(),
+            &format!("number of {}", phrase_key(object)),
+            count_word.lower.to_owned(),
         )
     })?
 }
 
 /// Returns the plural of the noun in `one cat` and `no kids`. Only relatives and pets are counted.
-fn counted_plural(count: &str, what: Clause<'_>) -> Option<String> {
-    let noun = what.lower_at(0);
-    let one = noun.strip_suffix('s').unwrap_or(noun);
-    let counted = relation_attribute(one).is_some()
-        || matches!(one, "child" | "children" | "kid" | "pet" | "sibling");
+fn counted_plural(count: &str, object: Clause<'_>) -> Option<String> {
+    let noun = object.lower_at(0);
+    let singular = noun.strip_suffix('s').unwrap_or(noun);
+    let is_counted = relation_attribute(singular).is_some()
+        || matches!(singular, "child" | "children" | "kid" | "pet" | "sibling");
     let plural = if noun.ends_with('s') || noun == "children" {
         noun.to_owned()
     } else {
@@ -413,5 +415,5 @@ fn counted_plural(count: &str, what: Clause<'_>) -> Option<String> {
         plural
     };
 
-    (what.len() == 1 && counted && matches!(count, "one" | "no")).then_some(plural)
+    (object.len() == 1 && is_counted && matches!(count, "one" | "no")).then_some(plural)
 }

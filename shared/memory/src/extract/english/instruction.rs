@@ -42,88 +42,95 @@ static REPEATED_VERBS: WordList =
 /// Drafts a standing instruction. Returns the index of its first word as well.
 pub(crate) fn draft_instruction(
     clause: Clause<'_>,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<(usize, StatementDraft)> {
     let at = REQUESTS.end(clause, 0).unwrap_or(0);
     let draft = StatementDraft::new(MemoryKind::Instruction, 0.9).lasting(true);
-    if let Some(named) = name_to_use_topic(clause, at, env) {
-        return Some((at, draft.known(named)));
+    if let Some(name_topic) = name_to_use_topic(clause, at, context) {
+        return Some((at, draft.known(name_topic)));
     }
 
     if let Some(end) = REMEMBERING.end(clause, at) {
-        return (clause.len() > end + 2 && !env.chat).then_some((at, draft));
+        return (clause.len() > end + 2 && !context.is_group_chat).then_some((at, draft));
     }
 
     let rest = clause.from(at);
-    let draft = match manner_topic(rest, env) {
-        Some(known) => draft.known(known),
+    let draft = match manner_topic(rest, context) {
+        Some(known_topic) => draft.known(known_topic),
         None => draft,
     };
 
-    (!env.chat && is_standing(rest, at > 0)).then_some((at, draft))
+    (!context.is_group_chat && is_standing(rest, at > 0)).then_some((at, draft))
 }
 
 /// Checks whether an instruction is to hold from now on.
-fn is_standing(rest: Clause<'_>, asked: bool) -> bool {
-    let lead = STANDING_OPENINGS
+fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
+    let opening_end = STANDING_OPENINGS
         .end(rest, 0)
         .or_else(|| NEVER_EVER.end(rest, 0));
-    let first = lead.unwrap_or(0);
+    let first = opening_end.unwrap_or(0);
     let first = first
         + usize::from(rest.lower_at(first) == ",")
         + usize::from(rest.lower_at(first + 1) == "please");
-    let always =
-        is_imperative(rest, first) && (lead.is_some() || rest.find_any(STANDING_PHRASES).is_some());
-    let repeated = asked && REPEATED_VERBS.has(rest.lower_at(0)) && is_imperative(rest, 0);
-    (always || repeated)
+    let is_always = is_imperative(rest, first)
+        && (opening_end.is_some() || rest.find_any(STANDING_PHRASES).is_some());
+    let is_repeated =
+        is_requested && REPEATED_VERBS.has(rest.lower_at(0)) && is_imperative(rest, 0);
+    (is_always || is_repeated)
         && rest
             .words
             .iter()
-            .filter(|word| is_content_word(word.low))
+            .filter(|word| is_content_word(word.lower))
             .count()
             >= 2
 }
 
 /// Returns the topic of how answers are to be: `give me short answers`, `keep answers short`,
 /// `answer in German`.
-fn manner_topic(rest: Clause<'_>, env: &ClauseContext<'_>) -> Option<KnownTopic> {
+fn manner_topic(rest: Clause<'_>, context: &ClauseContext<'_>) -> Option<KnownTopic> {
     const GIVING: &[&str] = &[
         "give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond",
     ];
     let at = rest
         .words
         .iter()
-        .position(|word| GIVING.contains(&verb_base(word.low)))?;
-    let denied = rest.until_index(at).contains_any(&["never", "n't", "not"]);
-    let what = rest.from(at + 1);
-    let what = what.from(usize::from(matches!(what.lower_at(0), "me" | "us")));
-    let (attribute, value) = match (rest.lower_at(at), what.lower_at(0)) {
+        .position(|word| GIVING.contains(&verb_base(word.lower)))?;
+    let is_negated = rest.until_index(at).contains_any(&["never", "n't", "not"]);
+    let object = rest.from(at + 1);
+    let object = object.from(usize::from(matches!(object.lower_at(0), "me" | "us")));
+    let (attribute, value) = match (rest.lower_at(at), object.lower_at(0)) {
         ("answer" | "reply" | "respond" | "write", "in")
-            if what.words.get(1).is_some_and(|word| word.is_capitalized()) =>
+            if object
+                .words
+                .get(1)
+                .is_some_and(|word| word.is_capitalized()) =>
         {
-            ("answer language".to_owned(), parse_value(what, 1))
+            ("answer language".to_owned(), parse_value(object, 1))
         }
         ("keep" | "make", _) => {
-            let what = what.from(usize::from(matches!(
-                what.lower_at(0),
+            let object = object.from(usize::from(matches!(
+                object.lower_at(0),
                 "your" | "the" | "my" | "all"
             )));
-            let noun = what.words.first().filter(|word| word.low.ends_with('s'))?;
-            (format!("prefers {}", noun.low), parse_value(what, 1))
+            let noun = object
+                .words
+                .first()
+                .filter(|word| word.lower.ends_with('s'))?;
+            (format!("prefers {}", noun.lower), parse_value(object, 1))
         }
         ("answer" | "reply" | "respond", _) => return None,
-        _ => super::preference::split_kind(what)?,
+        _ => super::preference::split_kind(object)?,
     };
 
-    let known = KnownTopic::new(
-        env.key.to_lowercase(),
+    let known_topic = KnownTopic::new(
+        context.speaker_key.to_lowercase(),
         &attribute,
         value,
         MemoryKind::Instruction,
         true,
     )?;
 
-    Some(known.with_negation(denied))
+    Some(known_topic.with_negation(is_negated))
 }
 
 /// Checks whether an imperative stands at `at`: a verb in its base form, possibly negated.
@@ -131,15 +138,15 @@ fn is_imperative(clause: Clause<'_>, at: usize) -> bool {
     let at = clause
         .match_any(at, &["do n't", "do not", "never", "always"])
         .unwrap_or(at);
-    let low = clause.lower_at(at);
-    let noun = matches!(
+    let lower = clause.lower_at(at);
+    let is_noun_phrase = matches!(
         clause.lower_at(at + 1),
         "is" | "are" | "was" | "were" | "has" | "had" | "'s" | "of"
     );
 
-    (matches!(parse_verb(low), Some((_, VerbForm::Base)))
+    (matches!(parse_verb(lower), Some((_, VerbForm::Base)))
         || matches!(
-            low,
+            lower,
             "be" | "format"
                 | "address"
                 | "cite"
@@ -149,11 +156,15 @@ fn is_imperative(clause: Clause<'_>, at: usize) -> bool {
                 | "refer"
                 | "summarize"
         ))
-        && !noun
+        && !is_noun_phrase
 }
 
 /// Returns the topic of `Call me Al`.
-fn name_to_use_topic(clause: Clause<'_>, at: usize, env: &ClauseContext<'_>) -> Option<KnownTopic> {
+fn name_to_use_topic(
+    clause: Clause<'_>,
+    at: usize,
+    context: &ClauseContext<'_>,
+) -> Option<KnownTopic> {
     let end = clause.match_any(
         at,
         &[
@@ -167,10 +178,10 @@ fn name_to_use_topic(clause: Clause<'_>, at: usize, env: &ClauseContext<'_>) -> 
     clause
         .words
         .get(end)
-        .filter(|word| word.is_capitalized() && word.low != "i")?;
+        .filter(|word| word.is_capitalized() && word.lower != "i")?;
 
     KnownTopic::new(
-        env.key.to_lowercase(),
+        context.speaker_key.to_lowercase(),
         "name to use",
         parse_value(clause, end),
         MemoryKind::Instruction,

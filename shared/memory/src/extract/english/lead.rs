@@ -13,7 +13,7 @@ pub(crate) struct StatementStart {
     /// The index of the first word after it.
     pub(crate) at: usize,
     /// True after a colon or dash: the lead-in announces the statement.
-    pub(crate) announced: bool,
+    pub(crate) is_announced: bool,
 }
 
 /// Returns the positions after a colon, a comma or a conjunction at which a statement of its own
@@ -25,31 +25,38 @@ pub(crate) fn find_starts(clause: Clause<'_>) -> impl Iterator<Item = StatementS
 }
 
 fn start_at(clause: Clause<'_>, end: usize) -> Option<StatementStart> {
-    let before = clause.until_index(end);
-    let announced = matches!(clause.lower_at(end), ":" | "—" | "-");
-    let mark = usize::from(announced || matches!(clause.lower_at(end), "," | ";" | "!" | "…"));
-    let at = end + mark;
-    let joint = usize::from(matches!(clause.lower_at(at), "and" | "but" | "so"));
-    if mark + joint == 0 && is_reported(clause, end) {
+    let lead_clause = clause.until_index(end);
+    let is_announced = matches!(clause.lower_at(end), ":" | "—" | "-");
+    let punctuation_len =
+        usize::from(is_announced || matches!(clause.lower_at(end), "," | ";" | "!" | "…"));
+    let at = end + punctuation_len;
+    let conjunction_len = usize::from(matches!(clause.lower_at(at), "and" | "but" | "so"));
+    if punctuation_len + conjunction_len == 0 && is_reported(clause, end) {
         return Some(StatementStart {
             end: 0,
             at: end,
-            announced: false,
+            is_announced: false,
         });
     }
 
-    if mark + joint == 0 || joint == 1 && mark == 0 && parse_clause(before).is_none() {
+    if punctuation_len + conjunction_len == 0
+        || conjunction_len == 1 && punctuation_len == 0 && parse_clause(lead_clause).is_none()
+    {
         return None;
     }
 
-    let subject = announced || begins_clause(clause, at + joint);
-    let free = if announced {
-        !is_third_party(before)
+    let has_subject = is_announced || begins_clause(clause, at + conjunction_len);
+    let is_assertable = if is_announced {
+        !is_third_party(lead_clause)
     } else {
-        !is_supposition(before) && !is_third_party(before)
+        !is_supposition(lead_clause) && !is_third_party(lead_clause)
     };
 
-    (subject && free).then_some(StatementStart { end, at, announced })
+    (has_subject && is_assertable).then_some(StatementStart {
+        end,
+        at,
+        is_announced,
+    })
 }
 
 /// Words before a reported fact.
@@ -84,24 +91,25 @@ fn is_reported(clause: Clause<'_>, at: usize) -> bool {
         return false;
     }
 
-    let before = clause.until_index(at);
-    let that = usize::from(clause.lower_at(at - 1) == "that");
-    let told = |end: usize| {
+    let lead_clause = clause.until_index(at);
+    let that_len = usize::from(clause.lower_at(at - 1) == "that");
+    let ends_with_report = |end: usize| {
         REPORTING.iter().any(|words| {
-            let long = words.split(' ').count();
-            end >= long && clause.match_phrase(end - long, words).is_some()
+            let word_count = words.split(' ').count();
+            end >= word_count && clause.match_phrase(end - word_count, words).is_some()
         })
     };
 
-    let near = told(at - that) || that == 1 && (at.saturating_sub(3)..at).any(told);
-    let known = matches!(
-        before.lower_at(0),
+    let is_near = ends_with_report(at - that_len)
+        || that_len == 1 && (at.saturating_sub(3)..at).any(ends_with_report);
+    let is_known_reporter = matches!(
+        lead_clause.lower_at(0),
         "i" | "we" | "please" | "keep" | "remember" | "note" | "my" | "the" | "just"
     ) || clause.match_phrase(0, "do n't forget").is_some();
-    let denied = before.contains_any(&["not", "n't", "never"])
+    let is_negated = lead_clause.contains_any(&["not", "n't", "never"])
         && clause.match_phrase(0, "do n't forget").is_none();
 
-    near && known && !denied && !is_supposition(before)
+    is_near && is_known_reporter && !is_negated && !is_supposition(lead_clause)
 }
 
 /// Checks whether a clause with a subject of its own may begin at `at`.
@@ -119,8 +127,8 @@ fn begins_clause(clause: Clause<'_>, at: usize) -> bool {
 }
 
 /// Checks whether the words before are a supposition.
-fn is_supposition(before: Clause<'_>) -> bool {
-    before.contains_any(&[
+fn is_supposition(lead_clause: Clause<'_>) -> bool {
+    lead_clause.contains_any(&[
         "if", "unless", "whether", "would", "could", "should", "might", "imagine", "suppose",
         "wish", "maybe", "perhaps", "until", "when", "whenever", "or", "nor", "neither", "used",
     ])
@@ -130,16 +138,17 @@ fn is_supposition(before: Clause<'_>) -> bool {
 /// then not read as facts.
 pub(crate) fn hands_over_text(clause: Clause<'_>) -> bool {
     let end = clause.until_index(24).index_of_any(0, &[":"]);
-    let before = clause.until_index(end);
-    clause.lower_at(end) == ":" && asks_for_work(before) && !asks_to_notice(before)
+    let lead_clause = clause.until_index(end);
+    clause.lower_at(end) == ":" && asks_for_work(lead_clause) && !asks_to_notice(lead_clause)
 }
 
 /// Checks whether what follows is a text to work on, an example or the words of somebody else.
-fn is_third_party(before: Clause<'_>) -> bool {
-    let own = matches!(before.lower_at(0), "i" | "we") || before.find_phrase("i said").is_some();
-    before.contains_any(&["\""])
-        || asks_for_work(before) && !asks_to_notice(before)
-        || !own && before.words.iter().any(|word| FOREIGN.has(word.low))
+fn is_third_party(lead_clause: Clause<'_>) -> bool {
+    let is_own = matches!(lead_clause.lower_at(0), "i" | "we")
+        || lead_clause.find_phrase("i said").is_some();
+    lead_clause.contains_any(&["\""])
+        || asks_for_work(lead_clause) && !asks_to_notice(lead_clause)
+        || !is_own && lead_clause.words.iter().any(|word| FOREIGN.has(word.lower))
 }
 
 /// Verbs for work on a text.
@@ -161,26 +170,28 @@ static FOREIGN: WordList = WordList::new(
 );
 
 /// Checks whether the words ask for work on a text, or name a text.
-fn asks_for_work(before: Clause<'_>) -> bool {
-    let asked = |at: usize| {
-        let last = before.lower_at(at.saturating_sub(1));
+fn asks_for_work(lead_clause: Clause<'_>) -> bool {
+    let is_request = |at: usize| {
+        let last = lead_clause.lower_at(at.saturating_sub(1));
         at == 0
             || matches!(
                 last,
                 "please" | "you" | "and" | "then" | "just" | "now" | "also" | "," | "quickly"
             )
-            || last == "to" && before.contains_any(&["you"])
+            || last == "to" && lead_clause.contains_any(&["you"])
     };
-    let own = matches!(before.lower_at(0), "i" | "we") && !before.contains_any(&["you"]);
-    let ordered = (0..before.len()).any(|at| TASKS.has(before.lower_at(at)) && asked(at));
-    !own && (ordered || before.words.iter().any(|word| TEXTS.has(word.low)))
+    let is_own =
+        matches!(lead_clause.lower_at(0), "i" | "we") && !lead_clause.contains_any(&["you"]);
+    let is_ordered =
+        (0..lead_clause.len()).any(|at| TASKS.has(lead_clause.lower_at(at)) && is_request(at));
+    !is_own && (is_ordered || lead_clause.words.iter().any(|word| TEXTS.has(word.lower)))
 }
 
 /// Checks whether the words ask to take notice.
-fn asks_to_notice(before: Clause<'_>) -> bool {
+fn asks_to_notice(lead_clause: Clause<'_>) -> bool {
     const HEEDING: &[&str] = &[
         "note", "remember", "save", "store", "update", "know", "listen", "forget", "ignore",
         "notice", "record", "mind", "notes", "memory", "profile",
     ];
-    before.contains_any(HEEDING)
+    lead_clause.contains_any(HEEDING)
 }

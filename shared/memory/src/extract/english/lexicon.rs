@@ -26,34 +26,34 @@ const NOT_PAST: &[&str] = &[
 
 /// Returns the base and the form of `low` if it is a form of a known verb. For an unknown word in
 /// -ed, the base is empty.
-pub(crate) fn parse_verb(low: &str) -> Option<(&'static str, VerbForm)> {
-    if let Some(found) = find_verb(low) {
+pub(crate) fn parse_verb(lower: &str) -> Option<(&'static str, VerbForm)> {
+    if let Some(found) = find_verb(lower) {
         return Some(found);
     }
 
-    if let Some(again) = low.strip_prefix("re-") {
-        return parse_verb(again);
+    if let Some(unprefixed) = lower.strip_prefix("re-") {
+        return parse_verb(unprefixed);
     }
 
-    let regular = if let Some(stem) = low.strip_suffix("ing") {
+    let regular = if let Some(stem) = lower.strip_suffix("ing") {
         base_of_stem(stem).map(|base| (base, VerbForm::Ing))
-    } else if let Some(stem) = low.strip_suffix("ed") {
+    } else if let Some(stem) = lower.strip_suffix("ed") {
         base_of_stem(stem).map(|base| (base, VerbForm::Past))
     } else {
-        base_of_third_person(low).map(|base| (base, VerbForm::Present))
+        base_of_third_person(lower).map(|base| (base, VerbForm::Present))
     };
 
-    let past = || low.len() > 4 && low.ends_with("ed") && !NOT_PAST.contains(&low);
-    regular.or_else(|| past().then_some(("", VerbForm::Past)))
+    let is_past = || lower.len() > 4 && lower.ends_with("ed") && !NOT_PAST.contains(&lower);
+    regular.or_else(|| is_past().then_some(("", VerbForm::Past)))
 }
 
 /// Returns the base of `low` if it is a form of a known verb, or an empty string.
-pub(crate) fn verb_base(low: &str) -> &'static str {
-    parse_verb(low).map_or("", |(base, _)| base)
+pub(crate) fn verb_base(lower: &str) -> &'static str {
+    parse_verb(lower).map_or("", |(base, _)| base)
 }
 
-fn base_form(low: &str) -> Option<&'static str> {
-    find_verb(low)
+fn base_form(lower: &str) -> Option<&'static str> {
+    find_verb(lower)
         .filter(|(_, form)| *form == VerbForm::Base)
         .map(|(base, _)| base)
 }
@@ -61,10 +61,10 @@ fn base_form(low: &str) -> Option<&'static str> {
 /// Returns the verb whose form without -ing or -ed is `stem`: unchanged, with an added e, with y
 /// for i, or with a doubled consonant reduced.
 fn base_of_stem(stem: &str) -> Option<&'static str> {
-    let mut other = String::with_capacity(stem.len() + 1);
-    other.push_str(stem);
-    other.push('e');
-    if let Some(base) = base_form(&other).or_else(|| base_form(stem)) {
+    let mut with_e = String::with_capacity(stem.len() + 1);
+    with_e.push_str(stem);
+    with_e.push('e');
+    if let Some(base) = base_form(&with_e).or_else(|| base_form(stem)) {
         return Some(base);
     }
 
@@ -72,8 +72,8 @@ fn base_of_stem(stem: &str) -> Option<&'static str> {
         return base_form(&format!("{short}y"));
     }
 
-    let mut ends = stem.bytes().rev();
-    match (ends.next(), ends.next()) {
+    let mut reversed = stem.bytes().rev();
+    match (reversed.next(), reversed.next()) {
         (Some(last), Some(before)) if last == before && last.is_ascii_alphabetic() => {
             base_form(&stem[..stem.len() - 1])
         }
@@ -81,8 +81,8 @@ fn base_of_stem(stem: &str) -> Option<&'static str> {
     }
 }
 
-fn base_of_third_person(low: &str) -> Option<&'static str> {
-    let stem = low.strip_suffix('s')?;
+fn base_of_third_person(lower: &str) -> Option<&'static str> {
+    let stem = lower.strip_suffix('s')?;
     base_form(stem)
         .or_else(|| stem.strip_suffix('e').and_then(base_form))
         .or_else(|| {
@@ -109,38 +109,38 @@ pub(crate) fn to_third_person(base: &str) -> String {
 }
 
 /// Checks whether the word is a form of be, have or do, or a modal verb.
-pub(crate) fn is_auxiliary(low: &str) -> bool {
-    is_in_class(low, AUXILIARY | MODAL)
+pub(crate) fn is_auxiliary(lower: &str) -> bool {
+    is_in_class(lower, AUXILIARY | MODAL)
 }
 
 /// Checks whether the word is a modal verb.
-pub(crate) fn is_modal(low: &str) -> bool {
-    is_in_class(low, MODAL)
+pub(crate) fn is_modal(lower: &str) -> bool {
+    is_in_class(lower, MODAL)
 }
 
 /// Checks whether the word is an adverb that may stand between a subject and its verb.
-pub(crate) fn is_adverb(low: &str) -> bool {
-    is_in_class(low, ADVERB)
+pub(crate) fn is_adverb(lower: &str) -> bool {
+    is_in_class(lower, ADVERB)
 }
 
 /// Checks whether the word opens a noun phrase.
-pub(crate) fn is_determiner(low: &str) -> bool {
-    is_in_class(low, DETERMINER)
+pub(crate) fn is_determiner(lower: &str) -> bool {
+    is_in_class(lower, DETERMINER)
 }
 
 /// Checks whether the word is a preposition that continues a noun phrase or follows a verb.
-pub(crate) fn is_preposition(low: &str) -> bool {
-    is_in_class(low, PREPOSITION)
+pub(crate) fn is_preposition(lower: &str) -> bool {
+    is_in_class(lower, PREPOSITION)
 }
 
 /// Checks whether the word is a pronoun that needs another sentence to be understood.
-pub(crate) fn is_pronoun(low: &str) -> bool {
-    is_in_class(low, PRONOUN)
+pub(crate) fn is_pronoun(lower: &str) -> bool {
+    is_in_class(lower, PRONOUN)
 }
 
 /// Checks whether the word carries meaning of its own.
-pub(crate) fn is_content_word(low: &str) -> bool {
-    low.chars().next().is_some_and(char::is_alphanumeric) && !is_in_class(low, SMALL)
+pub(crate) fn is_content_word(lower: &str) -> bool {
+    lower.chars().next().is_some_and(char::is_alphanumeric) && !is_in_class(lower, SMALL)
 }
 
 #[cfg(test)]

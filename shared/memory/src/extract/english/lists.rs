@@ -20,9 +20,9 @@ impl WordList {
     }
 
     /// Checks whether the list contains a word.
-    pub(crate) fn has(&self, low: &str) -> bool {
+    pub(crate) fn has(&self, lower: &str) -> bool {
         let table = || self.words.split(' ').map(|word| (word, ())).collect();
-        self.table.get_or_init(table).contains_key(low)
+        self.table.get_or_init(table).contains_key(lower)
     }
 }
 
@@ -41,7 +41,7 @@ impl PhraseList {
         }
     }
 
-    fn beginning_with(&self, low: &str) -> &[&'static str] {
+    fn beginning_with(&self, lower: &str) -> &[&'static str] {
         let table = self.table.get_or_init(|| {
             let mut table: WordTable<Vec<_>> = WordTable::default();
             for phrase in self.phrases.split(';') {
@@ -52,7 +52,7 @@ impl PhraseList {
             }
             table
         });
-        table.get(low).map_or(&[], Vec::as_slice)
+        table.get(lower).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the phrases that stand at `at`, each with the index after it.
@@ -71,7 +71,7 @@ impl PhraseList {
     }
 
     /// Checks whether a single word is one of the phrases.
-    pub(crate) fn has(&self, low: &str) -> bool {
-        self.beginning_with(low).contains(&low)
+    pub(crate) fn has(&self, lower: &str) -> bool {
+        self.beginning_with(lower).contains(&lower)
     }
 }

@@ -9,23 +9,23 @@ use super::words::Clause;
 /// Returns the topic of `Everyone calls me Bee`, `I go by Bee`, `my dog is called Rex` and
 /// `our band is called Seven Spoons`.
 pub(crate) fn naming_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let (rest, verb) = (reading.rest(), reading.verb);
+    let (rest, verb) = (parsed.rest(), parsed.verb);
     if verb.modal || verb.future || verb.past && !verb.passive {
         return None;
     }
 
-    let speaker = env.key.to_lowercase();
-    let known = match verb.base {
-        "call" if verb.passive => passive_topic(reading, subject, &speaker),
+    let speaker = context.speaker_key.to_lowercase();
+    let known_topic = match verb.base {
+        "call" if verb.passive => passive_topic(parsed, subject, &speaker),
         "call" if matches!(rest.lower_at(0), "me" | "us") => {
             KnownTopic::fact(speaker, "nickname", parse_name(rest, 1)?)
         }
-        "be" if reading.who == SubjectKind::Named => inverse_topic(reading, &speaker),
-        "go" if reading.someone() => KnownTopic::fact(
+        "be" if parsed.subject_kind == SubjectKind::Named => inverse_topic(parsed, &speaker),
+        "go" if parsed.someone() => KnownTopic::fact(
             subject.to_owned(),
             "nickname",
             parse_name(rest, rest.match_phrase(0, "by")?)?,
@@ -33,19 +33,19 @@ pub(crate) fn naming_topic(
         _ => None,
     };
 
-    known.map(|known| known.with_negation(verb.negated))
+    known_topic.map(|known_topic| known_topic.with_negation(verb.negated))
 }
 
 /// Returns the topic of `Paula is my girlfriend`.
-fn inverse_topic(reading: ParsedClause<'_>, speaker: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
+fn inverse_topic(parsed: ParsedClause<'_>, speaker: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
     let at = usize::from(matches!(rest.lower_at(1), "new" | "own" | "little" | "big"));
-    let ends = rest
+    let is_end = rest
         .words
         .get(at + 2)
-        .is_none_or(|word| word.mark || matches!(word.low, "now" | "and" | "who"));
-    let own = matches!(rest.lower_at(0), "my" | "our") && ends;
-    let name = own.then(|| parse_name(reading.subject(), 0))??;
+        .is_none_or(|word| word.is_punctuation || matches!(word.lower, "now" | "and" | "who"));
+    let is_owned = matches!(rest.lower_at(0), "my" | "our") && is_end;
+    let name = is_owned.then(|| parse_name(parsed.subject(), 0))??;
     KnownTopic::fact(
         speaker.to_owned(),
         relation_attribute(rest.lower_at(at + 1))?,
@@ -53,11 +53,11 @@ fn inverse_topic(reading: ParsedClause<'_>, speaker: &str) -> Option<KnownTopic>
     )
 }
 
-fn passive_topic(reading: ParsedClause<'_>, subject: &str, speaker: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    match reading.who {
+fn passive_topic(parsed: ParsedClause<'_>, subject: &str, speaker: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    match parsed.subject_kind {
         SubjectKind::Owned => {
-            let last = reading.subject().words.last()?.low;
+            let last = parsed.subject().words.last()?.lower;
             match relation_attribute(last) {
                 Some(attribute) => {
                     KnownTopic::fact(speaker.to_owned(), attribute, parse_name(rest, 0)?)
@@ -88,16 +88,16 @@ pub(crate) fn trailing_name(subject: Clause<'_>) -> Option<String> {
         .take_while(|word| word.is_capitalized())
         .count();
     let first = subject.len() - names;
-    let told = subject.until_index(first).from(1);
-    let plain = told
+    let description = subject.until_index(first).from(1);
+    let is_plain = description
         .words
         .iter()
-        .all(|word| !word.is_capitalized() && !word.mark && word.low != "'s");
-    let close = told.len() > 0
-        && !told
+        .all(|word| !word.is_capitalized() && !word.is_punctuation && word.lower != "'s");
+    let is_close = description.len() > 0
+        && !description
             .words
             .iter()
-            .any(|word| super::lexicon::is_preposition(word.low));
+            .any(|word| super::lexicon::is_preposition(word.lower));
 
-    (names > 0 && plain && close).then(|| phrase_key(subject.from(first)))
+    (names > 0 && is_plain && is_close).then(|| phrase_key(subject.from(first)))
 }

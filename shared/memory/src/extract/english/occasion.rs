@@ -31,26 +31,26 @@ const OTHER_TIME_VERBS: &[&str] = &[
 ];
 
 /// Checks whether a word names something that takes place.
-pub(super) fn is_event(low: &str) -> bool {
-    is_in_class(low, EVENT)
+pub(super) fn is_event(lower: &str) -> bool {
+    is_in_class(lower, EVENT)
 }
 
 /// Returns the topic of a clause about an occasion.
 pub(super) fn occasion_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    appointment_topic(reading, subject, env)
-        .or_else(|| cancellation_topic(reading, subject, env))
-        .or_else(|| date_topic(reading, subject, env))
-        .or_else(|| schedule_topic(reading, subject, env))
-        .or_else(|| time_topic(reading, subject, env))
-        .or_else(|| place_topic(reading, subject, env))
+    appointment_topic(parsed, subject, context)
+        .or_else(|| cancellation_topic(parsed, subject, context))
+        .or_else(|| date_topic(parsed, subject, context))
+        .or_else(|| schedule_topic(parsed, subject, context))
+        .or_else(|| time_topic(parsed, subject, context))
+        .or_else(|| place_topic(parsed, subject, context))
 }
 
 /// Checks whether the clause sets the day of something.
-fn sets_day(reading: ParsedClause<'_>) -> bool {
+fn sets_day(parsed: ParsedClause<'_>) -> bool {
     const MOVED: &[&str] = &[
         "scheduled",
         "due",
@@ -61,149 +61,154 @@ fn sets_day(reading: ParsedClause<'_>) -> bool {
         "delayed",
         "shifted",
     ];
-    reading.is(SCHEDULING_VERBS) || MOVED.contains(&reading.rest().lower_at(0))
+    parsed.is(SCHEDULING_VERBS) || MOVED.contains(&parsed.rest().lower_at(0))
 }
 
 /// Returns the direction in which the date of an occasion lies, or `None` if the clause is not
 /// about a coming occasion.
-pub(super) fn date_direction(reading: ParsedClause<'_>) -> Option<DateDirection> {
-    let past = reading.verb.past && !reading.verb.perfect;
-    let coming = sets_day(reading)
-        || !past && is_about_thing(reading) && is_about_event(reading)
-        || reading.verb.future;
-    coming.then_some(DateDirection::Future)
+pub(super) fn date_direction(parsed: ParsedClause<'_>) -> Option<DateDirection> {
+    let is_past = parsed.verb.past && !parsed.verb.perfect;
+    let is_coming = sets_day(parsed)
+        || !is_past && is_about_thing(parsed) && is_about_event(parsed)
+        || parsed.verb.future;
+    is_coming.then_some(DateDirection::Future)
 }
 
 /// Returns the topic of `I have a dentist appointment on Friday`.
 fn appointment_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let have = reading.is(&["have"])
-        && reading.person()
-        && !reading.verb.past
+    let rest = parsed.rest();
+    let has_appointment = parsed.is(&["have"])
+        && parsed.person()
+        && !parsed.verb.past
         && is_determiner(rest.lower_at(0));
-    let event = rest
+    let event_index = rest
         .words
         .iter()
-        .position(|word| is_event(word.low))
-        .filter(|_| have)?;
-    let found = find_dates(rest, env.said_at, DateDirection::Future)
+        .position(|word| is_event(word.lower))
+        .filter(|_| has_appointment)?;
+    let found = find_dates(rest, context.said_at, DateDirection::Future)
         .into_iter()
         .next()?;
-    let with = if rest.lower_at(event + 1) == "with" {
-        find_object(rest.until_index(found.first), event + 2).len() + 1
+    let companion_len = if rest.lower_at(event_index + 1) == "with" {
+        find_object(rest.until_index(found.first), event_index + 2).len() + 1
     } else {
         0
     };
 
-    let what = phrase_key(rest.until_index(event + 1 + with));
-    let what = what
+    let object = phrase_key(rest.until_index(event_index + 1 + companion_len));
+    let object = object
         .strip_prefix(subject)
-        .map_or(what.clone(), str::to_owned);
+        .map_or(object.clone(), str::to_owned);
     let value = format_when(rest, Some(&found));
 
-    KnownTopic::new(what, "date", value, MemoryKind::Event, false)
+    KnownTopic::new(object, "date", value, MemoryKind::Event, false)
 }
 
 /// Returns the topic of `My driving test has been cancelled` and `I cancelled my trip to Rome`.
 fn cancellation_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let off = |rest: Clause<'_>| {
+    let rest = parsed.rest();
+    let is_off = |rest: Clause<'_>| {
         rest.match_any(0, &["off", "cancelled", "canceled"])
             .is_some()
     };
-    let word = reading.clause.lower_at(reading.verb.main);
-    let got = reading.is(&["get"]) && off(rest);
-    let passive = got
-        || reading.verb.passive
-            && (matches!(word, "cancelled" | "canceled") || word == "called" && off(rest));
-    let what = if passive || reading.verb.base == "be" && off(rest) {
-        event_name(reading, subject, env)?
-    } else if matches!(reading.verb.base, "cancel") && reading.person() && !reading.verb.future {
-        let what = find_object(rest, 0);
-        what.words
+    let word = parsed.clause.lower_at(parsed.verb.main);
+    let was_cancelled = parsed.is(&["get"]) && is_off(rest);
+    let is_passive = was_cancelled
+        || parsed.verb.passive
+            && (matches!(word, "cancelled" | "canceled") || word == "called" && is_off(rest));
+    let object = if is_passive || parsed.verb.base == "be" && is_off(rest) {
+        event_name(parsed, subject, context)?
+    } else if matches!(parsed.verb.base, "cancel") && parsed.person() && !parsed.verb.future {
+        let object = find_object(rest, 0);
+        object
+            .words
             .iter()
-            .any(|word| is_event(word.low))
-            .then(|| phrase_key(what))?
+            .any(|word| is_event(word.lower))
+            .then(|| phrase_key(object))?
     } else {
         return None;
     };
 
-    let denied = reading.verb.negated;
+    let is_negated = parsed.verb.negated;
     Some(
         KnownTopic::new(
-            what,
+            object,
             "date",
             "cancelled".to_owned(),
             MemoryKind::Event,
             false,
         )?
-        .with_negation(denied),
+        .with_negation(is_negated),
     )
 }
 
 /// Returns the topic of `The meeting is on Friday`, `was moved to Monday` and
 /// `the report is due March 3`.
 fn date_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let last = reading.subject().words.last()?.low;
-    let due = rest.lower_at(0) == "due";
-    let happens = is_about_event(reading);
-    let over = reading.verb.past && !reading.verb.perfect;
-    let moved = sets_day(reading) || reading.is(START_VERBS) && (happens || !over);
-    let own = reading.who == SubjectKind::Owned || reading.who == SubjectKind::Definite && env.talk;
-    let other = OTHER_TIME_VERBS
+    let rest = parsed.rest();
+    let last = parsed.subject().words.last()?.lower;
+    let is_due = rest.lower_at(0) == "due";
+    let has_event_subject = is_about_event(parsed);
+    let is_over = parsed.verb.past && !parsed.verb.perfect;
+    let is_scheduled =
+        sets_day(parsed) || parsed.is(START_VERBS) && (has_event_subject || !is_over);
+    let is_owned = parsed.subject_kind == SubjectKind::Owned
+        || parsed.subject_kind == SubjectKind::Definite && context.is_conversation;
+    let other_verb = OTHER_TIME_VERBS
         .iter()
-        .find(|verb| **verb == reading.verb.base && (happens || own));
-    if !(due || moved || reading.verb.base == "be" || other.is_some()) || !is_about_thing(reading) {
+        .find(|verb| **verb == parsed.verb.base && (has_event_subject || is_owned));
+    if !(is_due || is_scheduled || parsed.verb.base == "be" || other_verb.is_some())
+        || !is_about_thing(parsed)
+    {
         return None;
     }
 
-    let past = reading.verb.past && !reading.verb.perfect;
-    let direction = date_direction(reading).unwrap_or(if past {
+    let is_past = parsed.verb.past && !parsed.verb.perfect;
+    let direction = date_direction(parsed).unwrap_or(if is_past {
         DateDirection::Past
     } else {
         DateDirection::Either
     });
-    let found = find_dates(rest, env.said_at, direction)
+    let found = find_dates(rest, context.said_at, direction)
         .into_iter()
-        .find(|found| !found.lasting)?;
+        .find(|found| !found.is_lasting)?;
     // The date must be the answer, not a remark.
-    let near = found.first <= 4 || is_preposition(rest.lower_at(0)) && found.first <= 7;
-    let plain = own
+    let is_near = found.first <= 4 || is_preposition(rest.lower_at(0)) && found.first <= 7;
+    let is_plain = is_owned
         && found.first <= 2
-        && reading.verb.base == "be"
+        && parsed.verb.base == "be"
         && is_preposition(rest.lower_at(0))
         && last != "birthday";
-    if !near
-        || !(due
-            || plain
-            || happens
-            || other.is_some()
-            || moved && reading.who != SubjectKind::Named
+    if !is_near
+        || !(is_due
+            || is_plain
+            || has_event_subject
+            || other_verb.is_some()
+            || is_scheduled && parsed.subject_kind != SubjectKind::Named
             || last == "deadline")
     {
         return None;
     }
 
-    let subject = occasion_key(reading, subject, env);
+    let subject = occasion_key(parsed, subject, context);
     let (subject, attribute) = match deadline_owner(&subject) {
-        Some(of) => (of, "deadline".to_owned()),
-        None if due => (subject, "deadline".to_owned()),
+        Some(owner) => (owner, "deadline".to_owned()),
+        None if is_due => (subject, "deadline".to_owned()),
         None => (
             subject,
-            other.map_or("date".to_owned(), |verb| {
+            other_verb.map_or("date".to_owned(), |verb| {
                 super::lexicon::to_third_person(verb)
             }),
         ),
@@ -219,36 +224,37 @@ fn date_topic(
 }
 
 /// Checks whether the clause is about a thing, not about the speaker or the person spoken to.
-fn is_about_thing(reading: ParsedClause<'_>) -> bool {
+fn is_about_thing(parsed: ParsedClause<'_>) -> bool {
     !matches!(
-        reading.who,
+        parsed.subject_kind,
         SubjectKind::Speaker | SubjectKind::Group | SubjectKind::Elided | SubjectKind::Listener
     )
 }
 
-pub(super) fn is_about_event(reading: ParsedClause<'_>) -> bool {
-    reading
+pub(super) fn is_about_event(parsed: ParsedClause<'_>) -> bool {
+    parsed
         .subject()
         .words
         .iter()
-        .any(|word| is_event(word.low))
+        .any(|word| is_event(word.lower))
 }
 
 /// Returns the thing that has the deadline: `journal's submission deadline`,
 /// `deadline for the grant`.
 fn deadline_owner(key: &str) -> Option<String> {
-    if let Some(of) = key
+    if let Some(owner_phrase) = key
         .strip_prefix("deadline for ")
         .or_else(|| key.strip_prefix("deadline of "))
     {
-        return Some(of.to_owned());
+        return Some(owner_phrase.to_owned());
     }
 
     // `journal's submission` becomes `journal`. `submission for journal` stays as it is.
-    let of = key.strip_suffix("deadline").filter(|of| !of.is_empty())?;
+    let owner_phrase = key.strip_suffix("deadline").filter(|of| !of.is_empty())?;
     Some(
-        of.split_once("'s")
-            .map_or(of, |(owner, _)| owner)
+        owner_phrase
+            .split_once("'s")
+            .map_or(owner_phrase, |(owner, _)| owner)
             .trim()
             .to_owned(),
     )
@@ -256,16 +262,19 @@ fn deadline_owner(key: &str) -> Option<String> {
 
 /// Returns the name of the occasion, which is the same for `my trip`, `the trip` and
 /// `the trip on Friday`.
-fn occasion_key(reading: ParsedClause<'_>, subject: &str, env: &ClauseContext<'_>) -> String {
-    let clause = reading.subject();
-    let end = find_dates(clause, env.said_at, DateDirection::Either)
+fn occasion_key(parsed: ParsedClause<'_>, subject: &str, context: &ClauseContext<'_>) -> String {
+    let clause = parsed.subject();
+    let end = find_dates(clause, context.said_at, DateDirection::Either)
         .first()
         .map(|found| found.first);
     let end = end.map(|end| end - usize::from(end > 0 && is_preposition(clause.lower_at(end - 1))));
-    let own = format!("{}'s ", env.key.to_lowercase());
-    let key = match end.filter(|end| *end > 1 && reading.who != SubjectKind::Pronoun) {
+    let speaker_prefix = format!("{}'s ", context.speaker_key.to_lowercase());
+    let key = match end.filter(|end| *end > 1 && parsed.subject_kind != SubjectKind::Pronoun) {
         Some(end) => phrase_key(clause.until_index(end)),
-        None => subject.strip_prefix(&own).unwrap_or(subject).to_owned(),
+        None => subject
+            .strip_prefix(&speaker_prefix)
+            .unwrap_or(subject)
+            .to_owned(),
     };
 
     key.split(' ')
@@ -274,19 +283,23 @@ fn occasion_key(reading: ParsedClause<'_>, subject: &str, env: &ClauseContext<'_
         .join(" ")
 }
 
-fn event_name(reading: ParsedClause<'_>, subject: &str, env: &ClauseContext<'_>) -> Option<String> {
-    (is_about_thing(reading) && is_about_event(reading))
-        .then(|| occasion_key(reading, subject, env))
+fn event_name(
+    parsed: ParsedClause<'_>,
+    subject: &str,
+    context: &ClauseContext<'_>,
+) -> Option<String> {
+    (is_about_thing(parsed) && is_about_event(parsed))
+        .then(|| occasion_key(parsed, subject, context))
 }
 
 /// Returns the topic of `The book club is on Tuesdays` and `meets every Monday`.
 fn schedule_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    if !reading.is(START_VERBS) && reading.verb.base != "be" || !is_about_thing(reading) {
+    let rest = parsed.rest();
+    if !parsed.is(START_VERBS) && parsed.verb.base != "be" || !is_about_thing(parsed) {
         return None;
     }
 
@@ -294,100 +307,100 @@ fn schedule_topic(
         .until_index(4)
         .words
         .iter()
-        .position(|word| is_weekday(word.low))?;
-    let often = rest.lower_at(at).ends_with("days")
+        .position(|word| is_weekday(word.lower))?;
+    let is_regular = rest.lower_at(at).ends_with("days")
         || at > 0 && matches!(rest.lower_at(at - 1), "every" | "each");
-    let days: Vec<_> = rest
+    let day_words: Vec<_> = rest
         .from(at)
         .words
         .iter()
-        .take_while(|word| is_weekday(word.low) || word.low == "and")
+        .take_while(|word| is_weekday(word.lower) || word.lower == "and")
         .collect();
-    let mut value = days
+    let mut value = day_words
         .iter()
-        .map(|word| word.low.trim_end_matches('s'))
+        .map(|word| word.lower.trim_end_matches('s'))
         .collect::<Vec<_>>()
         .join(" ");
     if let Some(time) = find_time_of_day(rest) {
         value = format!("{value} {}", phrase_key(time));
     }
 
-    let person = reading.who == SubjectKind::Named && !is_about_event(reading);
-    let known = KnownTopic::new(
-        occasion_key(reading, subject, env),
+    let is_person = parsed.subject_kind == SubjectKind::Named && !is_about_event(parsed);
+    let known_topic = KnownTopic::new(
+        occasion_key(parsed, subject, context),
         "schedule",
         value,
         MemoryKind::Fact,
         true,
     )?;
 
-    (often && !person).then(|| known.with_negation(reading.verb.negated))
+    (is_regular && !is_person).then(|| known_topic.with_negation(parsed.verb.negated))
 }
 
 /// Returns the topic of `The flight leaves at 9:40` and `my lesson is at six`.
 fn time_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
+    let rest = parsed.rest();
     let time = find_time_of_day(rest)
-        .filter(|_| is_about_thing(reading) && (!reading.verb.past || reading.verb.passive))?;
-    let attribute = if reading.verb.base == "be" && is_about_event(reading)
-        || START_VERBS[..4].contains(&reading.verb.base)
-        || sets_day(reading)
+        .filter(|_| is_about_thing(parsed) && (!parsed.verb.past || parsed.verb.passive))?;
+    let attribute = if parsed.verb.base == "be" && is_about_event(parsed)
+        || START_VERBS[..4].contains(&parsed.verb.base)
+        || sets_day(parsed)
     {
         "time".to_owned()
-    } else if OTHER_TIME_VERBS.contains(&reading.verb.base) {
-        super::lexicon::to_third_person(reading.verb.base)
+    } else if OTHER_TIME_VERBS.contains(&parsed.verb.base) {
+        super::lexicon::to_third_person(parsed.verb.base)
     } else {
         return None;
     };
 
-    let person = reading.who == SubjectKind::Named && !is_about_event(reading);
-    let known = KnownTopic::fact(
-        occasion_key(reading, subject, env),
+    let is_person = parsed.subject_kind == SubjectKind::Named && !is_about_event(parsed);
+    let known_topic = KnownTopic::fact(
+        occasion_key(parsed, subject, context),
         &attribute,
         phrase_key(time),
     )?;
 
-    (!person).then(|| known.with_negation(reading.verb.negated))
+    (!is_person).then(|| known_topic.with_negation(parsed.verb.negated))
 }
 
 /// Returns the topic of `My sister's wedding is in Bruges` and `my office is on the third floor`.
 fn place_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let held = reading.verb.base == "be"
-        || reading.verb.passive && reading.is(&["hold", "move"])
-        || reading.is(&["take"]);
-    if !held || reading.verb.past && !reading.verb.passive {
+    let rest = parsed.rest();
+    let has_location = parsed.verb.base == "be"
+        || parsed.verb.passive && parsed.is(&["hold", "move"])
+        || parsed.is(&["take"]);
+    if !has_location || parsed.verb.past && !parsed.verb.passive {
         return None;
     }
 
-    let kin = reading
+    let is_relative = parsed
         .subject()
         .words
         .iter()
-        .any(|word| super::identity::relation_attribute(word.low).is_some());
-    let own = (reading.who == SubjectKind::Owned
-        || reading.who == SubjectKind::Definite && env.talk)
-        && !kin;
-    let what = event_name(reading, subject, env)
-        .or_else(|| own.then(|| occasion_key(reading, subject, env)))?;
-    let place =
-        find_place(rest).filter(|_| is_about_event(reading) || is_preposition(rest.lower_at(0)))?;
-    let known = match what.as_str() {
-        "home" | "house" | "flat" | "apartment" if reading.who == SubjectKind::Owned => {
-            KnownTopic::fact(env.key.to_lowercase(), "residence", place)?
+        .any(|word| super::identity::relation_attribute(word.lower).is_some());
+    let is_owned = (parsed.subject_kind == SubjectKind::Owned
+        || parsed.subject_kind == SubjectKind::Definite && context.is_conversation)
+        && !is_relative;
+    let object = event_name(parsed, subject, context)
+        .or_else(|| is_owned.then(|| occasion_key(parsed, subject, context)))?;
+    let location =
+        find_place(rest).filter(|_| is_about_event(parsed) || is_preposition(rest.lower_at(0)))?;
+    let known_topic = match object.as_str() {
+        "home" | "house" | "flat" | "apartment" if parsed.subject_kind == SubjectKind::Owned => {
+            KnownTopic::fact(context.speaker_key.to_lowercase(), "residence", location)?
         }
-        _ => KnownTopic::fact(what, "location", place)?,
+        _ => KnownTopic::fact(object, "location", location)?,
     };
 
-    Some(known.with_negation(reading.verb.negated))
+    Some(known_topic.with_negation(parsed.verb.negated))
 }
 
 /// Formats the day, the time of day and the place, as far as they are given.
@@ -408,50 +421,56 @@ fn find_time_of_day(rest: Clause<'_>) -> Option<Clause<'_>> {
         "twelve", "noon", "midnight", "half",
     ];
     let at = (1..rest.len()).find(|&at| {
-        let low = rest.lower_at(at);
-        let digits = low.trim_end_matches(['a', 'p', 'm', 'h']);
-        let number = digits.parse::<u8>().is_ok_and(|hour| hour <= 24)
+        let lower = rest.lower_at(at);
+        let digits = lower.trim_end_matches(['a', 'p', 'm', 'h']);
+        let is_number = digits.parse::<u8>().is_ok_and(|hour| hour <= 24)
             || digits
                 .split_once(':')
                 .is_some_and(|(hour, _)| hour.len() <= 2 && digits.len() <= 5);
-        let after = rest.lower_at(at + 1);
-        let half_day = matches!(
-            after,
+        let following = rest.lower_at(at + 1);
+        let is_half_day = matches!(
+            following,
             "am" | "pm" | "a.m" | "p.m" | "o'clock" | "sharp" | "past"
         );
-        let ends = half_day
-            || !is_content_word(after)
-            || is_weekday(after)
-            || matches!(after, "today" | "tomorrow" | "tonight");
-        let place = matches!(rest.lower_at(at - 1), "at" | "from" | "until" | "to");
-        (number || HOURS.contains(&low)) && place && ends && !matches!(after, "°" | "%" | "$" | "€")
+        let is_end = is_half_day
+            || !is_content_word(following)
+            || is_weekday(following)
+            || matches!(following, "today" | "tomorrow" | "tonight");
+        let has_preposition = matches!(rest.lower_at(at - 1), "at" | "from" | "until" | "to");
+        (is_number || HOURS.contains(&lower))
+            && has_preposition
+            && is_end
+            && !matches!(following, "°" | "%" | "$" | "€")
     })?;
-    let more = if matches!(rest.lower_at(at + 1), "past") {
+    let extra_words = if matches!(rest.lower_at(at + 1), "past") {
         2
     } else {
         usize::from(matches!(rest.lower_at(at + 1), "am" | "pm" | "a.m" | "p.m"))
     };
 
-    Some(rest.until_index(at + 1 + more).from(at))
+    Some(rest.until_index(at + 1 + extra_words).from(at))
 }
 
 /// Returns the place: `at Trattoria Luna`, `in the big hall`.
 fn find_place(rest: Clause<'_>) -> Option<String> {
     let at = (0..rest.len()).find(|&at| {
         let next = rest.words.get(at + 1);
-        let name = next.is_some_and(|next| {
-            next.is_capitalized() && !next.is_number() || is_determiner(next.low)
+        let has_name = next.is_some_and(|next| {
+            next.is_capitalized() && !next.is_number() || is_determiner(next.lower)
         });
-        let on = rest.lower_at(at) == "on" && at == 0;
-        (on || matches!(rest.lower_at(at), "at" | "in" | "near"))
-            && name
+        let is_on = rest.lower_at(at) == "on" && at == 0;
+        (is_on || matches!(rest.lower_at(at), "at" | "in" | "near"))
+            && has_name
             && !super::topic::is_tail(rest, at)
     })?;
-    let what = find_object(rest, at + 1);
-    let end = (0..what.len())
-        .find(|&at| matches!(what.lower_at(at), "on" | "from" | "at" | "for" | "with"));
-    let what = what.until_index(end.unwrap_or(what.len()));
-    let weekday = what.words.first().is_none_or(|word| is_weekday(word.low));
+    let object = find_object(rest, at + 1);
+    let end = (0..object.len())
+        .find(|&at| matches!(object.lower_at(at), "on" | "from" | "at" | "for" | "with"));
+    let object = object.until_index(end.unwrap_or(object.len()));
+    let starts_with_weekday = object
+        .words
+        .first()
+        .is_none_or(|word| is_weekday(word.lower));
 
-    (!weekday && what.len() > 0).then(|| phrase_key(what))
+    (!starts_with_weekday && object.len() > 0).then(|| phrase_key(object))
 }

@@ -12,13 +12,13 @@ pub(crate) struct Opening {
     /// The index at which the statement begins.
     pub(crate) at: usize,
     /// True if it was announced as a fact: `FYI:`, `Confirmed:`.
-    pub(crate) marked: bool,
+    pub(crate) is_announcement: bool,
     /// True if it corrects something: `Actually,`.
-    pub(crate) correction: bool,
+    pub(crate) is_correction: bool,
     /// True if it was announced as a decision.
-    pub(crate) decision: bool,
+    pub(crate) is_decision: bool,
     /// True if it was announced as an opinion.
-    pub(crate) opinion: bool,
+    pub(crate) is_opinion: bool,
 }
 
 /// Interjections and discourse markers.
@@ -92,22 +92,26 @@ static HYPOTHETICAL: WordList = WordList::new(
 pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
     let mut opening = Opening::default();
     loop {
-        let before = opening.at;
+        let previous = opening.at;
         opening.at = skip_marks(clause, opening.at)?;
         read_label(clause, &mut opening)?;
         opening.at = skip_exclamation(clause, opening.at);
         skip_filler(clause, &mut opening);
-        if opening.at == before {
+        if opening.at == previous {
             break;
         }
     }
 
     let rest = clause.from(opening.at);
-    let hypothetical = HYPOTHETICAL.has(rest.lower_at(0))
+    let is_hypothetical = HYPOTHETICAL.has(rest.lower_at(0))
         && !(rest.lower_at(0) == "do" && (rest.lower_at(1) == "n't" || rest.lower_at(1) == "not"));
-    let said = rest.words.iter().filter(|word| !word.mark).count();
+    let word_count = rest
+        .words
+        .iter()
+        .filter(|word| !word.is_punctuation)
+        .count();
 
-    (!hypothetical && said >= 2).then_some(opening)
+    (!is_hypothetical && word_count >= 2).then_some(opening)
 }
 
 /// Remarks that may close a sentence.
@@ -125,7 +129,7 @@ pub(crate) fn find_closing(clause: Clause<'_>) -> usize {
     let mut end = clause
         .words
         .iter()
-        .rposition(|word| !word.mark)
+        .rposition(|word| !word.is_punctuation)
         .map_or(0, |last| last + 1);
     let mut cut = clause.len();
     while let Some(comma) = (1..end)
@@ -148,9 +152,9 @@ fn skip_marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
     while let Some(word) = clause
         .words
         .get(at)
-        .filter(|word| word.mark && !matches!(word.low, "$" | "€" | "£" | "#" | "@"))
+        .filter(|word| word.is_punctuation && !matches!(word.lower, "$" | "€" | "£" | "#" | "@"))
     {
-        if word.low == "\"" {
+        if word.lower == "\"" {
             return None;
         }
         at += 1;
@@ -170,27 +174,27 @@ fn read_label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
         return Some(());
     }
 
-    let before = clause.until_index(end).from(opening.at);
-    if before.contains_any(REASONING) {
+    let label = clause.until_index(end).from(opening.at);
+    if label.contains_any(REASONING) {
         return None;
     }
 
-    if before.contains_any(super::preference::OPINION_NOUNS) && before.lower_at(0) == "my" {
-        opening.opinion = true;
-    } else if before.contains_any(DECIDING) {
-        opening.decision = true;
-        if before
+    if label.contains_any(super::preference::OPINION_NOUNS) && label.lower_at(0) == "my" {
+        opening.is_opinion = true;
+    } else if label.contains_any(DECIDING) {
+        opening.is_decision = true;
+        if label
             .words
             .iter()
-            .filter(|word| is_content_word(word.low))
+            .filter(|word| is_content_word(word.lower))
             .count()
             < 3
         {
             opening.at = end + 1;
         }
-    } else if before.contains_any(MARKERS) {
-        opening.marked = true;
-        opening.correction |= before.contains_any(&["correction"]);
+    } else if label.contains_any(MARKERS) {
+        opening.is_announcement = true;
+        opening.is_correction |= label.contains_any(&["correction"]);
         opening.at = end + 1;
     }
 
@@ -206,65 +210,69 @@ fn skip_exclamation(clause: Clause<'_>, at: usize) -> usize {
         return at;
     }
 
-    let empty = |word: &Word<'_>| {
-        FILLERS.has(word.low)
-            || !is_content_word(word.low)
+    let is_empty_word = |word: &Word<'_>| {
+        FILLERS.has(word.lower)
+            || !is_content_word(word.lower)
             || matches!(
-                word.low,
+                word.lower,
                 "good" | "glad" | "hear" | "way" | "go" | "too" | "buddy" | "man" | "dude" | "girl"
             )
     };
 
     let words = &rest.words[..end];
-    let name = words.len() == 1
+    let is_name = words.len() == 1
         && words[0].is_capitalized()
-        && parse_verb(words[0].low).is_none()
+        && parse_verb(words[0].lower).is_none()
         && rest.lower_at(end) == ","
         && matches!(rest.lower_at(end + 1), "i" | "we" | "my" | "you");
-    let greeting = FILLERS.has(words[0].low)
+    let is_greeting = FILLERS.has(words[0].lower)
         && words
             .iter()
             .skip(1)
-            .all(|word| empty(word) || word.is_capitalized());
+            .all(|word| is_empty_word(word) || word.is_capitalized());
 
-    if greeting || name { at + end + 1 } else { at }
+    if is_greeting || is_name {
+        at + end + 1
+    } else {
+        at
+    }
 }
 
 fn skip_filler(clause: Clause<'_>, opening: &mut Opening) {
     let Some(end) = FILLERS.end(clause, opening.at) else {
         return;
     };
-    let comma = clause.lower_at(end) == ",";
-    let subject = matches!(
+    let has_comma = clause.lower_at(end) == ",";
+    let has_subject = matches!(
         clause.lower_at(end),
         "i" | "we" | "my" | "our" | "the" | "he" | "she" | "it" | "they" | "you" | "that" | "this"
     );
-    let label = clause.lower_at(end) == ":" || clause.lower_at(end) == "—";
-    let alone = matches!(
+    let is_label = clause.lower_at(end) == ":" || clause.lower_at(end) == "—";
+    let stands_alone = matches!(
         clause.lower_at(opening.at),
         "and" | "but" | "so" | "plus" | "also"
     ) || matches!(clause.lower_at(end), "!" | "so" | "and" | "but");
-    let determined = clause.lower_at(opening.at) == "no" && !comma;
+    let is_no_determiner = clause.lower_at(opening.at) == "no" && !has_comma;
 
-    if (comma || subject || label || alone) && !determined {
-        opening.correction |= matches!(
+    if (has_comma || has_subject || is_label || stands_alone) && !is_no_determiner {
+        opening.is_correction |= matches!(
             clause.lower_at(opening.at),
             "actually" | "sorry" | "wait" | "correction" | "oops" | "no"
         );
-        opening.marked |= label && MARKERS.contains(&clause.lower_at(end - 1));
-        opening.at = end + usize::from(comma || label);
+        opening.is_announcement |= is_label && MARKERS.contains(&clause.lower_at(end - 1));
+        opening.at = end + usize::from(has_comma || is_label);
     }
 }
 
 /// Returns the index at which the main clause begins, after a phrase of time or place:
 /// `In 2019, I …`, `Last week I …`.
-pub(crate) fn find_main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
-    if let Some(end) = dated {
+pub(crate) fn find_main_clause(clause: Clause<'_>, date_end: Option<usize>) -> usize {
+    if let Some(end) = date_end {
         return end + usize::from(clause.lower_at(end) == ",");
     }
 
     let first = clause.lower_at(0);
-    let adverbial = is_preposition(first)
+    let is_adverbial = is_preposition(first)
         || matches!(
             first,
             "when" | "while" | "because" | "although" | "though" | "once" | "ever"
@@ -278,45 +286,48 @@ pub(crate) fn find_main_clause(clause: Clause<'_>, dated: Option<usize>) -> usiz
     }
 
     let comma = clause.until_index(16).index_of_any(1, &[","]);
-    if !adverbial || comma + 2 >= clause.len() || clause.lower_at(comma) != "," {
+    if !is_adverbial || comma + 2 >= clause.len() || clause.lower_at(comma) != "," {
         return 0;
     }
 
     let next = clause.words[comma + 1];
-    let starts = next.is_capitalized()
-        || is_determiner(next.low)
-        || matches!(next.low, "i" | "we" | "he" | "she" | "they" | "it");
+    let starts_clause = next.is_capitalized()
+        || is_determiner(next.lower)
+        || matches!(next.lower, "i" | "we" | "he" | "she" | "they" | "it");
 
-    if starts { comma + 1 } else { 0 }
+    if starts_clause { comma + 1 } else { 0 }
 }
 
 /// Returns the index of `I` or `we` after a phrase of time or reason without a comma:
 /// `Since March I …`, `Every day we …`.
 fn find_bare_lead(clause: Clause<'_>) -> Option<usize> {
     let first = clause.lower_at(0);
-    let leads = is_preposition(first)
+    let is_lead = is_preposition(first)
         || matches!(
             first,
             "these" | "every" | "each" | "right" | "nowadays" | "lately" | "due" | "thanks"
         );
     let at = clause.until_index(10).index_of_any(1, &["i", "we"]);
-    let before = clause.until_index(at);
-    let finite = |word: &Word<'_>| {
-        word.mark || is_pronoun(word.low) && !is_determiner(word.low) || is_auxiliary(word.low)
+    let lead_clause = clause.until_index(at);
+    let is_finite = |word: &Word<'_>| {
+        word.is_punctuation
+            || is_pronoun(word.lower) && !is_determiner(word.lower)
+            || is_auxiliary(word.lower)
     };
-    let inner = before.words.iter().any(finite)
-        || before.contains_any(&["who", "which", "where", "what", "how", "if", "you"]);
-    let joined = matches!(
-        before.words.last()?.low,
+    let has_inner_clause = lead_clause.words.iter().any(is_finite)
+        || lead_clause.contains_any(&["who", "which", "where", "what", "how", "if", "you"]);
+    let is_joined = matches!(
+        lead_clause.words.last()?.lower,
         "and" | "than" | "as" | "before" | "after" | "until" | "since"
     );
     // "In the city I live in the rent is high": a second verb belongs to the phrase.
-    let after = clause.from(at + 2).until_index(
+    let main_clause = clause.from(at + 2).until_index(
         clause
             .from(at + 2)
             .index_of_any(0, &[",", "and", "but", "because", "that", "so"]),
     );
-    let other = after.contains_any(&["is", "are", "was", "were"]);
+    let has_other_verb = main_clause.contains_any(&["is", "are", "was", "were"]);
 
-    (leads && at < clause.len().min(10) && !inner && !joined && !other).then_some(at)
+    (is_lead && at < clause.len().min(10) && !has_inner_clause && !is_joined && !has_other_verb)
+        .then_some(at)
 }

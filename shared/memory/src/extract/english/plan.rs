@@ -22,29 +22,29 @@ static COMMITMENT_PHRASES: PhraseList =
     PhraseList::new("committed to;determined to;due to;set to;scheduled to;excited to;ready to");
 
 /// Returns the topic of a plan: what is to be done.
-pub(crate) fn plan_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    if !reading.person() && reading.who != SubjectKind::Pronoun {
+pub(crate) fn plan_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    if !parsed.person() && parsed.subject_kind != SubjectKind::Pronoun {
         return None;
     }
 
-    let rest = reading.rest();
-    let denied = reading.verb.negated || super::identity::says_no_longer(reading);
-    let (action, negated) = if reading.verb.future {
-        (reading.clause.from(reading.verb.main), denied)
+    let rest = parsed.rest();
+    let is_negated = parsed.verb.negated || super::identity::says_no_longer(parsed);
+    let (action, negated) = if parsed.verb.future {
+        (parsed.clause.from(parsed.verb.main), is_negated)
     } else {
-        match reading.verb.base {
+        match parsed.verb.base {
             "plan" | "intend" | "hope" | "aim" => {
                 let at = rest.match_any(0, &["to", "on"])?;
-                (rest.from(at), denied)
+                (rest.from(at), is_negated)
             }
             "decide" => {
-                return trip_topic(reading, subject).or_else(|| outcome_topic(reading, subject));
+                return trip_topic(parsed, subject).or_else(|| outcome_topic(parsed, subject));
             }
             "cancel"
                 if find_object(rest, 0)
                     .words
                     .iter()
-                    .any(|word| super::occasion::is_event(word.low)) =>
+                    .any(|word| super::occasion::is_event(word.lower)) =>
             {
                 return None;
             }
@@ -53,27 +53,27 @@ pub(crate) fn plan_topic(reading: ParsedClause<'_>, subject: &str) -> Option<Kno
         }
     };
 
-    let key = if reading.verb.base == "cancel" && !reading.verb.future {
+    let key = if parsed.verb.base == "cancel" && !parsed.verb.future {
         phrase_key(find_object(rest, 0))
     } else {
         plan_key(action)?
     };
 
-    let known = KnownTopic::new(
+    let known_topic = KnownTopic::new(
         subject.to_owned(),
         &format!("plans {key}"),
         key,
         MemoryKind::Plan,
         false,
     )?;
-    Some(known.with_negation(negated))
+    Some(known_topic.with_negation(negated))
 }
 
 /// Returns the topic of `decided to go to Norway this summer`: one destination at a time.
-fn trip_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let denied = rest.match_phrase(0, "not").is_some();
-    let at = rest.from(usize::from(denied)).match_any(
+fn trip_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let is_negated = rest.match_phrase(0, "not").is_some();
+    let at = rest.from(usize::from(is_negated)).match_any(
         0,
         &[
             "to go to",
@@ -87,45 +87,46 @@ fn trip_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         ],
     )?;
 
-    let rest = rest.from(at + usize::from(denied));
-    let place = find_object(rest, 0);
-    let capital = place.words.iter().all(|word| word.is_capitalized()) && place.len() > 0;
-    let after = rest.from(usize::from(is_determiner(rest.lower_at(0))) + place.len());
-    let (word, when) = match after.lower_at(0) {
+    let rest = rest.from(at + usize::from(is_negated));
+    let destination = find_object(rest, 0);
+    let is_capitalized =
+        destination.words.iter().all(|word| word.is_capitalized()) && destination.len() > 0;
+    let after = rest.from(usize::from(is_determiner(rest.lower_at(0))) + destination.len());
+    let (word, period) = match after.lower_at(0) {
         "this" | "next" | "in" | "for" => (after.lower_at(1), after.until_index(2)),
         _ => return None,
     };
-    let long = super::super::dates::is_season_or_month(word)
+    let is_period = super::super::dates::is_season_or_month(word)
         || matches!(
             word,
             "year" | "weekend" | "holiday" | "christmas" | "easter"
         );
-    let known = KnownTopic::new(
+    let known_topic = KnownTopic::new(
         subject.to_owned(),
-        &format!("destination {}", phrase_key(when)),
-        phrase_key(place),
+        &format!("destination {}", phrase_key(period)),
+        phrase_key(destination),
         MemoryKind::Decision,
         false,
     )?;
 
-    (capital && long).then(|| known.with_negation(denied))
+    (is_capitalized && is_period).then(|| known_topic.with_negation(is_negated))
 }
 
 /// Returns the topic of `decided to paint the kitchen green`: how the thing is to be.
-fn outcome_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
+fn outcome_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
     let verb = verb_base(rest.lower_at(1));
-    let what = find_object(rest, 3);
-    let opened = rest.lower_at(0) == "to"
+    let object = find_object(rest, 3);
+    let has_article = rest.lower_at(0) == "to"
         && matches!(rest.lower_at(2), "the" | "our" | "my")
         && !verb.is_empty();
-    let plain = !what.words.iter().any(|word| is_preposition(word.low));
-    if !opened || !plain || !matches!(what.len(), 2 | 3) {
+    let is_plain = !object.words.iter().any(|word| is_preposition(word.lower));
+    if !has_article || !is_plain || !matches!(object.len(), 2 | 3) {
         return None;
     }
 
-    let attribute = format!("{verb} {}", what.lower_at(0));
-    let value = phrase_key(what.from(1));
+    let attribute = format!("{verb} {}", object.lower_at(0));
+    let value = phrase_key(object.from(1));
 
     KnownTopic::new(
         subject.to_owned(),
@@ -143,92 +144,98 @@ fn plan_key(action: Clause<'_>) -> Option<String> {
         action.lower_at(1),
         "to" | "in" | "with" | "for" | "on" | "at"
     ));
-    let what = phrase_key(find_object(action, 1 + preposition).until_index(5));
-    (!verb.is_empty() && verb != "be" && is_meaningful(&what)).then(|| format!("{verb} {what}"))
+    let object = phrase_key(find_object(action, 1 + preposition).until_index(5));
+    (!verb.is_empty() && verb != "be" && is_meaningful(&object)).then(|| format!("{verb} {object}"))
 }
 
 /// Drafts a statement of what will be done.
 pub(crate) fn draft_plan(
-    reading: ParsedClause<'_>,
-    env: &ClauseContext<'_>,
-    dated: bool,
+    parsed: ParsedClause<'_>,
+    context: &ClauseContext<'_>,
+    has_date: bool,
 ) -> Option<StatementDraft> {
-    let rest = reading.rest();
-    let much = rest
+    let rest = parsed.rest();
+    let content_word_count = rest
         .words
         .iter()
-        .filter(|word| is_content_word(word.low))
+        .filter(|word| is_content_word(word.lower))
         .count();
     let plan = |confidence| Some(StatementDraft::new(MemoryKind::Plan, confidence));
     if rest.find_phrase("by then").is_some() {
         return None;
     }
 
-    if !reading.person() {
-        let things = reading.verb.future && dated && reading.who != SubjectKind::Listener;
-        return if things { plan(0.6) } else { None };
+    if !parsed.person() {
+        let is_about_things =
+            parsed.verb.future && has_date && parsed.subject_kind != SubjectKind::Listener;
+        return if is_about_things { plan(0.6) } else { None };
     }
 
-    if much == 0 || is_pronoun(rest.lower_at(0)) && much < 2 {
+    if content_word_count == 0 || is_pronoun(rest.lower_at(0)) && content_word_count < 2 {
         return None;
     }
 
-    let negated = reading.verb.negated;
-    if reading.verb.future {
-        let idle = NON_COMMITTAL_VERBS.has(reading.verb.base);
-        let firm = dated || much >= 2 || rest.words.iter().any(|word| word.is_capitalized());
-        return if idle && !dated || !firm {
+    let negated = parsed.verb.negated;
+    if parsed.verb.future {
+        let is_idle = NON_COMMITTAL_VERBS.has(parsed.verb.base);
+        let is_firm = has_date
+            || content_word_count >= 2
+            || rest.words.iter().any(|word| word.is_capitalized());
+        return if is_idle && !has_date || !is_firm {
             None
         } else {
             plan(0.75)
         };
     }
 
-    let taken_back = negated && !reading.verb.past && reading.is(&["plan", "intend"]);
-    if reading.is(INTENDING)
-        && !reading.verb.modal
-        && (!negated || taken_back)
-        && reading.verb.base != "hope"
+    let is_taken_back = negated && !parsed.verb.past && parsed.is(&["plan", "intend"]);
+    if parsed.is(INTENDING)
+        && !parsed.verb.modal
+        && (!negated || is_taken_back)
+        && parsed.verb.base != "hope"
     {
-        return plan(if reading.is(&["promise", "commit", "pledge"]) {
+        return plan(if parsed.is(&["promise", "commit", "pledge"]) {
             0.85
         } else {
             0.75
         });
     }
 
-    if reading.verb.base == "be" && much >= 3 && COMMITMENT_PHRASES.end(rest, 0).is_some() {
+    if parsed.verb.base == "be"
+        && content_word_count >= 3
+        && COMMITMENT_PHRASES.end(rest, 0).is_some()
+    {
         return plan(0.6);
     }
 
-    if reading.verb.progressive && !reading.verb.past && reading.who == SubjectKind::Elided {
-        return if much >= 2 && !env.chat {
+    if parsed.verb.progressive && !parsed.verb.past && parsed.subject_kind == SubjectKind::Elided {
+        return if content_word_count >= 2 && !context.is_group_chat {
             plan(0.65)
         } else {
             None
         };
     }
 
-    let coming = dated && reading.verb.progressive && !reading.verb.past;
-    let due = !reading.verb.past
-        && reading.is(&["need", "have"])
+    let is_coming = has_date && parsed.verb.progressive && !parsed.verb.past;
+    let is_due = !parsed.verb.past
+        && parsed.is(&["need", "have"])
         && rest.lower_at(0) == "to"
-        && much >= 3;
-    if coming || due && dated {
+        && content_word_count >= 3;
+    if is_coming || is_due && has_date {
         return plan(0.7);
     }
 
-    if reading.verb.past && reading.is(&["cancel", "postpone", "reschedule"]) {
+    if parsed.verb.past && parsed.is(&["cancel", "postpone", "reschedule"]) {
         return plan(0.7);
     }
 
-    is_acceptance(reading).then(|| StatementDraft::new(MemoryKind::Plan, 0.75))
+    is_acceptance(parsed).then(|| StatementDraft::new(MemoryKind::Plan, 0.75))
 }
 
 /// Checks for a promise: `Confirmed I'll be there`, `said yes — committed to one round`.
-fn is_acceptance(reading: ParsedClause<'_>) -> bool {
-    let rest = reading.rest();
-    match reading.verb.base {
+fn is_acceptance(parsed: ParsedClause<'_>) -> bool {
+    let rest = parsed.rest();
+    match parsed.verb.base {
         "confirm" => rest
             .find_any(&["i 'll", "i will", "we 'll", "we will"])
             .is_some_and(|(at, _)| at < 2),
@@ -237,7 +244,7 @@ fn is_acceptance(reading: ParsedClause<'_>) -> bool {
                 && rest
                     .words
                     .iter()
-                    .any(|word| INTENDING.contains(&verb_base(word.low)))
+                    .any(|word| INTENDING.contains(&verb_base(word.lower)))
         }
         "agree" => rest.lower_at(0) == "to",
         _ => false,

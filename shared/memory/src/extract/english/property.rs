@@ -11,25 +11,30 @@ use super::{ClauseContext, occasion};
 
 /// Returns the topic of a clause about a thing.
 pub(crate) fn property_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let thing = strip_speaker(subject, env);
-    occasion::occasion_topic(reading, subject, env)
-        .or_else(|| use_topic(reading, subject))
-        .or_else(|| name_topic(reading, subject, env))
-        .or_else(|| role_topic(reading, subject, env))
-        .or_else(|| attribute_topic(reading, subject, env))
-        .or_else(|| super::state::measure_topic(reading, &thing))
-        .or_else(|| super::state::status_topic(reading, &thing))
+    let stripped_subject = strip_speaker(subject, context);
+    occasion::occasion_topic(parsed, subject, context)
+        .or_else(|| use_topic(parsed, subject))
+        .or_else(|| name_topic(parsed, subject, context))
+        .or_else(|| role_topic(parsed, subject, context))
+        .or_else(|| attribute_topic(parsed, subject, context))
+        .or_else(|| super::state::measure_topic(parsed, &stripped_subject))
+        .or_else(|| super::state::status_topic(parsed, &stripped_subject))
 }
 
 /// Returns the topic of `uses X (for Y)` and `switched (Y) from A to B`.
-fn use_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
+fn use_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
     let kind = MemoryKind::Fact;
-    if reading.verb.modal || matches!(reading.who, SubjectKind::Pronoun | SubjectKind::Listener) {
+    if parsed.verb.modal
+        || matches!(
+            parsed.subject_kind,
+            SubjectKind::Pronoun | SubjectKind::Listener
+        )
+    {
         return None;
     }
 
@@ -37,52 +42,53 @@ fn use_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         .find_any(&["for", "as"])
         .map(|(_, end)| parse_value(rest, end))
         .filter(|purpose| is_meaningful(purpose));
-    if reading.verb.base == "use"
-        && (!reading.verb.past || reading.verb.used)
-        && !reading.verb.future
-        && !reading.verb.passive
+    if parsed.verb.base == "use"
+        && (!parsed.verb.past || parsed.verb.used_to)
+        && !parsed.verb.future
+        && !parsed.verb.passive
     {
-        let what = phrase_key(find_object(
+        let object = phrase_key(find_object(
             rest.until_index(rest.index_of_any(0, &["for", "as", "to", "in", "on"])),
             0,
         ));
         let attribute = purpose.map_or_else(
-            || format!("uses {what}"),
+            || format!("uses {object}"),
             |purpose| format!("uses for {purpose}"),
         );
-        let known = KnownTopic::new(subject.to_owned(), &attribute, what, kind, true)
-            .filter(|known| is_meaningful(&known.topic.value))?;
+        let known_topic = KnownTopic::new(subject.to_owned(), &attribute, object, kind, true)
+            .filter(|known_topic| is_meaningful(&known_topic.topic.value))?;
         return Some(
-            known.with_negation(reading.verb.negated || super::identity::says_no_longer(reading)),
+            known_topic
+                .with_negation(parsed.verb.negated || super::identity::says_no_longer(parsed)),
         );
     }
 
-    if let Some(known) = choice_topic(reading, subject, purpose.as_deref()) {
-        return Some(known);
+    if let Some(known_topic) = choice_topic(parsed, subject, purpose.as_deref()) {
+        return Some(known_topic);
     }
 
-    let ours = matches!(
-        reading.who,
+    let is_first_person = matches!(
+        parsed.subject_kind,
         SubjectKind::Speaker | SubjectKind::Group | SubjectKind::Elided
     );
-    if !reading.is(&["switch", "migrate", "move", "change", "decide", "go"])
-        || reading.is(&["go", "change"]) && !ours
+    if !parsed.is(&["switch", "migrate", "move", "change", "decide", "go"])
+        || parsed.is(&["go", "change"]) && !is_first_person
     {
         return None;
     }
 
-    let (from, after_from) = rest.find_phrase("from")?;
-    let to = rest.index_of_any(after_from, &["to"]);
-    let old = phrase_key(find_object(rest.until_index(to), after_from));
+    let (from_index, after_from) = rest.find_phrase("from")?;
+    let to_index = rest.index_of_any(after_from, &["to"]);
+    let old = phrase_key(find_object(rest.until_index(to_index), after_from));
     let new = phrase_key(find_object(
-        rest.until_index(rest.index_of_any(to + 1, &["for", "as", "in", "on"])),
-        to + 1,
+        rest.until_index(rest.index_of_any(to_index + 1, &["for", "as", "in", "on"])),
+        to_index + 1,
     ));
-    let what = phrase_key(rest.until_index(from));
+    let object = phrase_key(rest.until_index(from_index));
     let attribute = match purpose {
         Some(purpose) => format!("uses for {purpose}"),
-        None if what.is_empty() || reading.verb.base == "decide" => format!("uses {old}"),
-        None => what,
+        None if object.is_empty() || parsed.verb.base == "decide" => format!("uses {old}"),
+        None => object,
     };
 
     KnownTopic::new(
@@ -97,20 +103,16 @@ fn use_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
 /// Returns the topic of `decided to use X for Y`, `chose X for Y` and `stopped using X`, the same
 /// as that of the use.
 fn choice_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
     purpose: Option<&str>,
 ) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    if !(reading.verb.past
-        || reading.verb.perfect
-        || reading.verb.future
-        || reading.verb.progressive)
-    {
+    let rest = parsed.rest();
+    if !(parsed.verb.past || parsed.verb.perfect || parsed.verb.future || parsed.verb.progressive) {
         return None;
     }
 
-    let (at, ended) = match reading.verb.base {
+    let (at, is_ended) = match parsed.verb.base {
         "decide" | "agree" | "choose" => (
             rest.match_any(
                 0,
@@ -126,37 +128,38 @@ fn choice_topic(
         _ => (None, false),
     };
 
-    let at = at.or_else(|| (reading.verb.base == "choose").then_some(0))?;
+    let at = at.or_else(|| (parsed.verb.base == "choose").then_some(0))?;
     let end = rest.index_of_any(
         at,
         &["for", "as", "to", "in", "on", "instead", "over", "from"],
     );
-    let what = phrase_key(find_object(rest.until_index(end), at));
+    let object = phrase_key(find_object(rest.until_index(end), at));
     let attribute = match purpose {
         Some(purpose) => format!("uses for {purpose}"),
-        None if ended => format!("uses {what}"),
+        None if is_ended => format!("uses {object}"),
         None => return None,
     };
-    let kind = if ended {
+    let kind = if is_ended {
         MemoryKind::Fact
     } else {
         MemoryKind::Decision
     };
-    let known = KnownTopic::new(subject.to_owned(), &attribute, what, kind, false)?;
+    let known_topic = KnownTopic::new(subject.to_owned(), &attribute, object, kind, false)?;
 
-    is_meaningful(&known.topic.value).then(|| known.with_negation(ended || reading.verb.negated))
+    is_meaningful(&known_topic.topic.value)
+        .then(|| known_topic.with_negation(is_ended || parsed.verb.negated))
 }
 
 /// Returns one key for `my car`, `our car` and `the car`. Relatives and pets keep their owner.
-pub(super) fn strip_speaker(subject: &str, env: &ClauseContext<'_>) -> String {
-    let own = format!("{}'s ", env.key.to_lowercase());
-    match subject.strip_prefix(&own) {
-        Some(thing)
-            if !thing
+pub(super) fn strip_speaker(subject: &str, context: &ClauseContext<'_>) -> String {
+    let speaker_prefix = format!("{}'s ", context.speaker_key.to_lowercase());
+    match subject.strip_prefix(&speaker_prefix) {
+        Some(stripped)
+            if !stripped
                 .split(' ')
                 .any(|word| relation_attribute(word.trim_end_matches("'s")).is_some()) =>
         {
-            thing.to_owned()
+            stripped.to_owned()
         }
         _ => subject.to_owned(),
     }
@@ -164,132 +167,133 @@ pub(super) fn strip_speaker(subject: &str, env: &ClauseContext<'_>) -> String {
 
 /// Returns the topic of `Our band is called Seven Spoons` and `the default branch is named main`.
 fn name_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let word = reading.clause.lower_at(reading.verb.main);
-    let to = reading
+    let word = parsed.clause.lower_at(parsed.verb.main);
+    let to_end = parsed
         .rest()
         .match_phrase(0, "to")
         .filter(|_| word == "renamed");
-    let named = matches!(word, "called" | "named") && !reading.verb.past || to.is_some();
-    let thing = matches!(
-        reading.who,
+    let is_naming = matches!(word, "called" | "named") && !parsed.verb.past || to_end.is_some();
+    let is_thing = matches!(
+        parsed.subject_kind,
         SubjectKind::Owned | SubjectKind::Definite | SubjectKind::Named
     );
-    if !(named && thing && reading.verb.passive) || reading.verb.future {
+    if !(is_naming && is_thing && parsed.verb.passive) || parsed.verb.future {
         return None;
     }
-    let name = parse_value(reading.rest(), to.unwrap_or(0));
-    let known = KnownTopic::fact(strip_speaker(subject, env), "name", name)
-        .filter(|known| is_meaningful(&known.topic.value))?;
-    Some(known.with_negation(reading.verb.negated))
+    let name = parse_value(parsed.rest(), to_end.unwrap_or(0));
+    let known_topic = KnownTopic::fact(strip_speaker(subject, context), "name", name)
+        .filter(|known_topic| is_meaningful(&known_topic.topic.value))?;
+    Some(known_topic.with_negation(parsed.verb.negated))
 }
 
 /// Returns the topic of `Greta is the head of marketing` and `Hugo is our landlord`: one person at
 /// a time has the role.
 fn role_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
     const ROLES: &str = "owner lead leader head manager director captain president ceo cto cfo coo chair chairman \
                          chairwoman chairperson editor maintainer boss coach teacher doctor dentist mayor principal \
                          landlord landlady accountant lawyer organiser organizer treasurer secretary contact \
                          supervisor mentor therapist tutor neighbour neighbor plumber gardener babysitter";
-    let rest = reading.rest();
-    let owned = matches!(rest.lower_at(0), "my" | "our");
-    if reading.verb.base != "be" || reading.verb.past || reading.verb.modal {
+    let rest = parsed.rest();
+    let is_owned = matches!(rest.lower_at(0), "my" | "our");
+    if parsed.verb.base != "be" || parsed.verb.past || parsed.verb.modal {
         return None;
     }
 
-    if reading.who == SubjectKind::Speaker
+    if parsed.subject_kind == SubjectKind::Speaker
         && rest
             .find_phrase("of")
             .is_some_and(|(at, _)| at > 0 && at < 4)
     {
         let end = rest.index_of_any(0, &["at", "for", "in"]);
-        let what = find_object(rest.until_index(end), 0);
-        let one = what
+        let object = find_object(rest.until_index(end), 0);
+        let role_word = object
             .words
             .iter()
-            .take_while(|word| word.low != "of")
+            .take_while(|word| word.lower != "of")
             .last()?;
-        let job = KnownTopic::fact(subject.to_owned(), "job", phrase_key(what))?;
-        let denied = reading.verb.negated || says_no_longer(reading);
+        let job = KnownTopic::fact(subject.to_owned(), "job", phrase_key(object))?;
+        let is_negated = parsed.verb.negated || says_no_longer(parsed);
         return ROLES
             .split_whitespace()
-            .any(|known| known == one.low)
-            .then(|| job.with_negation(denied));
+            .any(|role_name| role_name == role_word.lower)
+            .then(|| job.with_negation(is_negated));
     }
 
-    if reading.who != SubjectKind::Named {
+    if parsed.subject_kind != SubjectKind::Named {
         return None;
     }
 
-    if !owned && rest.lower_at(0) != "the" {
+    if !is_owned && rest.lower_at(0) != "the" {
         return None;
     }
 
-    let what = find_object(rest, 0);
-    let end = (0..what.len())
-        .find(|&at| is_preposition(what.lower_at(at)))
-        .unwrap_or(what.len());
-    let role = phrase_key(what.until_index(end));
-    let last = what.lower_at(end.checked_sub(1)?);
-    let of = Some(what.from(end + 1))
-        .filter(|of| of.len() > 0 && matches!(what.lower_at(end), "of" | "at" | "for"));
-    let subject_of = of
-        .map(phrase_key)
-        .or_else(|| (owned || env.talk).then(|| env.key.to_lowercase()))?;
-    let one = ROLES.split_whitespace().any(|known| known == last)
-        || relation_attribute(last).is_some() && owned;
+    let object = find_object(rest, 0);
+    let end = (0..object.len())
+        .find(|&at| is_preposition(object.lower_at(at)))
+        .unwrap_or(object.len());
+    let role = phrase_key(object.until_index(end));
+    let last = object.lower_at(end.checked_sub(1)?);
+    let owner_clause = Some(object.from(end + 1)).filter(|owner_clause| {
+        owner_clause.len() > 0 && matches!(object.lower_at(end), "of" | "at" | "for")
+    });
+    let owner = owner_clause.map(phrase_key).or_else(|| {
+        (is_owned || context.is_conversation).then(|| context.speaker_key.to_lowercase())
+    })?;
+    let is_role = ROLES.split_whitespace().any(|role_name| role_name == last)
+        || relation_attribute(last).is_some() && is_owned;
     let role = relation_attribute(&role).map_or(role.clone(), str::to_owned);
-    let known = KnownTopic::fact(subject_of, &role, subject.to_owned())?;
+    let known_topic = KnownTopic::fact(owner, &role, subject.to_owned())?;
 
-    one.then(|| known.with_negation(reading.verb.negated || says_no_longer(reading)))
+    is_role.then(|| known_topic.with_negation(parsed.verb.negated || says_no_longer(parsed)))
 }
 
 /// Returns the topic of `My favorite color is blue`, `Anna's email is …`, `the price of X is Y` and
 /// `the wifi password is Z`.
 fn attribute_topic(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let clause = reading.subject();
-    let status = reading.verb.passive && clause.contains_any(&["status", "state"]);
-    let rest = if status {
-        reading.clause.from(reading.verb.main)
+    let clause = parsed.subject();
+    let is_status = parsed.verb.passive && clause.contains_any(&["status", "state"]);
+    let rest = if is_status {
+        parsed.clause.from(parsed.verb.main)
     } else {
-        reading.rest()
+        parsed.rest()
     };
 
-    let became = find_new_value(reading);
-    let rest = became.map_or(rest, |at| rest.from(at));
-    let birthday = clause
+    let new_value_at = find_new_value(parsed);
+    let rest = new_value_at.map_or(rest, |at| rest.from(at));
+    let is_birthday = clause
         .words
         .last()
-        .is_some_and(|word| word.low == "birthday")
+        .is_some_and(|word| word.lower == "birthday")
         && rest.lower_at(0) == "on";
-    let rest = rest.from(usize::from(birthday));
-    if reading.verb.base != "be" && !status && became.is_none()
-        || reading.verb.past && became.is_none()
-        || reading.verb.modal
-        || reading.verb.progressive
+    let rest = rest.from(usize::from(is_birthday));
+    if parsed.verb.base != "be" && !is_status && new_value_at.is_none()
+        || parsed.verb.past && new_value_at.is_none()
+        || parsed.verb.modal
+        || parsed.verb.progressive
         || rest.len() == 0
     {
         return None;
     }
 
-    let plain = clause.len() > 1
-        && reading.who == SubjectKind::Definite
-        && env.talk
+    let is_plain = clause.len() > 1
+        && parsed.subject_kind == SubjectKind::Definite
+        && context.is_conversation
         && clause.lower_at(0) == "the";
     let (owner, noun) = if let Some((at, end)) = clause
         .find_phrase("of")
-        .filter(|_| reading.who == SubjectKind::Definite)
+        .filter(|_| parsed.subject_kind == SubjectKind::Definite)
     {
         (
             phrase_key(clause.from(end)),
@@ -297,12 +301,14 @@ fn attribute_topic(
         )
     } else if let Some(at) = subject.rfind("'s ") {
         (
-            strip_speaker(&subject[..at], env),
+            strip_speaker(&subject[..at], context),
             strip_determiners(&subject[at + 3..]),
         )
-    } else if plain && (is_number_or_name(rest) || is_label(&phrase_key(clause)) || is_code(rest)) {
+    } else if is_plain
+        && (is_number_or_name(rest) || is_label(&phrase_key(clause)) || is_code(rest))
+    {
         (
-            env.key.to_lowercase(),
+            context.speaker_key.to_lowercase(),
             strip_determiners(&phrase_key(clause)),
         )
     } else {
@@ -310,12 +316,12 @@ fn attribute_topic(
     };
 
     let answer = parse_value(rest, 0);
-    let loose = noun.split(' ').count() > 4
+    let is_unsuitable = noun.split(' ').count() > 4
         || !is_meaningful(&answer)
         || super::fact::is_judgement(rest)
         || is_pronoun(rest.lower_at(0));
-    let adjective = reading.who != SubjectKind::Owned && !is_number_or_name(rest);
-    if loose || adjective && !is_label(&noun) && !is_code(rest) {
+    let is_adjective = parsed.subject_kind != SubjectKind::Owned && !is_number_or_name(rest);
+    if is_unsuitable || is_adjective && !is_label(&noun) && !is_code(rest) {
         return None;
     }
 
@@ -336,45 +342,48 @@ fn attribute_topic(
         MemoryKind::Fact
     };
 
-    let of = reading.who == SubjectKind::Definite && clause.find_phrase("of").is_some();
-    if occasion::is_event(&noun) || relation_attribute(&noun).is_some() && !of {
+    let has_of = parsed.subject_kind == SubjectKind::Definite && clause.find_phrase("of").is_some();
+    if occasion::is_event(&noun) || relation_attribute(&noun).is_some() && !has_of {
         return None;
     }
 
-    Some(KnownTopic::new(owner, &noun, answer, kind, true)?.with_negation(reading.verb.negated))
+    Some(KnownTopic::new(owner, &noun, answer, kind, true)?.with_negation(parsed.verb.negated))
 }
 
 /// Returns the index at which the answer begins in `changed to X`, `was raised from A to B` and
 /// `went up to X`.
-fn find_new_value(reading: ParsedClause<'_>) -> Option<usize> {
+fn find_new_value(parsed: ParsedClause<'_>) -> Option<usize> {
     const CHANGING: &[&str] = &[
         "change", "rise", "increase", "decrease", "drop", "fall", "raise", "cut", "reduce",
         "lower", "update", "grow", "go",
     ];
-    let thing = matches!(
-        reading.who,
+    let is_thing = matches!(
+        parsed.subject_kind,
         SubjectKind::Owned | SubjectKind::Definite | SubjectKind::Named
     );
-    let rest = reading.rest();
+    let rest = parsed.rest();
     let (at, end) = rest.find_phrase("to")?;
-    let from = at == 0 || matches!(rest.lower_at(0), "from" | "up" | "down") && at < 6;
-    let value = rest.words.get(end).is_some_and(|word| {
-        word.is_number() || word.is_capitalized() || super::topic::is_currency_mark(word.low)
+    let has_origin = at == 0 || matches!(rest.lower_at(0), "from" | "up" | "down") && at < 6;
+    let has_value = rest.words.get(end).is_some_and(|word| {
+        word.is_number() || word.is_capitalized() || super::topic::is_currency_mark(word.lower)
     });
-    (thing && from && value && reading.is(CHANGING) && !reading.verb.progressive).then_some(end)
+    (is_thing && has_origin && has_value && parsed.is(CHANGING) && !parsed.verb.progressive)
+        .then_some(end)
 }
 
 /// Removes the determiners from a phrase and moves its purpose to the front: `bike budget` for
 /// `budget for the bike`.
 fn strip_determiners(phrase: &str) -> String {
-    let plain = phrase
+    let bare = phrase
         .split(' ')
         .filter(|word| !is_determiner(word))
         .collect::<Vec<_>>()
         .join(" ");
-    match plain.split_once(" for ") {
-        Some((noun, of)) if !noun.contains(' ') || !of.contains(' ') => format!("{of} {noun}"),
-        _ => plain,
+    match bare.split_once(" for ") {
+        Some((noun, qualifier)) if !noun.contains(' ') || !qualifier.contains(' ') => {
+            format!("{qualifier} {noun}")
+        }
+        _ => bare,
     }
 }
 
@@ -392,7 +401,7 @@ fn is_code(rest: Clause<'_>) -> bool {
 fn is_number_or_name(rest: Clause<'_>) -> bool {
     let first = usize::from(is_determiner(rest.lower_at(0)));
     rest.words.get(first).is_some_and(|word| {
-        word.is_number() || word.is_capitalized() || matches!(word.low, "$" | "€" | "£")
+        word.is_number() || word.is_capitalized() || matches!(word.lower, "$" | "€" | "£")
     })
 }
 
@@ -431,14 +440,14 @@ fn is_label(noun: &str) -> bool {
 /// Returns one noun for all nouns with the same meaning.
 fn canonical_noun(noun: &str) -> String {
     let noun = noun.strip_prefix("new ").unwrap_or(noun);
-    if let Some(what) = noun
+    if let Some(favourite) = noun
         .strip_prefix("favorite ")
         .or_else(|| noun.strip_prefix("favourite "))
     {
-        return format!("favourite {}", what.replace("colour", "color"));
+        return format!("favourite {}", favourite.replace("colour", "color"));
     }
 
-    let same = match noun {
+    let canonical = match noun {
         "phone number" | "number" | "cell" | "mobile" | "mobile number" | "cell number"
         | "telephone" => "phone",
         "e-mail" | "email address" | "e-mail address" | "mail" => "email",
@@ -451,5 +460,5 @@ fn canonical_noun(noun: &str) -> String {
         _ => noun,
     };
 
-    same.to_owned()
+    canonical.to_owned()
 }

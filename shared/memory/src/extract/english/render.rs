@@ -23,17 +23,17 @@ pub(crate) fn render_statement(
     source: &str,
     clause: Clause<'_>,
     dates: &[FoundDate],
-    voice: PronounSubstitution<'_>,
+    substitution: PronounSubstitution<'_>,
 ) -> String {
     let mut writer = StatementWriter {
         out: String::with_capacity(source.len() + 24),
-        voice,
-        named: false,
-        present: false,
+        substitution,
+        has_named_speaker: false,
+        has_present_verb: false,
     };
 
-    if let Some(help) = voice.lead {
-        writer.lead(help);
+    if let Some(helping_verb) = substitution.lead {
+        writer.lead(helping_verb);
     }
 
     let mut last = None::<&Word<'_>>;
@@ -61,15 +61,15 @@ fn omits_date(clause: Clause<'_>, found: &FoundDate) -> bool {
     clause.lower_at(found.end) != "'s"
         && !words
             .iter()
-            .any(|word| word.is_number() && word.low.len() >= 4)
+            .any(|word| word.is_number() && word.lower.len() >= 4)
 }
 
 /// Capitalizes the text and ends it with a full stop.
 fn finish_sentence(text: String) -> String {
-    let closed = |c: char| c == ')' && !text.contains('(');
+    let is_unmatched = |c: char| c == ')' && !text.contains('(');
     let text = text
         .trim()
-        .trim_end_matches(closed)
+        .trim_end_matches(is_unmatched)
         .trim_end_matches([',', ';', ':', '—', '–', '-', '.', '!', ' ']);
     let mut chars = text.chars();
     let first = chars
@@ -81,22 +81,22 @@ fn finish_sentence(text: String) -> String {
 
 struct StatementWriter<'a> {
     out: String,
-    voice: PronounSubstitution<'a>,
+    substitution: PronounSubstitution<'a>,
     /// True once the speaker's name was written.
-    named: bool,
+    has_named_speaker: bool,
     /// True if the last verb of the speaker was put into the third person.
-    present: bool,
+    has_present_verb: bool,
 }
 
 impl StatementWriter<'_> {
-    fn lead(&mut self, help: &str) {
-        self.out.push_str(self.voice.speaker);
+    fn lead(&mut self, helping_verb: &str) {
+        self.out.push_str(self.substitution.speaker);
         self.out.push(' ');
-        if !help.is_empty() {
-            self.out.push_str(help);
+        if !helping_verb.is_empty() {
+            self.out.push_str(helping_verb);
             self.out.push(' ');
         }
-        self.named = true;
+        self.has_named_speaker = true;
     }
 
     fn gap(&mut self, gap: &str) {
@@ -105,22 +105,23 @@ impl StatementWriter<'_> {
 
     fn word(&mut self, clause: Clause<'_>, at: usize) {
         let word = &clause.words[at];
-        if at == 0 && self.opening(word.low) {
+        if at == 0 && self.opening(word.lower) {
             return;
         }
 
-        match word.low {
+        match word.lower {
             "i" | "im" => {
                 self.name("");
-                self.out.push_str(if word.low == "im" { " is" } else { "" });
+                self.out
+                    .push_str(if word.lower == "im" { " is" } else { "" });
             }
             "we" => self.name(" and others"),
             "me" => self.name(""),
-            "us" if self.named => self.out.push_str("them"),
+            "us" if self.has_named_speaker => self.out.push_str("them"),
             "us" => self.name(" and others"),
-            "my" | "our" if self.named => self.out.push_str("their"),
+            "my" | "our" if self.has_named_speaker => self.out.push_str("their"),
             "my" | "our" => self.name("'s"),
-            "mine" | "ours" if self.named => self.out.push_str("theirs"),
+            "mine" | "ours" if self.has_named_speaker => self.out.push_str("theirs"),
             "mine" | "ours" => self.name("'s"),
             "myself" | "ourselves" => self.out.push_str("themselves"),
             _ => self.plain(clause, at),
@@ -128,17 +129,17 @@ impl StatementWriter<'_> {
     }
 
     fn name(&mut self, ending: &str) {
-        self.out.push_str(self.voice.speaker);
+        self.out.push_str(self.substitution.speaker);
         self.out.push_str(ending);
-        self.named = true;
+        self.has_named_speaker = true;
     }
 
     /// Writes the referent of the pronoun at the beginning. Returns false if it is not known.
-    fn opening(&mut self, low: &str) -> bool {
-        let Some(antecedent) = self.voice.antecedent else {
+    fn opening(&mut self, lower: &str) -> bool {
+        let Some(antecedent) = self.substitution.antecedent else {
             return false;
         };
-        let ending = match low {
+        let ending = match lower {
             "his" | "her" | "their" | "its" => "'s",
             _ => "",
         };
@@ -149,8 +150,8 @@ impl StatementWriter<'_> {
 
     fn plain(&mut self, clause: Clause<'_>, at: usize) {
         let word = &clause.words[at];
-        let singular = self.after_speaker(clause, at);
-        let expanded = match (word.low, singular) {
+        let is_singular = self.after_speaker(clause, at);
+        let expanded = match (word.lower, is_singular) {
             ("'m", _) => Some(" is"),
             ("'re", true) => Some(" is"),
             ("'re", false) => Some(" are"),
@@ -160,18 +161,18 @@ impl StatementWriter<'_> {
             ("'ll", _) => Some(" will"),
             ("'d", _) if is_before_past_form(clause, at) => Some(" had"),
             ("'d", _) => Some(" would"),
-            ("'s", _) if at == 1 && self.voice.antecedent.is_some() => Some(" is"),
+            ("'s", _) if at == 1 && self.substitution.antecedent.is_some() => Some(" is"),
             ("am", _) => Some("is"),
             _ => None,
         };
 
         if let Some(text) = expanded {
             self.out.push_str(text);
-        } else if singular && let Some((base, VerbForm::Base)) = parse_verb(word.low) {
+        } else if is_singular && let Some((base, VerbForm::Base)) = parse_verb(word.lower) {
             self.out.push_str(&to_third_person(base));
-            self.present = true;
-        } else if at == 0 && self.voice.lead.is_some() {
-            self.out.push_str(word.low);
+            self.has_present_verb = true;
+        } else if at == 0 && self.substitution.lead.is_some() {
+            self.out.push_str(word.lower);
         } else {
             self.out.push_str(word.raw);
         }
@@ -185,11 +186,11 @@ impl StatementWriter<'_> {
         }
 
         if before == 0 {
-            return self.voice.lead == Some("") && before == at;
+            return self.substitution.lead == Some("") && before == at;
         }
 
         match clause.lower_at(before - 1) {
-            "you" => before == 1 && self.voice.antecedent.is_some(),
+            "you" => before == 1 && self.substitution.antecedent.is_some(),
             "i" => {
                 before < 2
                     || !matches!(
@@ -199,11 +200,14 @@ impl StatementWriter<'_> {
             }
             // The last word of a list is not a verb: "relief and worry".
             "and" | "but" => {
-                let goes_on = clause.words.get(at + 1).is_some_and(|next| !next.mark);
-                let infinitive = clause
+                let continues = clause
+                    .words
+                    .get(at + 1)
+                    .is_some_and(|next| !next.is_punctuation);
+                let has_infinitive = clause
                     .until_index(before)
                     .contains_any(&["to", "will", "can", "would", "could", "'ll"]);
-                self.present && goes_on && !infinitive
+                self.has_present_verb && continues && !has_infinitive
             }
             _ => false,
         }
@@ -213,6 +217,6 @@ impl StatementWriter<'_> {
 /// Checks whether a past form follows, after adverbs.
 fn is_before_past_form(clause: Clause<'_>, at: usize) -> bool {
     let next = (at + 1..clause.len()).find(|&next| !is_adverb(clause.lower_at(next)));
-    let low = next.map_or("", |next| clause.lower_at(next));
-    matches!(parse_verb(low), Some((_, VerbForm::Past))) || matches!(low, "better" | "been")
+    let lower = next.map_or("", |next| clause.lower_at(next));
+    matches!(parse_verb(lower), Some((_, VerbForm::Past))) || matches!(lower, "better" | "been")
 }

@@ -9,26 +9,26 @@ use super::topic::{KnownTopic, find_object, join_words, parse_value, phrase_key}
 use super::words::Clause;
 
 /// Returns the topic of `The server has 16 GB of RAM`, `costs $5` and `is at 19 °C`.
-pub(super) fn measure_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let rest = reading.rest();
-    let thing = matches!(
-        reading.who,
+pub(super) fn measure_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let is_thing = matches!(
+        parsed.subject_kind,
         SubjectKind::Definite | SubjectKind::Named | SubjectKind::Owned
-    ) || reading.who == SubjectKind::Speaker
-        && (reading.verb.base == "weigh" || is_height(reading.rest()));
-    if !thing || reading.verb.past || reading.verb.future || reading.verb.modal {
+    ) || parsed.subject_kind == SubjectKind::Speaker
+        && (parsed.verb.base == "weigh" || is_height(parsed.rest()));
+    if !is_thing || parsed.verb.past || parsed.verb.future || parsed.verb.modal {
         return None;
     }
 
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
-    let money = matches!(rest.lower_at(0), "$" | "€" | "£");
-    let number = rest.words.first()?.is_number() || money;
+    let is_money = matches!(rest.lower_at(0), "$" | "€" | "£");
+    let has_number = rest.words.first()?.is_number() || is_money;
 
-    match reading.verb.base {
-        "have" if number => {
-            let of = rest.find_phrase("of").filter(|(at, _)| *at <= 3);
-            match of {
+    match parsed.verb.base {
+        "have" if has_number => {
+            let of_phrase = rest.find_phrase("of").filter(|(at, _)| *at <= 3);
+            match of_phrase {
                 Some((at, end)) => fact(&parse_value(rest, end), join_words(rest.until_index(at))),
                 None => fact(
                     &format!(
@@ -45,7 +45,7 @@ pub(super) fn measure_topic(reading: ParsedClause<'_>, subject: &str) -> Option<
             "height",
             join_words(rest.until_index(rest.index_of_any(0, &["tall"]))),
         ),
-        "be" if money => fact("price", parse_value(rest, 0)),
+        "be" if is_money => fact("price", parse_value(rest, 0)),
         "be" if rest.lower_at(0) == "at"
             && rest.words.get(1).is_some_and(|word| word.is_number()) =>
         {
@@ -67,36 +67,36 @@ static STATES: PhraseList = PhraseList::new(
 );
 
 /// Returns the topic of `The build is broken` and `the project is on hold`.
-pub(super) fn status_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
-    let thing = matches!(
-        reading.who,
+pub(super) fn status_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let is_thing = matches!(
+        parsed.subject_kind,
         SubjectKind::Definite | SubjectKind::Named | SubjectKind::Owned
     );
-    if !thing || reading.verb.modal || reading.verb.future {
+    if !is_thing || parsed.verb.modal || parsed.verb.future {
         return None;
     }
 
-    let from = if reading.verb.passive {
-        reading.verb.main
-    } else if reading.verb.base == "be" {
-        reading.verb.main + 1
+    let from = if parsed.verb.passive {
+        parsed.verb.main
+    } else if parsed.verb.base == "be" {
+        parsed.verb.main + 1
     } else {
         return None;
     };
 
-    let rest = reading.clause.from(from);
+    let rest = parsed.clause.from(from);
     let rest = rest.from(rest.match_phrase(0, "no longer").unwrap_or(0));
     let at = usize::from(matches!(
         rest.lower_at(0),
         "now" | "still" | "currently" | "finally" | "n't" | "not"
     ));
-    let ends = |end: usize| {
+    let is_end = |end: usize| {
         rest.words
             .get(end)
-            .is_none_or(|next| next.mark || !is_content_word(next.low))
+            .is_none_or(|next| next.is_punctuation || !is_content_word(next.lower))
     };
-    let (state, _) = STATES.standing(rest, at).find(|(_, end)| ends(*end))?;
-    let known = KnownTopic::new(
+    let (state, _) = STATES.standing(rest, at).find(|(_, end)| is_end(*end))?;
+    let known_topic = KnownTopic::new(
         subject.to_owned(),
         "status",
         state.to_owned(),
@@ -104,7 +104,7 @@ pub(super) fn status_topic(reading: ParsedClause<'_>, subject: &str) -> Option<K
         false,
     )?;
 
-    Some(known.with_negation(reading.verb.negated))
+    Some(known_topic.with_negation(parsed.verb.negated))
 }
 
 /// Checks for `1.80 m tall`.

@@ -13,7 +13,7 @@ fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'
         start_char: 0,
         role,
         speaker,
-        quoted: None,
+        origin: None,
         said_at: Timestamp::parse("day", SAID).unwrap(),
     }
 }
@@ -33,14 +33,14 @@ fn topics(statements: &[Statement]) -> String {
     let topics = statements
         .iter()
         .filter_map(|statement| statement.topic.as_ref());
-    let shown = topics.map(|topic| {
-        let not = if topic.negated { "not " } else { "" };
+    let described = topics.map(|topic| {
+        let negation = if topic.negated { "not " } else { "" };
         format!(
-            "{} | {} | {not}{}",
+            "{} | {} | {negation}{}",
             topic.subject, topic.attribute, topic.value
         )
     });
-    shown.collect::<Vec<_>>().join(" ; ")
+    described.collect::<Vec<_>>().join(" ; ")
 }
 
 #[test]
@@ -371,12 +371,12 @@ fn kinds_lasting_and_expiry_follow_from_the_sentence() {
         let found = user(text);
         assert_eq!(found.len(), 1, "{text}");
         let until = until.map(str::to_owned);
-        let one = (
+        let actual = (
             found[0].kind,
             found[0].is_static,
             found[0].forget_after.map(|until| until.to_string()),
         );
-        assert_eq!(one, (kind, is_static, until), "{text}");
+        assert_eq!(actual, (kind, is_static, until), "{text}");
     }
 }
 

@@ -81,49 +81,56 @@ impl KnownTopic {
 }
 
 /// Returns the topic of a clause.
-pub(crate) fn find_topic(reading: ParsedClause<'_>, env: &ClauseContext<'_>) -> Option<KnownTopic> {
-    let subject = subject_key(reading, env)?;
-    let mut known = find_topic_of_subject(reading, &subject, env)?;
-    if known.topic.attribute == "name" {
-        known.topic.subject = super::property::strip_speaker(&known.topic.subject, env);
+pub(crate) fn find_topic(
+    parsed: ParsedClause<'_>,
+    context: &ClauseContext<'_>,
+) -> Option<KnownTopic> {
+    let subject = subject_key(parsed, context)?;
+    let mut known_topic = find_topic_of_subject(parsed, &subject, context)?;
+    if known_topic.topic.attribute == "name" {
+        known_topic.topic.subject =
+            super::property::strip_speaker(&known_topic.topic.subject, context);
     }
-    Some(known)
+    Some(known_topic)
 }
 
 fn find_topic_of_subject(
-    reading: ParsedClause<'_>,
+    parsed: ParsedClause<'_>,
     subject: &str,
-    env: &ClauseContext<'_>,
+    context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    let event = reading.who == SubjectKind::Owned && super::occasion::is_about_event(reading);
-    super::identity::identity_topic(reading, subject)
-        .filter(|_| !event)
-        .or_else(|| super::naming::naming_topic(reading, subject, env))
-        .or_else(|| super::preference::preference_topic(reading, subject))
-        .or_else(|| super::activity::activity_topic(reading, subject))
-        .or_else(|| super::plan::plan_topic(reading, subject))
-        .or_else(|| super::property::property_topic(reading, subject, env))
-        .or_else(|| super::condition::condition_topic(reading, subject).filter(|_| env.said))
+    let is_owned_event =
+        parsed.subject_kind == SubjectKind::Owned && super::occasion::is_about_event(parsed);
+    super::identity::identity_topic(parsed, subject)
+        .filter(|_| !is_owned_event)
+        .or_else(|| super::naming::naming_topic(parsed, subject, context))
+        .or_else(|| super::preference::preference_topic(parsed, subject))
+        .or_else(|| super::activity::activity_topic(parsed, subject))
+        .or_else(|| super::plan::plan_topic(parsed, subject))
+        .or_else(|| super::property::property_topic(parsed, subject, context))
+        .or_else(|| {
+            super::condition::condition_topic(parsed, subject).filter(|_| context.is_spoken)
+        })
 }
 
 /// Returns the subject in lower case, or `None` if its referent is unknown.
-pub(crate) fn subject_key(reading: ParsedClause<'_>, env: &ClauseContext<'_>) -> Option<String> {
-    match reading.who {
+pub(crate) fn subject_key(parsed: ParsedClause<'_>, context: &ClauseContext<'_>) -> Option<String> {
+    match parsed.subject_kind {
         SubjectKind::Speaker | SubjectKind::Group | SubjectKind::Elided => {
-            Some(env.key.to_lowercase())
+            Some(context.speaker_key.to_lowercase())
         }
-        SubjectKind::Listener => env.listener.map(str::to_lowercase),
-        SubjectKind::Pronoun => env.antecedent_key(reading),
-        SubjectKind::Owned if super::naming::trailing_name(reading.subject()).is_some() => {
-            super::naming::trailing_name(reading.subject())
+        SubjectKind::Listener => context.listener.map(str::to_lowercase),
+        SubjectKind::Pronoun => context.antecedent_key(parsed),
+        SubjectKind::Owned if super::naming::trailing_name(parsed.subject()).is_some() => {
+            super::naming::trailing_name(parsed.subject())
         }
         SubjectKind::Owned => Some(format!(
             "{}'s {}",
-            env.key.to_lowercase(),
-            phrase_key(reading.subject().from(1))
+            context.speaker_key.to_lowercase(),
+            phrase_key(parsed.subject().from(1))
         )),
         SubjectKind::Named | SubjectKind::Definite | SubjectKind::Plain => {
-            Some(phrase_key(reading.subject()))
+            Some(phrase_key(parsed.subject()))
         }
     }
     .filter(|key| !key.is_empty())
@@ -137,7 +144,7 @@ pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
         || clause
             .words
             .get(at)
-            .is_some_and(|word| word.mark && !is_currency_mark(word.low))
+            .is_some_and(|word| word.is_punctuation && !is_currency_mark(word.lower))
     {
         at += 1;
     }
@@ -145,23 +152,24 @@ pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
 }
 
 /// Checks whether a mark stands before an amount.
-pub(crate) fn is_currency_mark(low: &str) -> bool {
-    matches!(low, "$" | "€" | "£" | "#")
+pub(crate) fn is_currency_mark(lower: &str) -> bool {
+    matches!(lower, "$" | "€" | "£" | "#")
 }
 
 /// Joins the words in lower case with spaces. An ending stays with its word.
 pub(crate) fn join_words(clause: Clause<'_>) -> String {
     let mut out = String::new();
     for word in clause.words {
-        let quote = word.mark && !matches!(word.low, "°" | "%" | "$" | "€" | "£" | "+" | "#");
-        if quote {
+        let is_punctuation =
+            word.is_punctuation && !matches!(word.lower, "°" | "%" | "$" | "€" | "£" | "+" | "#");
+        if is_punctuation {
             continue;
         }
 
-        let close = word.low.starts_with('\'')
-            || matches!(word.low, "°" | "%" | "+")
+        let is_attached = word.lower.starts_with('\'')
+            || matches!(word.lower, "°" | "%" | "+")
             || out.ends_with(['$', '€', '£', '#', '°']);
-        if !out.is_empty() && !close {
+        if !out.is_empty() && !is_attached {
             out.push(' ');
         }
         out.push_str(&word.raw.to_lowercase());
@@ -187,20 +195,20 @@ pub(crate) fn find_object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
         first += 1;
     }
     let end = (first..clause.len())
-        .find(|&place| place >= first + VALUE_WORDS || ends_object(clause, place));
+        .find(|&index| index >= first + VALUE_WORDS || ends_object(clause, index));
     clause.until_index(end.unwrap_or(clause.len())).from(first)
 }
 
 /// Checks whether the word at `at` ends an object before it.
 fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     let word = &clause.words[at];
-    let stop = is_in_class(word.low, OBJECT_END);
-    let mark = word.mark
+    let is_stop = is_in_class(word.lower, OBJECT_END);
+    let is_mark = word.is_punctuation
         && !matches!(
-            word.low,
+            word.lower,
             "°" | "%" | "$" | "€" | "£" | "+" | "#" | "\"" | "'"
         );
-    stop || mark || is_tail(clause, at)
+    is_stop || is_mark || is_tail(clause, at)
 }
 
 /// Words that end an answer by themselves.
@@ -240,31 +248,31 @@ static TAILS_AFTER_WITH: PhraseList =
 /// belong to no answer.
 pub(crate) fn is_tail(clause: Clause<'_>, at: usize) -> bool {
     let next = clause.words.get(at + 1);
-    let any = |phrases: &PhraseList| phrases.end(clause, at + 1).is_some();
-    let few = |phrases: &[&str]| clause.match_any(at + 1, phrases).is_some();
-    let dated = next.is_some_and(|next| is_time_name(next.low, next.is_capitalized()));
-    let number = next.is_some_and(|next| next.is_number() || is_number_word(next.low));
+    let has_tail = |phrases: &PhraseList| phrases.end(clause, at + 1).is_some();
+    let has_phrase = |phrases: &[&str]| clause.match_any(at + 1, phrases).is_some();
+    let is_dated = next.is_some_and(|next| is_time_name(next.lower, next.is_capitalized()));
+    let is_number = next.is_some_and(|next| next.is_number() || is_number_word(next.lower));
 
     match clause.lower_at(at) {
         "at" => {
-            any(&TAILS_AFTER_AT)
+            has_tail(&TAILS_AFTER_AT)
                 || next
                     .is_some_and(|next| next.is_number() && clause.lower_at(at + 2).ends_with('m'))
         }
-        "for" => any(&TAILS_AFTER_FOR) || number,
-        "in" => any(&TAILS_AFTER_IN) || dated || number,
-        "on" => any(&TAILS_AFTER_ON) || dated,
-        "with" => any(&TAILS_AFTER_WITH),
-        "over" => number || few(&["a", "the"]),
-        "as" => few(&[
+        "for" => has_tail(&TAILS_AFTER_FOR) || is_number,
+        "in" => has_tail(&TAILS_AFTER_IN) || is_dated || is_number,
+        "on" => has_tail(&TAILS_AFTER_ON) || is_dated,
+        "with" => has_tail(&TAILS_AFTER_WITH),
+        "over" => is_number || has_phrase(&["a", "the"]),
+        "as" => has_phrase(&[
             "well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned",
             "before",
         ]),
-        "most" | "each" | "all" => few(&[
+        "most" | "each" | "all" => has_phrase(&[
             "day", "days", "morning", "mornings", "evening", "evenings", "week", "weeks", "year",
             "the time", "weekend",
         ]),
-        "to" => few(&[
+        "to" => has_phrase(&[
             "be honest",
             "be fair",
             "be sure",
@@ -272,33 +280,33 @@ pub(crate) fn is_tail(clause: Clause<'_>, at: usize) -> bool {
             "death",
             "bits",
         ]),
-        "from" => few(&["now", "time", "then", "next"]) || dated,
-        "of" => few(&["course", "late"]),
+        "from" => has_phrase(&["now", "time", "then", "next"]) || is_dated,
+        "of" => has_phrase(&["course", "late"]),
         "than" => true,
-        "like" => few(&["crazy", "mad"]),
-        "a" => few(&["lot", "bit", "little bit", "few times"]),
-        "very" | "so" | "more" => few(&["much", "often", "than"]),
-        low => TAIL_WORDS.has(low),
+        "like" => has_phrase(&["crazy", "mad"]),
+        "a" => has_phrase(&["lot", "bit", "little bit", "few times"]),
+        "very" | "so" | "more" => has_phrase(&["much", "often", "than"]),
+        lower => TAIL_WORDS.has(lower),
     }
 }
 
 /// Checks whether a word names a month or a day of the week.
-fn is_time_name(low: &str, capital: bool) -> bool {
+fn is_time_name(lower: &str, is_capitalized: bool) -> bool {
     static NAMES: WordList = WordList::new(
         "january february march april may june july august september october november december monday \
          tuesday wednesday thursday friday saturday sunday",
     );
-    let bare = low
+    let bare = lower
         .strip_suffix('s')
         .filter(|bare| bare.ends_with("day"))
-        .unwrap_or(low);
-    capital && NAMES.has(bare)
+        .unwrap_or(lower);
+    is_capitalized && NAMES.has(bare)
 }
 
 /// Checks whether a word is a number from two to twelve.
-pub(super) fn is_number_word(low: &str) -> bool {
+pub(super) fn is_number_word(lower: &str) -> bool {
     matches!(
-        low,
+        lower,
         "two"
             | "three"
             | "four"

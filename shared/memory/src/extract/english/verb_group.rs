@@ -20,7 +20,7 @@ pub(crate) struct VerbGroup {
     /// True for the past tense and `used to`.
     pub(crate) past: bool,
     /// True for `used to`: it is no longer so.
-    pub(crate) used: bool,
+    pub(crate) used_to: bool,
     /// True for `have done`.
     pub(crate) perfect: bool,
     /// True for `is doing`.
@@ -35,7 +35,7 @@ pub(crate) struct VerbGroup {
 pub(super) fn parse_verb_group(
     clause: Clause<'_>,
     first: usize,
-    who: SubjectKind,
+    subject_kind: SubjectKind,
 ) -> Option<VerbGroup> {
     let mut group = VerbGroup {
         first,
@@ -65,11 +65,11 @@ pub(super) fn parse_verb_group(
     let has_got = is_have_got(clause, at, &group);
     let base = if has_got { "have" } else { base };
     group.perfect &= !has_got;
-    let unknown = base.is_empty() && form == VerbForm::Base;
-    if clause.words.get(at).is_none_or(|word| word.mark)
-        || unknown
+    let is_unknown = base.is_empty() && form == VerbForm::Base;
+    if clause.words.get(at).is_none_or(|word| word.is_punctuation)
+        || is_unknown
             && !matches!(
-                who,
+                subject_kind,
                 SubjectKind::Speaker
                     | SubjectKind::Group
                     | SubjectKind::Pronoun
@@ -81,27 +81,27 @@ pub(super) fn parse_verb_group(
 
     group.main = at;
     group.base = base;
-    let finite_past = form == VerbForm::Past && !group.passive && !group.perfect && !has_got;
-    group.past |= finite_past && !group.future && !group.modal;
-    group.progressive |= form == VerbForm::Ing && who == SubjectKind::Elided;
+    let is_finite_past = form == VerbForm::Past && !group.passive && !group.perfect && !has_got;
+    group.past |= is_finite_past && !group.future && !group.modal;
+    group.progressive |= form == VerbForm::Ing && subject_kind == SubjectKind::Elided;
 
     Some(group)
 }
 
 /// Checks whether `have got` says what somebody has rather than received: `I've got two cats`.
 fn is_have_got(clause: Clause<'_>, at: usize, group: &VerbGroup) -> bool {
-    let counted = matches!(
+    let has_count = matches!(
         clause.lower_at(at + 1),
         "a" | "an" | "one" | "two" | "three" | "four" | "five" | "no"
     );
-    let received = clause.from(at).until_index(8).contains_any(&[
+    let is_received = clause.from(at).until_index(8).contains_any(&[
         "job",
         "offer",
         "position",
         "promotion",
         "role",
     ]);
-    clause.lower_at(at) == "got" && group.perfect && !group.past && counted && !received
+    clause.lower_at(at) == "got" && group.perfect && !group.past && has_count && !is_received
 }
 
 /// Skips adverbs and negations, and notes the negations in `group`.
@@ -113,7 +113,7 @@ fn skip_adverbs_and_negations(clause: Clause<'_>, mut at: usize, group: &mut Ver
                 group.negated = true;
                 at += 1;
             }
-            low if is_adverb(low) => {}
+            lower if is_adverb(lower) => {}
             _ => return at,
         }
         at += 1;
@@ -123,33 +123,33 @@ fn skip_adverbs_and_negations(clause: Clause<'_>, mut at: usize, group: &mut Ver
 /// Notes the auxiliary at `at` in `group` and returns the index after it. Returns `None` if the
 /// word is not an auxiliary.
 fn note_auxiliary(clause: Clause<'_>, at: usize, group: &mut VerbGroup) -> Option<usize> {
-    let low = clause.lower_at(at);
-    let mut probe = *group;
-    let next = skip_adverbs_and_negations(clause, at + 1, &mut probe);
+    let lower = clause.lower_at(at);
+    let mut lookahead = *group;
+    let next = skip_adverbs_and_negations(clause, at + 1, &mut lookahead);
     let form = parse_verb(clause.lower_at(next)).map(|(_, form)| form);
-    let verbal =
+    let has_verb =
         form.is_some() || is_auxiliary(clause.lower_at(next)) || clause.lower_at(next) == "be";
-    match low {
+    match lower {
         "will" | "'ll" | "shall" => group.future = true,
-        _ if is_modal(low) => group.modal = true,
+        _ if is_modal(lower) => group.modal = true,
         "'d" if form == Some(VerbForm::Past) => group.perfect = true,
         "'d" => group.modal = true,
         "have" | "has" | "had" | "'ve" | "having" if form == Some(VerbForm::Past) => {
             group.perfect = true;
-            group.past |= low == "had";
+            group.past |= lower == "had";
         }
-        "do" | "does" | "did" if form == Some(VerbForm::Base) || verbal && low != "do" => {
-            group.past |= low == "did"
+        "do" | "does" | "did" if form == Some(VerbForm::Base) || has_verb && lower != "do" => {
+            group.past |= lower == "did"
         }
         "used" if clause.lower_at(at + 1) == "to" => {
-            group.used = true;
+            group.used_to = true;
             group.past = true;
             return Some(at + 2);
         }
         "gonna" => group.future = true,
         "be" | "am" | "is" | "are" | "was" | "were" | "been" | "being" | "'s" | "'m" | "'re" => {
-            let past = matches!(low, "was" | "were");
-            group.negated |= probe.negated;
+            let past = matches!(lower, "was" | "were");
+            group.negated |= lookahead.negated;
             return note_linked_verb(clause, next, form, past, group);
         }
         _ => return None,

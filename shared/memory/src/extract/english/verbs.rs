@@ -94,6 +94,6 @@ static FORMS: LazyLock<WordTable<(&str, VerbForm)>> = LazyLock::new(|| {
 });
 
 /// Returns the base and the form of a word in the tables.
-pub(super) fn find_verb(low: &str) -> Option<(&'static str, VerbForm)> {
-    FORMS.get(low).copied()
+pub(super) fn find_verb(lower: &str) -> Option<(&'static str, VerbForm)> {
+    FORMS.get(lower).copied()
 }

@@ -7,13 +7,13 @@ pub(crate) struct Word<'a> {
     pub(crate) raw: &'a str,
     /// The word in lower case. Endings of contractions have one form, whatever the apostrophe:
     /// `'s`, `n't`.
-    pub(crate) low: &'a str,
+    pub(crate) lower: &'a str,
     /// The index of the first byte in the sentence.
     pub(crate) start: usize,
     /// The index after the last byte.
     pub(crate) end: usize,
     /// True if it is punctuation.
-    pub(crate) mark: bool,
+    pub(crate) is_punctuation: bool,
 }
 
 impl Word<'_> {
@@ -45,7 +45,7 @@ impl<'w> Clause<'w> {
 
     /// Returns the word in lower case, or an empty string past the end.
     pub(crate) fn lower_at(self, at: usize) -> &'w str {
-        self.words.get(at).map_or("", |word| word.low)
+        self.words.get(at).map_or("", |word| word.lower)
     }
 
     pub(crate) fn from(self, at: usize) -> Self {
@@ -66,14 +66,14 @@ impl<'w> Clause<'w> {
         if self.lower_at(at).bytes().next() != phrase.bytes().next() {
             return None;
         }
-        let mut place = at;
-        for wanted in phrase.split(' ') {
-            if self.lower_at(place) != wanted {
+        let mut index = at;
+        for expected_word in phrase.split(' ') {
+            if self.lower_at(index) != expected_word {
                 return None;
             }
-            place += 1;
+            index += 1;
         }
-        Some(place)
+        Some(index)
     }
 
     /// Returns the index after the first of `phrases` that stands at `at`.
@@ -95,13 +95,13 @@ impl<'w> Clause<'w> {
 
     /// Checks whether one of `words` occurs.
     pub(crate) fn contains_any(self, words: &[&str]) -> bool {
-        self.words.iter().any(|word| words.contains(&word.low))
+        self.words.iter().any(|word| words.contains(&word.lower))
     }
 
     /// Returns the first index from `at` at which one of `words` stands, or the end.
     pub(crate) fn index_of_any(self, at: usize, words: &[&str]) -> usize {
         (at..self.len())
-            .find(|&place| words.contains(&self.lower_at(place)))
+            .find(|&index| words.contains(&self.lower_at(index)))
             .unwrap_or(self.len())
     }
 }
@@ -121,7 +121,7 @@ pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
             if first == '.'
                 && words
                     .last()
-                    .is_some_and(|word: &Word<'_>| word.end == start && is_title(word.low))
+                    .is_some_and(|word: &Word<'_>| word.end == start && is_title(word.lower))
             {
                 continue;
             }
@@ -131,8 +131,8 @@ pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
 
         let mut end = start + first.len_utf8();
         while let Some(&(at, next)) = chars.peek() {
-            let inside = next.is_alphanumeric() || continues_word(next, &text[at..]);
-            if !inside {
+            let is_inside = next.is_alphanumeric() || continues_word(next, &text[at..]);
+            if !is_inside {
                 break;
             }
             end = at + next.len_utf8();
@@ -145,8 +145,8 @@ pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
 }
 
 /// Checks whether a full stop after the word belongs to it: `Mrs.`.
-fn is_title(low: &str) -> bool {
-    matches!(low, "mr" | "mrs" | "ms" | "mx" | "dr" | "prof" | "st")
+fn is_title(lower: &str) -> bool {
+    matches!(lower, "mr" | "mrs" | "ms" | "mx" | "dr" | "prof" | "st")
 }
 
 /// Checks whether `next` continues a word: an apostrophe, a hyphen, or a mark within a number or an
@@ -165,7 +165,7 @@ fn continues_word(next: char, rest: &str) -> bool {
 }
 
 fn mark_word<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
-    let low = match raw {
+    let lower = match raw {
         "“" | "”" | "«" | "»" => "\"",
         "’" | "‘" => "'",
         "–" => "—",
@@ -174,10 +174,10 @@ fn mark_word<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
 
     Word {
         raw,
-        low,
+        lower,
         start,
         end,
-        mark: true,
+        is_punctuation: true,
     }
 }
 
@@ -189,35 +189,36 @@ fn push_word<'a>(
     start: usize,
     end: usize,
 ) {
-    let split = split_contraction(&lower[start..end]).map(|(at, low)| (start + at, low));
-    let first = split.map_or(end, |(at, _)| at);
-    let whole = |from: usize, to: usize, low: &'a str| Word {
+    let contraction =
+        split_contraction(&lower[start..end]).map(|(at, word_lower)| (start + at, word_lower));
+    let contraction_start = contraction.map_or(end, |(at, _)| at);
+    let make_word = |from: usize, to: usize, word_lower: &'a str| Word {
         raw: &text[from..to],
-        low,
+        lower: word_lower,
         start: from,
         end: to,
-        mark: false,
+        is_punctuation: false,
     };
 
-    if first > start {
-        let low = match (&lower[start..first], split) {
+    if contraction_start > start {
+        let word_lower = match (&lower[start..contraction_start], contraction) {
             ("wo", Some((_, "n't"))) => "will",
             ("ca", Some((_, "n't"))) => "can",
-            (low, _) => low,
+            (word_lower, _) => word_lower,
         };
-        words.push(whole(start, first, low));
+        words.push(make_word(start, contraction_start, word_lower));
     }
 
-    if let Some((at, low)) = split {
-        words.push(whole(at, end, low));
+    if let Some((at, word_lower)) = contraction {
+        words.push(make_word(at, end, word_lower));
     }
 }
 
 /// Returns the position in a lower-case word at which the ending of a contraction begins, and the
 /// plain form of the ending.
-fn split_contraction(low: &str) -> Option<(usize, &'static str)> {
+fn split_contraction(lower: &str) -> Option<(usize, &'static str)> {
     // Many people leave the apostrophe out.
-    match low {
+    match lower {
         "im" => return Some((1, "'m")),
         "ive" => return Some((1, "'ve")),
         "dont" | "isnt" | "cant" | "wont" => return Some((2, "n't")),
@@ -226,8 +227,8 @@ fn split_contraction(low: &str) -> Option<(usize, &'static str)> {
         _ => {}
     }
 
-    let apostrophe = low.rfind(['\'', '’'])?;
-    let after = low[apostrophe..].trim_start_matches(['\'', '’']);
+    let apostrophe = lower.rfind(['\'', '’'])?;
+    let after = lower[apostrophe..].trim_start_matches(['\'', '’']);
     let ending = match after {
         "s" => "'s",
         "m" => "'m",
@@ -235,7 +236,7 @@ fn split_contraction(low: &str) -> Option<(usize, &'static str)> {
         "ve" => "'ve",
         "ll" => "'ll",
         "d" => "'d",
-        "t" if low[..apostrophe].ends_with('n') => return Some((apostrophe - 1, "n't")),
+        "t" if lower[..apostrophe].ends_with('n') => return Some((apostrophe - 1, "n't")),
         _ => return None,
     };
 
@@ -260,7 +261,7 @@ mod tests {
             assert_eq!(
                 words
                     .iter()
-                    .map(|word| word.low)
+                    .map(|word| word.lower)
                     .collect::<Vec<_>>()
                     .join(" "),
                 expected

@@ -59,13 +59,13 @@ pub(super) fn begins_with_mail_headers(text: &str) -> bool {
     let lines = text.lines().take_while(is_header);
     let headers: Vec<_> = lines.filter_map(parse_header).collect();
     let is_from = |name: &String| list_contains(SENDER_HEADERS, name);
-    let certain = |(name, value): &(String, &str)| {
+    let is_certain = |(name, value): &(String, &str)| {
         list_contains(MAIL_ONLY_HEADERS, name) || (is_from(name) && value.contains('@'))
     };
 
     headers.len() >= 2
         && headers.iter().any(|(name, _)| is_from(name))
-        && headers.iter().any(certain)
+        && headers.iter().any(is_certain)
 }
 
 /// Returns the sender that a mail header names.
@@ -86,7 +86,7 @@ pub(super) fn parse_person_name(sender: &str) -> Option<&str> {
     };
 
     let words: Vec<&str> = name.split_whitespace().collect();
-    let taken = [
+    let reserved_words = [
         "user",
         "assistant",
         "author",
@@ -96,13 +96,13 @@ pub(super) fn parse_person_name(sender: &str) -> Option<&str> {
         "system",
     ];
 
-    let fits =
+    let has_valid_length =
         (1..=MAX_NAME_WORDS).contains(&words.len()) && words.iter().all(|word| is_name(word));
-    let free = !words
+    let has_no_reserved_word = !words
         .iter()
-        .any(|word| taken.contains(&word.to_lowercase().as_str()));
+        .any(|word| reserved_words.contains(&word.to_lowercase().as_str()));
 
-    (fits && free).then_some(name)
+    (has_valid_length && has_no_reserved_word).then_some(name)
 }
 
 /// Returns the position at which a third party's text begins in a line that hands it over, and the
@@ -111,7 +111,7 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)>
     let bare = line.trim_end();
     let colon = bare.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
     let (end, after) = match colon {
-        Some((at, mark)) => (at, at + mark.len_utf8()),
+        Some((at, colon_char)) => (at, at + colon_char.len_utf8()),
         None if bare.ends_with(|c: char| c.is_alphanumeric()) && line.ends_with('\n') => {
             (bare.len(), line.len())
         }
@@ -120,24 +120,28 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)>
 
     let clause = last_clause(&bare[..end]);
     let words = split_words(clause);
-    let has = |list: &str| words.iter().any(|word| list_contains(list, word));
-    let leads = words
+    let has_word_in = |list: &str| words.iter().any(|word| list_contains(list, word));
+    let starts_with_pointer = words
         .first()
         .is_some_and(|first| list_contains(POINTING_WORDS, first));
     let is_address = after < line.len() && begins_with_address(&line[after..]);
-    if end > MAX_LEAD_BYTES || has(REMEMBERING_WORDS) || is_address || colon.is_none() && !leads {
+    if end > MAX_LEAD_BYTES
+        || has_word_in(REMEMBERING_WORDS)
+        || is_address
+        || colon.is_none() && !starts_with_pointer
+    {
         return None;
     }
 
-    let named = TEXT_NAMES.iter().find_map(|(medium, names)| {
+    let named_medium = TEXT_NAMES.iter().find_map(|(medium, names)| {
         let at = words.iter().position(|word| list_contains(names, word))?;
-        let own = at > 0 && list_contains(OWN_TEXT_WORDS, &words[at - 1]);
-        (!own).then_some(*medium)
+        let is_own = at > 0 && list_contains(OWN_TEXT_WORDS, &words[at - 1]);
+        (!is_own).then_some(*medium)
     });
 
-    let told = has(UNNAMED_TEXT_WORDS) && has(RECEIVING_WORDS);
-    (named.is_some() && has(POINTING_WORDS) || told && colon.is_some())
-        .then_some((after, Some(named.unwrap_or(SourceMedium::Paste))))
+    let is_received = has_word_in(UNNAMED_TEXT_WORDS) && has_word_in(RECEIVING_WORDS);
+    (named_medium.is_some() && has_word_in(POINTING_WORDS) || is_received && colon.is_some())
+        .then_some((after, Some(named_medium.unwrap_or(SourceMedium::Paste))))
 }
 
 /// Checks whether a line asks for work on the text that it hands over.
@@ -152,29 +156,30 @@ pub(super) fn asks_for_work(line: &str) -> bool {
 pub(super) fn find_reported_speech(line: &str) -> Option<usize> {
     let (at, mark) = line.char_indices().find(|(_, c)| matches!(c, ':' | '：'))?;
     let words = split_words(last_clause(&line[..at]));
-    let told = words
+    let has_listener = words
         .last()
         .is_some_and(|word| list_contains(LISTENER_WORDS, word));
-    let verb = words.get(words.len().checked_sub(1 + usize::from(told))?)?;
-    let own = words
+    let verb = words.get(words.len().checked_sub(1 + usize::from(has_listener))?)?;
+    let is_writer = words
         .iter()
         .take(2)
         .any(|word| list_contains(WRITER_WORDS, word));
     let after = at + mark.len_utf8();
-    let follows = line[after..].trim();
-    let several = follows.is_empty() || has_several_sentences(follows);
-    (list_contains(SPEECH_VERBS, verb) && !own && several && at <= MAX_LEAD_BYTES).then_some(after)
+    let speech = line[after..].trim();
+    let has_several = speech.is_empty() || has_several_sentences(speech);
+    (list_contains(SPEECH_VERBS, verb) && !is_writer && has_several && at <= MAX_LEAD_BYTES)
+        .then_some(after)
 }
 
 /// Returns the range of a quotation of several sentences that begins in a line.
 pub(super) fn find_quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
-    let opens = |(place, c): &(usize, char)| {
-        let before = line[..*place].chars().next_back();
+    let is_opening = |(index, c): &(usize, char)| {
+        let before = line[..*index].chars().next_back();
         closing_mark(*c).is_some()
             && before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':' | '：'))
     };
-    let (place, _) = line.char_indices().find(opens)?;
-    let from = at + place;
+    let (index, _) = line.char_indices().find(is_opening)?;
+    let from = at + index;
     let end = from + quotation_end(&text[from..])?;
     let inner = &text[from..end];
     (inner.chars().count() >= MIN_QUOTATION_CHARS && has_several_sentences(inner))
@@ -233,22 +238,22 @@ pub(super) fn find_html(text: &str, at: usize, line: &str) -> Option<Range<usize
         "form",
     ];
 
-    let tag = |rest: &str| {
+    let is_block_tag = |rest: &str| {
         let name = rest
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '!')
             .next()
             .unwrap_or_default();
-        let bounded = rest[name.len()..].starts_with([' ', '>', '/', '\n']);
-        bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
+        let is_bounded = rest[name.len()..].starts_with([' ', '>', '/', '\n']);
+        is_bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
     };
 
-    let (place, _) = line
+    let (index, _) = line
         .match_indices('<')
-        .find(|(place, _)| tag(&line[place + 1..]))?;
-    let from = at + place;
+        .find(|(index, _)| is_block_tag(&line[index + 1..]))?;
+    let from = at + index;
     let last = text[from..]
         .rmatch_indices("</")
-        .find(|(place, _)| tag(&text[from + place + 2..]))?
+        .find(|(index, _)| is_block_tag(&text[from + index + 2..]))?
         .0;
     let end = text[from + last..].find('>')? + 1;
 
@@ -257,11 +262,11 @@ pub(super) fn find_html(text: &str, at: usize, line: &str) -> Option<Range<usize
 
 /// Returns the text after the last complete sentence.
 fn last_clause(text: &str) -> &str {
-    let ends = text.rmatch_indices(['.', '!', '?', '…', '。']);
-    let mut after = ends
+    let sentence_ends = text.rmatch_indices(['.', '!', '?', '…', '。']);
+    let mut clauses = sentence_ends
         .map(|(at, mark)| &text[at + mark.len()..])
         .filter(|rest| rest.starts_with(char::is_whitespace));
-    after.next().unwrap_or(text)
+    clauses.next().unwrap_or(text)
 }
 
 fn split_words(text: &str) -> Vec<String> {
@@ -274,15 +279,15 @@ fn split_words(text: &str) -> Vec<String> {
 
 /// Checks whether a text has more than one sentence.
 fn has_several_sentences(text: &str) -> bool {
-    let ends = text
+    let sentence_ends = text
         .char_indices()
         .filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？'));
-    let mut rests =
-        ends.map(|(at, c)| (&text[at + c.len_utf8()..], matches!(c, '。' | '！' | '？')));
-    rests.any(|(rest, wide)| {
-        let gap =
-            wide || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | ')'));
-        gap && rest.chars().filter(|c| c.is_alphabetic()).count() >= 3
+    let mut remainders =
+        sentence_ends.map(|(at, c)| (&text[at + c.len_utf8()..], matches!(c, '。' | '！' | '？')));
+    remainders.any(|(rest, is_wide)| {
+        let has_gap = is_wide
+            || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | ')'));
+        has_gap && rest.chars().filter(|c| c.is_alphabetic()).count() >= 3
     })
 }
 

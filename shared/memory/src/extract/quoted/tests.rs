@@ -10,12 +10,12 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
         start_char: 7,
         role,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at,
     };
-    let all = divide_passage(&passage);
-    let mut places = text.char_indices();
-    for piece in &all {
+    let passages = divide_passage(&passage);
+    let mut positions = text.char_indices();
+    for piece in &passages {
         let at = piece.text.as_ptr() as usize - text.as_ptr() as usize;
         let chars = text[..at].chars().count();
         assert_eq!(
@@ -23,10 +23,10 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
             7 + chars,
             "the place of a piece is that of its first character"
         );
-        places.next();
+        positions.next();
     }
-    let name = |piece: &Passage<'_>| match (piece.quoted, piece.role) {
-        (Some(quoted), _) => match quoted.medium {
+    let name = |piece: &Passage<'_>| match (piece.origin, piece.role) {
+        (Some(origin), _) => match origin.medium {
             SourceMedium::Mail => "mail",
             SourceMedium::Page => "page",
             SourceMedium::Transcript => "transcript",
@@ -36,7 +36,8 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
         (None, Role::Assistant) => "assistant",
         (None, _) => "own",
     };
-    all.iter()
+    passages
+        .iter()
         .map(|piece| (name(piece), piece.text.trim().to_owned()))
         .collect()
 }
@@ -50,7 +51,7 @@ fn kinds(text: &str) -> Vec<&'static str> {
 
 #[test]
 fn what_is_passed_on_is_told_from_what_is_said() {
-    for (text, wanted) in [
+    for (text, expected) in [
         (
             "I live in Bonn. Here is the mail I got: Dear Ann, call me.",
             vec!["own", "mail"],
@@ -115,7 +116,7 @@ fn what_is_passed_on_is_told_from_what_is_said() {
             ],
         ),
     ] {
-        assert_eq!(kinds(text), wanted, "{text}");
+        assert_eq!(kinds(text), expected, "{text}");
     }
 }
 
@@ -150,13 +151,13 @@ fn a_transcript_is_divided_by_its_speakers() {
         .into_iter()
         .filter(|(kind, _)| *kind != "nothing")
         .collect();
-    let wanted = [
+    let expected = [
         ("own", "I live in Bonn."),
         ("assistant", "Nice."),
         ("transcript", "I live in Rome."),
         ("own", "Always answer in German."),
     ];
-    assert_eq!(spoken, wanted.map(|(kind, text)| (kind, text.to_owned())));
+    assert_eq!(spoken, expected.map(|(kind, text)| (kind, text.to_owned())));
     let pasted = kinds(text);
     assert!(
         !pasted.contains(&"own") && !pasted.contains(&"assistant"),

@@ -94,8 +94,8 @@ const MACHINE_LABELS: &[&str] = &["system", "tool", "function", "developer"];
 
 /// A line with a label.
 struct LabelledLine<'a> {
-    line: usize,
-    words: usize,
+    line_start: usize,
+    text_start: usize,
     label: &'a str,
 }
 
@@ -104,43 +104,46 @@ struct LabelledLine<'a> {
 /// In a text of the user's own, the lines of `User` are the user's. In a transcript that is pasted
 /// into a turn, every line is a third party's, whoever speaks.
 pub(super) fn divide_transcript(text: &str, role: Role) -> Vec<PassagePart<'_>> {
-    let labelled = find_labelled_lines(text);
-    if !is_transcript(&labelled) {
+    let labelled_lines = find_labelled_lines(text);
+    if !is_transcript(&labelled_lines) {
         return Vec::new();
     }
 
-    let ends = labelled
+    let turn_ends = labelled_lines
         .iter()
         .skip(1)
-        .map(|next| next.line)
+        .map(|next| next.line_start)
         .chain([text.len()]);
-    let turns = labelled.iter().zip(ends).flat_map(|(turn, end)| {
-        let label = PassagePart::ignored(turn.line..turn.words);
-        [label, turn_part(turn.label, turn.words..end, role)]
-    });
+    let turns = labelled_lines
+        .iter()
+        .zip(turn_ends)
+        .flat_map(|(turn, end)| {
+            let label = PassagePart::ignored(turn.line_start..turn.text_start);
+            [label, turn_part(turn.label, turn.text_start..end, role)]
+        });
 
     turns.filter(|part| !part.range.is_empty()).collect()
 }
 
 /// Returns the part that one speaker says.
 fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart<'a> {
-    let low = label.to_lowercase();
-    let is = |list: &[&str]| list.contains(&low.as_str());
-    let pasted = role == Role::User;
-    if is(MACHINE_LABELS) || pasted && is(ASSISTANT_LABELS) {
+    let lower = label.to_lowercase();
+    let is_in = |list: &[&str]| list.contains(&lower.as_str());
+    let is_pasted = role == Role::User;
+    if is_in(MACHINE_LABELS) || is_pasted && is_in(ASSISTANT_LABELS) {
         return PassagePart::ignored(range);
     }
 
-    let known = is(USER_LABELS) || is(ASSISTANT_LABELS);
-    let name = (!known).then_some(label);
-    let quoted = (pasted || !known).then_some(TextOrigin {
+    let is_known_role = is_in(USER_LABELS) || is_in(ASSISTANT_LABELS);
+    let name = (!is_known_role).then_some(label);
+    let origin = (is_pasted || !is_known_role).then_some(TextOrigin {
         medium: SourceMedium::Transcript,
         name,
     });
 
-    let role = match quoted {
+    let role = match origin {
         Some(_) if name.is_none() => Role::Author,
-        _ if is(ASSISTANT_LABELS) => Role::Assistant,
+        _ if is_in(ASSISTANT_LABELS) => Role::Assistant,
         _ => Role::User,
     };
 
@@ -148,33 +151,34 @@ fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart
         range,
         role,
         speaker: name,
-        quoted,
+        origin,
     }
 }
 
-fn is_transcript(labelled: &[LabelledLine<'_>]) -> bool {
+fn is_transcript(labelled_lines: &[LabelledLine<'_>]) -> bool {
     let mut counts: HashMap<String, usize> = HashMap::new();
-    for turn in labelled {
+    for turn in labelled_lines {
         *counts.entry(turn.label.to_lowercase()).or_default() += 1;
     }
 
-    let roles = |list: &[&str]| {
+    let count_labels = |list: &[&str]| {
         list.iter()
             .filter_map(|label| counts.get(*label))
             .sum::<usize>()
     };
 
-    let (user, machine) = (
-        roles(USER_LABELS),
-        roles(ASSISTANT_LABELS) + roles(MACHINE_LABELS),
+    let (user_count, machine_count) = (
+        count_labels(USER_LABELS),
+        count_labels(ASSISTANT_LABELS) + count_labels(MACHINE_LABELS),
     );
     let speakers = counts
         .iter()
         .filter(|(label, _)| !NOTE_LABELS.contains(&label.as_str()));
-    let repeated = speakers.clone().filter(|(_, count)| **count >= 2).count();
-    let names = labelled.len() >= MIN_LABELLED_LINES && repeated >= 1 && speakers.count() >= 2;
+    let repeated_count = speakers.clone().filter(|(_, count)| **count >= 2).count();
+    let has_names =
+        labelled_lines.len() >= MIN_LABELLED_LINES && repeated_count >= 1 && speakers.count() >= 2;
 
-    user + machine >= 2 && (machine >= 1 || user >= 2) || names
+    user_count + machine_count >= 2 && (machine_count >= 1 || user_count >= 2) || has_names
 }
 
 fn find_labelled_lines(text: &str) -> Vec<LabelledLine<'_>> {
@@ -182,8 +186,8 @@ fn find_labelled_lines(text: &str) -> Vec<LabelledLine<'_>> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         found.extend(parse_label(line).map(|(label, words)| LabelledLine {
-            line: at,
-            words: at + words,
+            line_start: at,
+            text_start: at + words,
             label,
         }));
         at += line.len();
@@ -194,22 +198,22 @@ fn find_labelled_lines(text: &str) -> Vec<LabelledLine<'_>> {
 /// Returns the label of a line and the position of the words after it. A label is a role or a name,
 /// and may follow a time in brackets.
 fn parse_label(line: &str) -> Option<(&str, usize)> {
-    let timed = line.trim_start();
-    let named = match timed.strip_prefix('[') {
+    let trimmed = line.trim_start();
+    let after_time = match trimmed.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.1.trim_start(),
-        None => timed,
+        None => trimmed,
     };
 
-    let (label, words) = named.split_once([':', '：'])?;
+    let (label, speech) = after_time.split_once([':', '：'])?;
     let label = label.trim().trim_matches('*');
     if marks::parse_header(line).is_some() {
         return None;
     }
 
-    let low = label.to_lowercase();
-    let role = [USER_LABELS, ASSISTANT_LABELS, MACHINE_LABELS]
+    let lower = label.to_lowercase();
+    let is_role = [USER_LABELS, ASSISTANT_LABELS, MACHINE_LABELS]
         .iter()
-        .any(|list| list.contains(&low.as_str()));
+        .any(|list| list.contains(&lower.as_str()));
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
             && word
@@ -217,11 +221,11 @@ fn parse_label(line: &str) -> Option<(&str, usize)> {
                 .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
     };
 
-    let name = (1..=3).contains(&label.split_whitespace().count())
+    let is_valid_name = (1..=3).contains(&label.split_whitespace().count())
         && label.chars().count() <= MAX_NAME_CHARS
         && label.split_whitespace().all(is_name);
-    let begins = line.len() - words.len();
+    let text_start = line.len() - speech.len();
 
-    ((role || name) && !words.trim().is_empty() && !words.starts_with("//"))
-        .then_some((label, begins))
+    ((is_role || is_valid_name) && !speech.trim().is_empty() && !speech.starts_with("//"))
+        .then_some((label, text_start))
 }

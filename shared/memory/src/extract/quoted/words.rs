@@ -58,5 +58,5 @@ pub(super) const WRITER_WORDS: &str = "i;we;ich;wir;yo;je;nous;io;noi;eu;я;мы
 
 /// Checks whether a list contains a word.
 pub(super) fn list_contains(list: &str, word: &str) -> bool {
-    list.split(';').any(|known| known == word)
+    list.split(';').any(|entry| entry == word)
 }

@@ -4,41 +4,41 @@ use super::BlockKind;
 
 /// Calls `emit` with the byte range and kind of every block, in order, without the leading marks.
 pub(super) fn for_each_block(text: &str, emit: &mut dyn FnMut(usize, usize, BlockKind)) {
-    let mut scan = BlockScanner {
-        open: None,
+    let mut scanner = BlockScanner {
+        open_block: None,
         fence: None,
-        labelled: false,
+        has_label: false,
         emit,
     };
 
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        scan.line(at, line);
+        scanner.line(at, line);
         at += line.len();
     }
 
-    if let Some((from, _)) = scan.fence.take() {
-        (scan.emit)(from, at, BlockKind::Code);
+    if let Some((from, _)) = scanner.fence.take() {
+        (scanner.emit)(from, at, BlockKind::Code);
     }
 
-    scan.close(None);
+    scanner.close(None);
 }
 
 /// The state of the scan between two lines.
 struct BlockScanner<'e> {
     /// The range and kind of the open paragraph or list item.
-    open: Option<(usize, usize, BlockKind)>,
+    open_block: Option<(usize, usize, BlockKind)>,
     /// The start of the open fenced code, and the character of its fence.
     fence: Option<(usize, char)>,
     /// True if the previous line was a label with its value.
-    labelled: bool,
+    has_label: bool,
     emit: &'e mut dyn FnMut(usize, usize, BlockKind),
 }
 
 impl BlockScanner<'_> {
-    fn close(&mut self, instead: Option<BlockKind>) {
-        if let Some((from, to, block)) = self.open.take() {
-            (self.emit)(from, to, instead.unwrap_or(block));
+    fn close(&mut self, replacement: Option<BlockKind>) {
+        if let Some((from, to, block)) = self.open_block.take() {
+            (self.emit)(from, to, replacement.unwrap_or(block));
         }
     }
 
@@ -71,7 +71,7 @@ impl BlockScanner<'_> {
         } else if let Some(rest) = parse_list_item(body) {
             self.close(None);
             let end = at + indent + body.len();
-            self.open = Some((end - rest.len(), end, BlockKind::ListItem));
+            self.open_block = Some((end - rest.len(), end, BlockKind::ListItem));
         } else {
             self.prose(at + indent, line, body);
         }
@@ -106,16 +106,16 @@ impl BlockScanner<'_> {
     /// Appends a line of running text to the open block, unless a hard break or a list of labels
     /// separates them.
     fn prose(&mut self, at: usize, line: &str, body: &str) {
-        let labelled = is_labelled(body);
-        if labelled || self.labelled {
+        let has_label = is_labelled(body);
+        if has_label || self.has_label {
             self.close(None);
         }
 
-        self.labelled = labelled;
+        self.has_label = has_label;
         let (from, block) = self
-            .open
+            .open_block
             .map_or((at, BlockKind::Prose), |(from, _, block)| (from, block));
-        self.open = Some((from, at + body.len(), block));
+        self.open_block = Some((from, at + body.len(), block));
 
         let bare = line.trim_end_matches(['\n', '\r']);
         if bare.ends_with("  ") || bare.ends_with('\\') {
@@ -158,10 +158,10 @@ fn parse_list_item(body: &str) -> Option<&str> {
         return None;
     }
 
-    let boxed = ["[ ] ", "[x] ", "[X] "]
+    let without_checkbox = ["[ ] ", "[x] ", "[X] "]
         .into_iter()
         .find_map(|mark| text.strip_prefix(mark));
-    Some(boxed.unwrap_or(text))
+    Some(without_checkbox.unwrap_or(text))
 }
 
 /// Checks whether a line is a short label, a colon and a value, as in `City: Bonn`. Each such line

@@ -42,9 +42,9 @@ const BEFORE_ORDINAL: [&str; 14] = [
 /// Calls `emit` with the byte range of every sentence, in order.
 pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) {
     let mut start = 0;
-    let mut seen = 0;
+    let mut checked_until = 0;
     for (at, c) in text.char_indices() {
-        if at < seen || !is_mark(c) {
+        if at < checked_until || !is_mark(c) {
             continue;
         }
 
@@ -53,7 +53,7 @@ pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) 
             emit_pieces(text, start, end, emit);
             start = end;
         }
-        seen = end;
+        checked_until = end;
     }
 
     if start < text.len() {
@@ -70,7 +70,7 @@ fn is_mark(c: char) -> bool {
 
 /// Returns the position after further punctuation, quotes and brackets that belong to the sentence.
 fn skip_closing_marks(text: &str, from: usize) -> usize {
-    let closers = |c: char| {
+    let is_closer = |c: char| {
         is_mark(c)
             || matches!(
                 c,
@@ -78,7 +78,7 @@ fn skip_closing_marks(text: &str, from: usize) -> usize {
             )
     };
     from + text[from..]
-        .find(|c| !closers(c))
+        .find(|c| !is_closer(c))
         .unwrap_or(text.len() - from)
 }
 
@@ -97,14 +97,14 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
     }
 
     let following = text[end..].chars().find(|c| c.is_alphanumeric());
-    let lower = following.is_some_and(char::is_lowercase)
+    let starts_lowercase = following.is_some_and(char::is_lowercase)
         && !text[start..].trim_start().starts_with(char::is_lowercase);
-    let alone = end == at + mark.len_utf8();
+    let is_single = end == at + mark.len_utf8();
 
     match mark {
-        '.' if alone => !is_abbreviation(&text[start..at], &text[end..]) && !lower,
-        '!' | '?' | '؟' => !lower || alone,
-        _ => !lower,
+        '.' if is_single => !is_abbreviation(&text[start..at], &text[end..]) && !starts_lowercase,
+        '!' | '?' | '؟' => !starts_lowercase || is_single,
+        _ => !starts_lowercase,
     }
 }
 
@@ -139,14 +139,14 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         return is_ordinal(&before[..from], &word, next);
     }
 
-    let listed = |list: &[&str]| list.contains(&word.as_str());
+    let is_listed = |list: &[&str]| list.contains(&word.as_str());
     if word == "no" {
         // "No." is an answer unless a number follows.
         return next.starts_with(|c: char| c.is_ascii_digit());
     }
 
-    listed(&NON_FINAL_ABBREVIATIONS)
-        || (listed(&FINAL_ABBREVIATIONS) && !next.starts_with(char::is_uppercase))
+    is_listed(&NON_FINAL_ABBREVIATIONS)
+        || (is_listed(&FINAL_ABBREVIATIONS) && !next.starts_with(char::is_uppercase))
 }
 
 /// Checks whether `digits` are an ordinal, as in `am 15. März`.

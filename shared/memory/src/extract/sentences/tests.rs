@@ -9,7 +9,7 @@ fn passage(text: &str) -> Passage<'_> {
         start_char: 100,
         role: Role::User,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at: Timestamp::from_millis(0),
     }
 }
@@ -19,10 +19,10 @@ fn split(text: &str) -> Vec<(&str, BlockKind)> {
     let chars = text.chars().collect::<Vec<_>>();
     let found = split_sentences(&passage(text));
     for sentence in &found {
-        let placed = chars[sentence.start - 100..sentence.end - 100]
+        let at_position = chars[sentence.start - 100..sentence.end - 100]
             .iter()
             .collect::<String>();
-        assert_eq!(placed, sentence.text);
+        assert_eq!(at_position, sentence.text);
     }
     found
         .into_iter()

@@ -30,9 +30,9 @@ pub(super) struct CalendarWords {
     /// Words for stretches of time.
     pub(super) stretches: &'static [(&'static str, TimeStretch)],
     /// Words before and after a count of units that lies ahead.
-    pub(super) ahead: (&'static str, &'static str),
+    pub(super) future_words: (&'static str, &'static str),
     /// Words before and after a count of units that has passed.
-    pub(super) gone: (&'static str, &'static str),
+    pub(super) past_words: (&'static str, &'static str),
     /// Words for days, weeks, months and years.
     pub(super) units: [&'static str; 4],
     /// Words for the numbers from one.
@@ -60,8 +60,8 @@ pub(super) enum TimeStretch {
 /// The side of today on which an ambiguous date lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DateSide {
-    Ahead,
-    Behind,
+    Future,
+    Past,
 }
 
 /// Returns the period in which something happens according to the text, which is in lower case.
@@ -73,18 +73,18 @@ pub(super) fn find_period(
 ) -> Option<EventPeriod> {
     let today = utc_day(said_at)?;
     // In languages that place the month first, spaces carry no meaning.
-    let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
+    let unspaced_text = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
     let reader = DateReader {
         calendar,
-        text: dense.as_deref().unwrap_or(text),
+        text: unspaced_text.as_deref().unwrap_or(text),
         today,
         side,
     };
 
-    let written = || reader.written().or_else(|| reader.month_and_day());
+    let written_date = || reader.written().or_else(|| reader.month_and_day());
     let (from, to) = Some(text)
         .filter(|text| text.contains(|c: char| c.is_ascii_digit()))
-        .and_then(|_| written())
+        .and_then(|_| written_date())
         .or_else(|| reader.counted())
         .or_else(|| reader.weekday())
         .or_else(|| reader.stretch())
@@ -163,13 +163,13 @@ impl DateReader<'_> {
             return Date::new(i16::try_from(year).ok()?, month, day).ok();
         }
 
-        let this = Date::new(self.today.year(), month, day).ok()?;
-        let half = 183;
-        let days = self.today.until(this).ok()?.get_days();
+        let this_year = Date::new(self.today.year(), month, day).ok()?;
+        let half_year = 183;
+        let days = self.today.until(this_year).ok()?.get_days();
         let shift = match self.side {
-            DateSide::Ahead if days < -half => 1,
-            DateSide::Behind if days > 0 => -1,
-            DateSide::Ahead | DateSide::Behind => 0,
+            DateSide::Future if days < -half_year => 1,
+            DateSide::Past if days > 0 => -1,
+            DateSide::Future | DateSide::Past => 0,
         };
         Date::new(self.today.year() + shift, month, day).ok()
     }
@@ -195,15 +195,18 @@ impl DateReader<'_> {
     /// Returns the count at the end of a text, or zero if there is none, and the text before it.
     fn count_before<'a>(&self, before: &'a str) -> Option<(i64, &'a str)> {
         let text = before.trim_end_matches([' ', '个', '個', '개', '-']);
-        let bare = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        if bare.len() < text.len() {
-            return Some((text[bare.len()..].parse().unwrap_or(0), bare));
+        let without_digits = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        if without_digits.len() < text.len() {
+            return Some((
+                text[without_digits.len()..].parse().unwrap_or(0),
+                without_digits,
+            ));
         }
 
         let words = self.calendar.numbers.iter().enumerate();
-        let named = words
+        let named_numbers = words
             .flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
-        let hit = named
+        let hit = named_numbers
             .filter(|(_, name)| text.ends_with(name))
             .max_by_key(|(_, name)| name.len());
 
@@ -214,7 +217,7 @@ impl DateReader<'_> {
 
     /// Returns 1 if the words around a count place it ahead, and -1 if they place it in the past.
     fn direction(&self, before: &str, after: &str) -> Option<i64> {
-        let ends = |words: &str| {
+        let ends_with_any = |words: &str| {
             words
                 .split('|')
                 .any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
@@ -224,15 +227,18 @@ impl DateReader<'_> {
         let tail = after
             .trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c))
             .trim_start();
-        let starts = |words: &str| {
+        let starts_with_any = |words: &str| {
             words.split('|').any(|word| {
                 !word.is_empty() && (tail.starts_with(word) || after.trim_start().starts_with(word))
             })
         };
 
-        if ends(self.calendar.gone.0) || starts(self.calendar.gone.1) {
+        if ends_with_any(self.calendar.past_words.0) || starts_with_any(self.calendar.past_words.1)
+        {
             Some(-1)
-        } else if ends(self.calendar.ahead.0) || starts(self.calendar.ahead.1) {
+        } else if ends_with_any(self.calendar.future_words.0)
+            || starts_with_any(self.calendar.future_words.1)
+        {
             Some(1)
         } else {
             None
@@ -247,17 +253,17 @@ impl DateReader<'_> {
             .min()?;
         let before = self.text[..at].trim_end();
         let after = self.text[at + name.len()..].trim_start();
-        let near = |words: &str| {
+        let is_near = |words: &str| {
             words.split('|').any(|word| {
                 !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word))
             })
         };
 
         let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
-        let week = if near(self.calendar.next) {
+        let week = if is_near(self.calendar.next) {
             1
         } else {
-            -i64::from(near(self.calendar.last))
+            -i64::from(is_near(self.calendar.last))
         };
 
         if week != 0 && !self.calendar.day_first {
@@ -270,11 +276,11 @@ impl DateReader<'_> {
             return Some((date, date));
         }
 
-        let date = if near(self.calendar.last)
-            || (self.side == DateSide::Behind && !near(self.calendar.next))
+        let date = if is_near(self.calendar.last)
+            || (self.side == DateSide::Past && !is_near(self.calendar.next))
         {
             self.today.nth_weekday(-1, weekday).ok()?
-        } else if self.today.weekday() == weekday && !near(self.calendar.next) {
+        } else if self.today.weekday() == weekday && !is_near(self.calendar.next) {
             self.today
         } else {
             self.today.nth_weekday(1, weekday).ok()?
@@ -291,24 +297,26 @@ impl DateReader<'_> {
 
     fn stretch(&self) -> Option<DayRange> {
         let mut stretches = self.calendar.stretches.iter();
-        let named = |names: &str| {
+        let is_named = |names: &str| {
             names
                 .split('|')
                 .any(|name| self.places(name).next().is_some())
         };
 
-        let (_, stretch) = stretches.find(|(names, _)| named(names))?;
+        let (_, stretch) = stretches.find(|(names, _)| is_named(names))?;
         let monday = self.monday()?;
         let first = self.today.first_of_month();
-        let whole =
+        let span_from =
             |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
 
         match *stretch {
-            TimeStretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
-            TimeStretch::Month(n) => {
-                whole(first.checked_add(i64::from(n).months()).ok()?, 1.month())
+            TimeStretch::Week(n) => {
+                span_from(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week())
             }
-            TimeStretch::Year(n) => whole(
+            TimeStretch::Month(n) => {
+                span_from(first.checked_add(i64::from(n).months()).ok()?, 1.month())
+            }
+            TimeStretch::Year(n) => span_from(
                 self.today
                     .first_of_year()
                     .checked_add(i64::from(n).years())
@@ -318,10 +326,13 @@ impl DateReader<'_> {
             TimeStretch::WeekEnd => Some((self.today, monday.checked_add(6.days()).ok()?)),
             TimeStretch::MonthEnd => Some((self.today, self.today.last_of_month())),
             TimeStretch::QuarterEnd => {
-                let ahead = i64::from((3 - self.today.month() % 3) % 3);
+                let months_ahead = i64::from((3 - self.today.month() % 3) % 3);
                 Some((
                     self.today,
-                    first.checked_add(ahead.months()).ok()?.last_of_month(),
+                    first
+                        .checked_add(months_ahead.months())
+                        .ok()?
+                        .last_of_month(),
                 ))
             }
             TimeStretch::YearEnd => Some((self.today, self.today.last_of_year())),
@@ -337,7 +348,7 @@ impl DateReader<'_> {
 
         let days = match *days {
             NO_DAY => return None,
-            days if days > PAST_OR_FUTURE && self.side == DateSide::Behind => PAST_OR_FUTURE - days,
+            days if days > PAST_OR_FUTURE && self.side == DateSide::Past => PAST_OR_FUTURE - days,
             days if days > PAST_OR_FUTURE => days - PAST_OR_FUTURE,
             days => days,
         };

@@ -7,13 +7,13 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "老实说|说实话|其实|顺便说一下|顺便|对了|嗯|好的|你好|您好|大家好|早上好|谢谢|那么|刚刚|刚才|另外|不过",
     labels: "事实|确认|已确认|证实|文件概要|备忘|记录|注意|决定|我认为|我觉得|我想|老实说|更正",
     anaphors: "它|他|她|这|那|此|其|该|论点|理由|原因|因此|所以|届时|但这|说它|说这|严格的|他们|她们|它们",
-    first: "我|我们|咱们|俺|本人",
+    first_person: "我|我们|咱们|俺|本人",
     articles: "现在|已经|目前|的|一个|一名|一位|了|在|是|叫|还|也|都|就|今年|刚",
-    stops: "了|，|但|因为|已经|工作|上班|而不是|胜过|多于|的时候|吧|呢|啊",
+    stop_words: "了|，|但|因为|已经|工作|上班|而不是|胜过|多于|的时候|吧|呢|啊",
     negations: "不再|已经不|不在|不住|不是|不叫|没有|不",
     questions: "吗|呢|吧",
-    joints: "，|,|；|并且|而且",
-    kin: &[
+    conjunctions: "，|,|；|并且|而且",
+    kinship: &[
         ("姐姐", "sister"),
         ("妹妹", "sister"),
         ("哥哥", "brother"),
@@ -225,8 +225,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
             ("明年", TimeStretch::Year(1)),
             ("去年", TimeStretch::Year(-1)),
         ],
-        ahead: ("", "后|之后|以后|内|之内"),
-        gone: ("", "前|之前|以前"),
+        future_words: ("", "后|之后|以后|内|之内"),
+        past_words: ("", "前|之前|以前"),
         units: ["天|日", "周|星期|礼拜", "月", "年"],
         numbers: &[
             "一", "二|两", "三", "四", "五", "六", "七", "八", "九", "十",

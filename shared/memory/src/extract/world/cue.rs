@@ -22,9 +22,9 @@ enum CuePart {
     Gap,
     Start,
     End,
-    Take(usize),
-    TakeWord(usize),
-    Kin,
+    Capture(usize),
+    CaptureWord(usize),
+    Kinship,
 }
 
 /// A word, with the sides on which it may continue.
@@ -45,26 +45,26 @@ pub(super) struct Cue {
 #[derive(Debug, Default, Clone)]
 pub(super) struct CueMatch {
     /// The subject, the property and the answer.
-    taken: [Option<Range<usize>>; 3],
+    captures: [Option<Range<usize>>; 3],
     /// The English word for the relative.
-    pub(super) kin: Option<&'static str>,
+    pub(super) kinship: Option<&'static str>,
 }
 
 impl CueMatch {
     /// Returns the range that names the subject.
     pub(super) fn subject(&self) -> Option<Range<usize>> {
-        self.taken[0].clone()
+        self.captures[0].clone()
     }
 
     /// Returns the range that names the property.
     pub(super) fn property(&self) -> Option<Range<usize>> {
-        self.taken[1].clone()
+        self.captures[1].clone()
     }
 
     /// Returns the range that contains the answer, from its first byte. The answer may end before
     /// the range does.
     pub(super) fn answer(&self) -> Option<Range<usize>> {
-        self.taken[2].clone()
+        self.captures[2].clone()
     }
 }
 
@@ -90,10 +90,10 @@ impl Cue {
     pub(super) fn find_match(
         &self,
         text: &str,
-        kin: &'static [(&'static str, &'static str)],
+        kinship: &'static [(&'static str, &'static str)],
     ) -> Option<CueMatch> {
         let mut found = CueMatch::default();
-        let matcher = CueMatcher { text, kin };
+        let matcher = CueMatcher { text, kinship };
         matcher
             .search(&self.parts, 0, text.len(), &mut found)
             .map(|_| found)
@@ -105,12 +105,12 @@ fn parse_part(token: &str) -> CuePart {
         "*" => CuePart::Gap,
         "^" => CuePart::Start,
         "$" => CuePart::End,
-        "{s}" => CuePart::Take(0),
-        "{a}" => CuePart::Take(1),
-        "{v}" => CuePart::Take(2),
-        "{s1}" => CuePart::TakeWord(0),
-        "{a1}" => CuePart::TakeWord(1),
-        "{k}" => CuePart::Kin,
+        "{s}" => CuePart::Capture(0),
+        "{a}" => CuePart::Capture(1),
+        "{v}" => CuePart::Capture(2),
+        "{s1}" => CuePart::CaptureWord(0),
+        "{a1}" => CuePart::CaptureWord(1),
+        "{k}" => CuePart::Kinship,
         words => CuePart::Words(words.split('|').map(parse_word).collect()),
     }
 }
@@ -125,7 +125,7 @@ fn parse_word(text: &str) -> CueWord {
 
 struct CueMatcher<'t> {
     text: &'t str,
-    kin: &'static [(&'static str, &'static str)],
+    kinship: &'static [(&'static str, &'static str)],
 }
 
 impl CueMatcher<'_> {
@@ -143,14 +143,14 @@ impl CueMatcher<'_> {
                 self.search_words(words, &parts[1..], from, limit, found)
             }
             Some(CuePart::Start) => self.fit(parts, from, found).then_some(from),
-            Some(CuePart::Take(slot)) if from == 0 => {
+            Some(CuePart::Capture(slot)) if from == 0 => {
                 self.take(*slot, &parts[1..], 0, found).then_some(0)
             }
             _ => {
-                let mut places = self.text[from..limit]
+                let mut positions = self.text[from..limit]
                     .char_indices()
                     .map(|(at, _)| from + at);
-                places.find(|at| self.fit(parts, *at, found))
+                positions.find(|at| self.fit(parts, *at, found))
             }
         }
     }
@@ -215,22 +215,22 @@ impl CueMatcher<'_> {
                 .is_some(),
             CuePart::Start => self.text[..at].trim().is_empty() && self.fit(rest, at, found),
             CuePart::End => !self.text[at..].contains(char::is_alphanumeric),
-            CuePart::Take(slot) => self.take(*slot, rest, next, found),
-            CuePart::TakeWord(slot) => {
+            CuePart::Capture(slot) => self.take(*slot, rest, next, found),
+            CuePart::CaptureWord(slot) => {
                 let end = next
                     + self.text[next..]
                         .find(' ')
                         .unwrap_or(self.text.len() - next);
-                found.taken[*slot] = Some(next..end);
+                found.captures[*slot] = Some(next..end);
                 end > next && self.fit(rest, end, found)
             }
-            CuePart::Kin => self.kin.iter().any(|(name, english)| {
-                let fits =
+            CuePart::Kinship => self.kinship.iter().any(|(name, english)| {
+                let is_match =
                     self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
-                if fits {
-                    found.kin = Some(english);
+                if is_match {
+                    found.kinship = Some(english);
                 }
-                fits
+                is_match
             }),
         }
     }
@@ -255,7 +255,7 @@ impl CueMatcher<'_> {
         };
 
         let Some(end) = end else { return false };
-        found.taken[slot] = Some(at..end);
+        found.captures[slot] = Some(at..end);
 
         true
     }
@@ -274,12 +274,12 @@ impl CueMatcher<'_> {
 /// Checks whether a word at `at` is not part of a longer word. Scripts without spaces have no such
 /// boundaries.
 pub(super) fn is_bounded(text: &str, word: &CueWord, at: usize) -> bool {
-    let joined = |inside: Option<char>, outside: Option<char>| {
+    let is_joined = |inside: Option<char>, outside: Option<char>| {
         inside.is_some_and(joins_word) && outside.is_some_and(joins_word)
     };
     let end = at + word.text.len();
-    let before = || joined(word.text.chars().next(), text[..at].chars().next_back());
-    let after = || joined(word.text.chars().next_back(), text[end..].chars().next());
+    let before = || is_joined(word.text.chars().next(), text[..at].chars().next_back());
+    let after = || is_joined(word.text.chars().next_back(), text[end..].chars().next());
     (word.open_start || !before()) && (word.open_end || !after())
 }
 
@@ -354,13 +354,13 @@ mod tests {
         ];
         for (cue, text, expected) in cases {
             let found = Cue::new(cue).find_match(text, &[]);
-            let taken = found.map(|found| {
+            let captures = found.map(|found| {
                 (
                     found.subject().map(|range| &text[range]),
                     found.answer().map(|range| &text[range]),
                 )
             });
-            assert_eq!(taken, expected, "{cue}: {text}");
+            assert_eq!(captures, expected, "{cue}: {text}");
         }
     }
 }

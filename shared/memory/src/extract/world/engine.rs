@@ -24,26 +24,26 @@ struct StatementUnit {
 
 /// The result of matching a rule against a unit.
 struct RuleReading {
-    sign: CueMeaning,
-    about: &'static str,
-    found: CueMatch,
+    meaning: CueMeaning,
+    attribute: &'static str,
+    cue_match: CueMatch,
     event: Option<EventPeriod>,
 }
 
 /// Extracts the statements of a sentence.
 pub(super) fn extract_sentence(
-    tables: &CompiledLanguage,
+    compiled: &CompiledLanguage,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     trust: Trust,
 ) -> Vec<Statement> {
-    let language = tables.language;
-    let whole = normalize_line(sentence.text);
-    if whole.ends_with(['?', '？', '؟']) {
+    let language = compiled.language;
+    let line = normalize_line(sentence.text);
+    if line.ends_with(['?', '？', '؟']) {
         return Vec::new();
     }
 
-    let (text, lower) = strip_leading_words(language.fillers, &whole);
+    let (text, lower) = strip_leading_words(language.fillers, &line);
     if language
         .questions
         .split('|')
@@ -52,19 +52,19 @@ pub(super) fn extract_sentence(
         return Vec::new();
     }
 
-    let clauses = extract_identity_clauses(tables, passage, sentence, text, trust);
+    let clauses = extract_identity_clauses(compiled, passage, sentence, text, trust);
     if clauses.len() > 1 {
         return clauses;
     }
 
-    let plain = strip_fillers(language, &whole, text, &lower);
+    let clean_text = strip_fillers(language, &line, text, &lower);
     let unit = StatementUnit {
-        text: plain.to_owned(),
+        text: clean_text.to_owned(),
         start: sentence.start,
         end: sentence.end,
     };
 
-    let reading = first_reading(tables, passage, text, &lower);
+    let reading = first_reading(compiled, passage, text, &lower);
     reading
         .and_then(|reading| build_statement(language, passage, unit, &lower, reading, trust))
         .into_iter()
@@ -73,32 +73,32 @@ pub(super) fn extract_sentence(
 
 /// Returns one statement for each clause, if several clauses each state a trait.
 fn extract_identity_clauses(
-    tables: &CompiledLanguage,
+    compiled: &CompiledLanguage,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     text: &str,
     trust: Trust,
 ) -> Vec<Statement> {
-    let parts = split_clauses(tables.language, text);
+    let parts = split_clauses(compiled.language, text);
     if parts.len() < 2 {
         return Vec::new();
     }
 
-    let is_trait = |sign| sign == CueMeaning::Trait;
-    let read = parts.into_iter().filter_map(|part| {
+    let is_trait = |meaning| meaning == CueMeaning::Trait;
+    let statements = parts.into_iter().filter_map(|part| {
         let lower = lowercase_chars(part);
-        let reading = first_reading(tables, passage, part, &lower)
-            .filter(|reading| is_trait(reading.sign))?;
+        let reading = first_reading(compiled, passage, part, &lower)
+            .filter(|reading| is_trait(reading.meaning))?;
         let (start, end) = locate_part(sentence, part);
         let unit = StatementUnit {
             text: part.to_owned(),
             start,
             end,
         };
-        build_statement(tables.language, passage, unit, &lower, reading, trust)
+        build_statement(compiled.language, passage, unit, &lower, reading, trust)
     });
 
-    read.collect()
+    statements.collect()
 }
 
 /// Returns the range of a part within the sentence, or that of the whole sentence if its spaces
@@ -116,10 +116,14 @@ fn locate_part(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
 /// Divides a text into clauses at its joints, such as commas and conjunctions.
 fn split_clauses<'t>(language: &LanguageTables, text: &'t str) -> Vec<&'t str> {
     let mut parts = vec![text];
-    for joint in language.joints.split('|').filter(|joint| !joint.is_empty()) {
+    for conjunction in language
+        .conjunctions
+        .split('|')
+        .filter(|joint| !joint.is_empty())
+    {
         parts = parts
             .into_iter()
-            .flat_map(|part| part.split(joint))
+            .flat_map(|part| part.split(conjunction))
             .collect();
     }
     parts
@@ -131,58 +135,63 @@ fn split_clauses<'t>(language: &LanguageTables, text: &'t str) -> Vec<&'t str> {
 
 /// Returns the reading of the first rule that matches.
 fn first_reading(
-    tables: &CompiledLanguage,
+    compiled: &CompiledLanguage,
     passage: &Passage<'_>,
     text: &str,
     lower: &str,
 ) -> Option<RuleReading> {
-    let language = tables.language;
-    let bound = language
+    let language = compiled.language;
+    let has_anaphor = language
         .anaphors
         .split('|')
         .any(|word| begins_with_word(lower, word));
-    let definite = LazyCell::new(|| is_definite(text));
+    let has_definite = LazyCell::new(|| is_definite(text));
 
     let period = |side| calendar::find_period(&language.calendar, lower, passage.said_at, side);
-    let ahead = LazyCell::new(|| period(DateSide::Ahead));
-    let behind = LazyCell::new(|| period(DateSide::Behind));
+    let future = LazyCell::new(|| period(DateSide::Future));
+    let past = LazyCell::new(|| period(DateSide::Past));
 
-    for Rule { sign, about, cue } in tables.candidates(lower) {
-        if bound
+    for Rule {
+        meaning,
+        attribute,
+        cue,
+    } in compiled.candidates(lower)
+    {
+        if has_anaphor
             && !matches!(
-                sign,
+                meaning,
                 CueMeaning::Noise | CueMeaning::Instruct | CueMeaning::Decide
             )
         {
             continue;
         }
 
-        if *sign == CueMeaning::Weak && !*definite {
+        if *meaning == CueMeaning::Weak && !*has_definite {
             continue;
         }
 
-        let Some(found) = cue.find_match(lower, language.kin) else {
+        let Some(cue_match) = cue.find_match(lower, language.kinship) else {
             continue;
         };
-        if !has_valid_subject(language, lower, *sign, &found) {
+        if !has_valid_subject(language, lower, *meaning, &cue_match) {
             continue;
         }
 
-        let event = date_side(*sign).and_then(|side| {
-            if side == DateSide::Ahead {
-                *ahead
+        let event = date_side(*meaning).and_then(|side| {
+            if side == DateSide::Future {
+                *future
             } else {
-                *behind
+                *past
             }
         });
-        if event.is_none() && matches!(sign, CueMeaning::Dated | CueMeaning::Happened) {
+        if event.is_none() && matches!(meaning, CueMeaning::Dated | CueMeaning::Happened) {
             continue;
         }
 
-        return (*sign != CueMeaning::Noise).then_some(RuleReading {
-            sign: *sign,
-            about,
-            found,
+        return (*meaning != CueMeaning::Noise).then_some(RuleReading {
+            meaning: *meaning,
+            attribute,
+            cue_match,
             event,
         });
     }
@@ -194,29 +203,29 @@ fn first_reading(
 fn has_valid_subject(
     language: &LanguageTables,
     lower: &str,
-    sign: CueMeaning,
-    found: &CueMatch,
+    meaning: CueMeaning,
+    cue_match: &CueMatch,
 ) -> bool {
-    let needed = matches!(
-        sign,
+    let needs_subject = matches!(
+        meaning,
         CueMeaning::Trait | CueMeaning::Like | CueMeaning::Dislike | CueMeaning::Favourite
     );
-    let Some(range) = found.subject().filter(|_| needed) else {
+    let Some(range) = cue_match.subject().filter(|_| needs_subject) else {
         return true;
     };
     parse_subject(language, &lower[range]).is_some_and(|name| !is_clause(language, &name))
 }
 
 /// Returns the side on which the dates of a sentence lie, for signs of something that happens.
-fn date_side(sign: CueMeaning) -> Option<DateSide> {
-    match sign {
-        CueMeaning::Happened => Some(DateSide::Behind),
+fn date_side(meaning: CueMeaning) -> Option<DateSide> {
+    match meaning {
+        CueMeaning::Happened => Some(DateSide::Past),
         CueMeaning::Decide
         | CueMeaning::Plan
         | CueMeaning::Dated
         | CueMeaning::Property
         | CueMeaning::State
-        | CueMeaning::Weak => Some(DateSide::Ahead),
+        | CueMeaning::Weak => Some(DateSide::Future),
         CueMeaning::Noise
         | CueMeaning::Instruct
         | CueMeaning::Trait
@@ -250,14 +259,14 @@ fn build_statement(
     reading: RuleReading,
     trust: Trust,
 ) -> Option<Statement> {
-    let (kind, is_static, confidence) = rate_sign(reading.sign);
-    let assistant = passage.role == Role::Assistant;
-    if assistant && !matches!(reading.sign, CueMeaning::Plan | CueMeaning::Decide) {
+    let (kind, is_static, confidence) = rate_sign(reading.meaning);
+    let is_assistant = passage.role == Role::Assistant;
+    if is_assistant && !matches!(reading.meaning, CueMeaning::Plan | CueMeaning::Decide) {
         return None;
     }
 
     let topic = build_topic(language, passage, lower, &reading);
-    let expires = reading
+    let expires_at = reading
         .event
         .filter(|_| kind == MemoryKind::Plan)
         .map(|event| event.to);
@@ -268,7 +277,7 @@ fn build_statement(
         end: unit.end,
         kind,
         is_static,
-        confidence: if assistant {
+        confidence: if is_assistant {
             confidence * 0.7
         } else {
             confidence
@@ -278,16 +287,16 @@ fn build_statement(
         attribution: None,
         said_at: passage.said_at,
         event: reading.event,
-        forget_after: expires,
-        forget_reason: expires.map(|_| "its time has passed".to_owned()),
+        forget_after: expires_at,
+        forget_reason: expires_at.map(|_| "its time has passed".to_owned()),
         topic,
         metadata: serde_json::Map::new(),
     })
 }
 
 /// Returns the kind of a statement, whether it lasts, and its confidence.
-fn rate_sign(sign: CueMeaning) -> (MemoryKind, bool, f32) {
-    match sign {
+fn rate_sign(meaning: CueMeaning) -> (MemoryKind, bool, f32) {
+    match meaning {
         CueMeaning::Trait => (MemoryKind::Fact, true, 0.85),
         CueMeaning::Instruct => (MemoryKind::Instruction, true, 0.85),
         CueMeaning::Like | CueMeaning::Dislike | CueMeaning::Favourite => {
@@ -311,20 +320,23 @@ fn build_topic(
     lower: &str,
     reading: &RuleReading,
 ) -> Option<Topic> {
-    let taken = |range: Option<std::ops::Range<usize>>| range.map(|range| &lower[range]);
-    let (about, constant) = reading.about.split_once('=').unwrap_or((reading.about, ""));
+    let capture_text = |range: Option<std::ops::Range<usize>>| range.map(|range| &lower[range]);
+    let (attribute_name, constant) = reading
+        .attribute
+        .split_once('=')
+        .unwrap_or((reading.attribute, ""));
     let value = match constant {
-        "" => parse_answer(language, taken(reading.found.answer())?)?,
+        "" => parse_answer(language, capture_text(reading.cue_match.answer())?)?,
         constant => constant.to_owned(),
     };
-    let property = || parse_subject(language, taken(reading.found.property())?);
-    let negated = reading.sign == CueMeaning::Dislike
-        || (reading.sign == CueMeaning::Trait
+    let property = || parse_subject(language, capture_text(reading.cue_match.property())?);
+    let negated = reading.meaning == CueMeaning::Dislike
+        || (reading.meaning == CueMeaning::Trait
             && language
                 .negations
                 .split('|')
                 .any(|word| find_word(lower, word).is_some()));
-    let attribute = match reading.sign {
+    let attribute = match reading.meaning {
         CueMeaning::Like | CueMeaning::Dislike => format!("likes {value}"),
         CueMeaning::Prefer => {
             let mut pair = [property()?, value.clone()];
@@ -333,12 +345,12 @@ fn build_topic(
         }
         CueMeaning::Favourite => format!("favourite {}", property()?),
         CueMeaning::Trait | CueMeaning::Property | CueMeaning::Weak | CueMeaning::Instruct => {
-            match about {
+            match attribute_name {
                 "" => return None,
-                "kin" => reading.found.kin?.to_owned(),
+                "kin" => reading.cue_match.kinship?.to_owned(),
                 "property" => property()?,
                 "allergy to" => format!("allergy to {value}"),
-                about => about.to_owned(),
+                attribute_name => attribute_name.to_owned(),
             }
         }
         _ => return None,
@@ -349,7 +361,7 @@ fn build_topic(
             .speaker
             .map_or_else(|| "user".to_owned(), str::to_lowercase)
     };
-    let subject = match taken(reading.found.subject()) {
+    let subject = match capture_text(reading.cue_match.subject()) {
         None => speaker(),
         Some(words) => match parse_subject(language, words)? {
             name if is_speaker(language, &name) => speaker(),

@@ -10,13 +10,13 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
              honnêtement|information|vient d'être confirmé",
     anaphors: "cela|ça|ce|c'est|cet|cette|ces|ceci|il|elle|ils|elles|son|sa|ses|leur|leurs|ainsi|donc|c'était|cela dit|de plus|aussi|\
                la raison|le raisonnement|son raisonnement|certains|d'autres|les deux|dit|lui",
-    first: "je|j'|nous|moi|on",
+    first_person: "je|j'|nous|moi|on",
     articles: "le|la|les|l'|un|une|des|du|de la|de l'|de|d'|mon|ma|mes|notre|nos|à|au|en|maintenant|désormais|très|beaucoup|plus|pas",
-    stops: "et|mais|ou|parce que|car|depuis|avec|maintenant|aujourd'hui|actuellement|quand|que|qui|plutôt|plus|pas|beaucoup|aussi|pour",
+    stop_words: "et|mais|ou|parce que|car|depuis|avec|maintenant|aujourd'hui|actuellement|quand|que|qui|plutôt|plus|pas|beaucoup|aussi|pour",
     negations: "ne|n'|plus|pas|jamais|aucun|aucune",
     questions: "non|hein",
-    joints: " et |, ",
-    kin: &[
+    conjunctions: " et |, ",
+    kinship: &[
         ("sœur", "sister"),
         ("soeur", "sister"),
         ("frère", "brother"),
@@ -249,8 +249,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
             ("année prochaine|an prochain", TimeStretch::Year(1)),
             ("année dernière|an dernier", TimeStretch::Year(-1)),
         ],
-        ahead: ("dans|d'ici", ""),
-        gone: ("il y a", ""),
+        future_words: ("dans|d'ici", ""),
+        past_words: ("il y a", ""),
         units: ["jour", "semaine", "mois", "an|année"],
         numbers: &[
             "un|une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix",

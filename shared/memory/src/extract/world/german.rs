@@ -10,15 +10,15 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
              beschluss|meiner meinung nach|meiner ansicht nach|ich denke|ich finde|ich glaube|ehrlich gesagt|korrektur",
     anaphors: "das|dies|diese|dieser|dieses|sie|er|es|ihre|ihr|ihren|sein|seine|damit|dadurch|deshalb|daher|dafür|danach|so|\
                außerdem|als begründung|die begründung|begründung|der grund|beide|manche|einige|andere|sagt|leider|ihm|ihnen",
-    first: "ich|wir|mir|mich|uns",
+    first_person: "ich|wir|mir|mich|uns",
     articles: "der|die|das|dem|den|des|ein|eine|einen|einem|einer|mein|meine|meinen|unser|unsere|von|vom|im|in|am|bei|beim|zu|\
                seit|jetzt|nun|sehr|auch|immer noch|noch|gern|gerne|wirklich",
-    stops: "und|aber|oder|weil|da|seit|mit|nicht mehr|nicht|jetzt|gerade|geworden|gezogen|umgezogen|wegen|wenn|als|denn|sondern|\
+    stop_words: "und|aber|oder|weil|da|seit|mit|nicht mehr|nicht|jetzt|gerade|geworden|gezogen|umgezogen|wegen|wenn|als|denn|sondern|\
             mehr|sehr|über alles|am liebsten|zusammen|heute|inzwischen|mittlerweile",
     negations: "nicht mehr|nicht|nie|kein|keine|keinen|nicht länger",
     questions: "oder",
-    joints: " und |, ",
-    kin: &[
+    conjunctions: " und |, ",
+    kinship: &[
         ("schwester", "sister"),
         ("bruder", "brother"),
         ("mutter", "mother"),
@@ -290,8 +290,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
                 TimeStretch::Year(-1),
             ),
         ],
-        ahead: ("in", ""),
-        gone: ("vor", ""),
+        future_words: ("in", ""),
+        past_words: ("vor", ""),
         units: ["tag", "woche", "monat", "jahr"],
         numbers: &[
             "ein|eine|einem|einer",

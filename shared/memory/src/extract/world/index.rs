@@ -12,7 +12,7 @@ pub(super) struct CueIndex {
     /// Words that may occur within longer words, by their first character.
     endings: Entries,
     /// For each cue, sets of words. One word of each set must occur in the text.
-    needs: Vec<Vec<Vec<usize>>>,
+    required_words: Vec<Vec<Vec<usize>>>,
     /// The number of words.
     count: usize,
 }
@@ -33,16 +33,16 @@ impl CueIndex {
         let mut index = Self {
             beginnings,
             endings,
-            needs: Vec::new(),
+            required_words: Vec::new(),
             count: 0,
         };
 
         for cue in cues {
-            let needs = cue
+            let required_words = cue
                 .required_words()
                 .map(|words| words.iter().map(|word| index.number(word)).collect());
-            let needs = needs.collect();
-            index.needs.push(needs);
+            let required_words = required_words.collect();
+            index.required_words.push(required_words);
         }
 
         index
@@ -51,8 +51,8 @@ impl CueIndex {
     /// Returns the number of a word. A new word gets the next number.
     fn number(&mut self, word: &CueWord) -> usize {
         let first = word.text.chars().next().unwrap_or_default();
-        let inner = word.open_start || !joins_word(first);
-        let entries = if inner {
+        let is_inner = word.open_start || !joins_word(first);
+        let entries = if is_inner {
             &mut self.endings
         } else {
             &mut self.beginnings
@@ -74,27 +74,33 @@ impl CueIndex {
 
     /// Returns the words that occur in a text.
     pub(super) fn present(&self, text: &str) -> PresentWords {
-        let mut present = vec![false; self.count];
-        let mut inside = false;
+        let mut present_words = vec![false; self.count];
+        let mut in_word = false;
         for (at, first) in text.char_indices() {
-            let joined = joins_word(first);
-            let begins = self.beginnings.get(&first).filter(|_| !(inside && joined));
-            for WordEntry { word, number } in
-                begins.into_iter().chain(self.endings.get(&first)).flatten()
+            let is_joining = joins_word(first);
+            let beginnings = self
+                .beginnings
+                .get(&first)
+                .filter(|_| !(in_word && is_joining));
+            for WordEntry { word, number } in beginnings
+                .into_iter()
+                .chain(self.endings.get(&first))
+                .flatten()
             {
-                let stands = || text[at..].starts_with(&word.text) && is_bounded(text, word, at);
-                present[*number] = present[*number] || stands();
+                let matches_here =
+                    || text[at..].starts_with(&word.text) && is_bounded(text, word, at);
+                present_words[*number] = present_words[*number] || matches_here();
             }
-            inside = joined;
+            in_word = is_joining;
         }
 
-        PresentWords(present)
+        PresentWords(present_words)
     }
 
     /// Checks whether the cue with this number could match a text with these words.
-    pub(super) fn admits(&self, cue: usize, present: &PresentWords) -> bool {
-        self.needs[cue]
+    pub(super) fn admits(&self, cue: usize, present_words: &PresentWords) -> bool {
+        self.required_words[cue]
             .iter()
-            .all(|words| words.iter().any(|word| present.0[*word]))
+            .all(|words| words.iter().any(|word| present_words.0[*word]))
     }
 }

@@ -9,13 +9,13 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     labels: "fatto|fatti|confermato|nota|nota rapida|decisione|informazione|dato|correzione",
     anaphors: "questo|questa|questi|queste|quello|quella|ciò|lui|lei|loro|essi|esse|suo|sua|suoi|sue|così|quindi|perciò|inoltre|anche|\
                il motivo|la ragione|la motivazione|il ragionamento|il suo ragionamento|la sua motivazione|alcuni|altri|entrambi|dice|i suoi",
-    first: "io|noi|mi|ci|me",
+    first_person: "io|noi|mi|ci|me",
     articles: "il|lo|la|i|gli|le|l'|un|uno|una|un'|del|dello|della|dell'|dei|delle|di|mio|mia|miei|nostro|nostra|a|ad|in|al|ora|adesso|molto",
-    stops: "e|ma|o|perché|poiché|da|con|ora|adesso|attualmente|quando|che|piuttosto|più|molto|anche|oggi|per|dal",
+    stop_words: "e|ma|o|perché|poiché|da|con|ora|adesso|attualmente|quando|che|piuttosto|più|molto|anche|oggi|per|dal",
     negations: "non|mai|nessun|nessuna|più",
     questions: "vero|giusto",
-    joints: " e |, ",
-    kin: &[
+    conjunctions: " e |, ",
+    kinship: &[
         ("sorella", "sister"),
         ("fratello", "brother"),
         ("madre", "mother"),
@@ -249,8 +249,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
             ("prossimo anno|anno prossimo", TimeStretch::Year(1)),
             ("anno scorso|scorso anno", TimeStretch::Year(-1)),
         ],
-        ahead: ("tra|fra|entro", ""),
-        gone: ("", "fa"),
+        future_words: ("tra|fra|entro", ""),
+        past_words: ("", "fa"),
         units: ["giorn", "settiman", "mes", "ann"],
         numbers: &[
             "un|una|uno",

@@ -9,13 +9,13 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     labels: "fato|facto|fatos|confirmado|nota|nota rápida|nota para registro|decisão|informação|dado|correção",
     anaphors: "isso|isto|esse|essa|esses|essas|este|esta|aquilo|ele|ela|eles|elas|seu|sua|seus|suas|o que|assim|por isso|além disso|\
                também|o motivo|a razão|o raciocínio|o argumento|alguns|algumas|outros|ambos|diz",
-    first: "eu|nós|a gente|me|mim|nos",
+    first_person: "eu|nós|a gente|me|mim|nos",
     articles: "o|a|os|as|um|uma|do|da|dos|das|de|no|na|em|meu|minha|meus|minhas|nosso|nossa|agora|já|muito",
-    stops: "e|mas|ou|porque|pois|desde|com|agora|atualmente|há|quando|que|em vez|mais que|muito|também|hoje|para|a",
+    stop_words: "e|mas|ou|porque|pois|desde|com|agora|atualmente|há|quando|que|em vez|mais que|muito|também|hoje|para|a",
     negations: "não|nunca|já não|nenhum|nenhuma|tampouco",
     questions: "né|certo",
-    joints: " e |, ",
-    kin: &[
+    conjunctions: " e |, ",
+    kinship: &[
         ("irmã", "sister"),
         ("irmão", "brother"),
         ("mãe", "mother"),
@@ -249,8 +249,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
             ("próximo ano|ano que vem", TimeStretch::Year(1)),
             ("ano passado", TimeStretch::Year(-1)),
         ],
-        ahead: ("em|daqui a|dentro de", ""),
-        gone: ("há|faz", "atrás"),
+        future_words: ("em|daqui a|dentro de", ""),
+        past_words: ("há|faz", "atrás"),
         units: ["dia", "semana", "mês|meses", "ano"],
         numbers: &[
             "um|uma",

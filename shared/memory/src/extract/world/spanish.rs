@@ -10,13 +10,13 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
              sinceramente|información",
     anaphors: "esto|eso|este|esta|estos|estas|ese|esa|él|ella|ellos|ellas|su|sus|lo|la cual|lo cual|así|por eso|además|también|\
                el motivo|la razón|su razón|su razonamiento|le|les|algunos|otros|ambos|dice",
-    first: "yo|nosotros|nosotras|me|nos|mí",
+    first_person: "yo|nosotros|nosotras|me|nos|mí",
     articles: "el|la|los|las|un|una|unos|unas|del|de la|de los|de|mi|mis|nuestro|nuestra|en|a|ahora|ya|muy|mucho",
-    stops: "y|e|pero|o|porque|desde|con|ya|ahora|actualmente|desde hace|hace|cuando|que|sino|antes que|más que|mucho|también|hoy|para",
+    stop_words: "y|e|pero|o|porque|desde|con|ya|ahora|actualmente|desde hace|hace|cuando|que|sino|antes que|más que|mucho|también|hoy|para",
     negations: "ya no|no|nunca|ningún|ninguna|tampoco",
     questions: "verdad",
-    joints: " y |, ",
-    kin: &[
+    conjunctions: " y |, ",
+    kinship: &[
         ("hermana", "sister"),
         ("hermano", "brother"),
         ("madre", "mother"),
@@ -265,8 +265,8 @@ pub(super) static LANGUAGE: LanguageTables = LanguageTables {
             ("próximo año|año que viene", TimeStretch::Year(1)),
             ("año pasado", TimeStretch::Year(-1)),
         ],
-        ahead: ("en|dentro de", ""),
-        gone: ("hace", "atrás"),
+        future_words: ("en|dentro de", ""),
+        past_words: ("hace", "atrás"),
         units: ["día", "semana", "mes", "año"],
         numbers: &[
             "un|una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",

@@ -14,13 +14,13 @@ fn read(language: Language, text: &str) -> Vec<Statement> {
         start_char: 0,
         role: Role::User,
         speaker: None,
-        quoted: None,
+        origin: None,
         said_at,
     };
 
     split_sentences(&passage)
         .iter()
-        .flat_map(|one| extract_statements(&passage, one, language, Trust::User))
+        .flat_map(|sentence| extract_statements(&passage, sentence, language, Trust::User))
         .collect()
 }
 
@@ -28,9 +28,9 @@ fn read(language: Language, text: &str) -> Vec<Statement> {
 fn shown(statement: &Statement) -> String {
     let mut shown = format!("{:?}", statement.kind).to_lowercase();
     if let Some(topic) = &statement.topic {
-        let mark = if topic.negated { "!" } else { "" };
+        let negation = if topic.negated { "!" } else { "" };
         shown += &format!(
-            " {}|{}|{mark}{}",
+            " {}|{}|{negation}{}",
             topic.subject, topic.attribute, topic.value
         );
     }
@@ -70,7 +70,7 @@ pub(super) fn gives_nothing(language: Language, texts: &[&str]) {
 pub(super) fn kinds(language: Language, text: &str) -> String {
     read(language, text)
         .iter()
-        .map(|one| format!("{:?}", one.kind).to_lowercase())
+        .map(|statement| format!("{:?}", statement.kind).to_lowercase())
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -100,11 +100,11 @@ fn holds_for(text: &str) {
             // Compare by way of capitals, because the first letter of a statement is capitalized:
             // "µ" and "μ" have the same capital.
             let span = span.collect::<String>().to_uppercase().to_lowercase();
-            let said = statement.text.to_uppercase().to_lowercase();
-            let strange = said
+            let statement_text = statement.text.to_uppercase().to_lowercase();
+            let invented_word = statement_text
                 .split(|c: char| !c.is_alphanumeric())
                 .find(|word| !span.contains(word));
-            assert_eq!(strange, None, "{language:?}: {text}");
+            assert_eq!(invented_word, None, "{language:?}: {text}");
         }
     }
 }
@@ -140,7 +140,7 @@ fn speakers_and_sides_count() {
         start_char: 7,
         role,
         speaker,
-        quoted: None,
+        origin: None,
         said_at,
     };
 
@@ -148,7 +148,7 @@ fn speakers_and_sides_count() {
         let language = detect_language(passage.text);
         split_sentences(&passage)
             .iter()
-            .flat_map(|one| extract_statements(&passage, one, language, Trust::User))
+            .flat_map(|sentence| extract_statements(&passage, sentence, language, Trust::User))
             .collect::<Vec<_>>()
     };
 

@@ -39,20 +39,20 @@ pub(super) fn format_statement(passage: &Passage<'_>, text: &str) -> String {
 /// `lower` is the rest in lower case.
 pub(super) fn strip_fillers<'t>(
     language: &LanguageTables,
-    whole: &'t str,
+    line: &'t str,
     text: &'t str,
     lower: &str,
 ) -> &'t str {
-    let stands = |words: &str| {
+    let starts_with_any = |words: &str| {
         words
             .split('|')
             .any(|word| strip_word(lower, word).is_some())
     };
 
-    let alone = text.starts_with(|c: char| !c.is_lowercase())
-        || stands(language.first)
-        || stands(language.articles);
-    let text = if alone { text } else { whole };
+    let is_complete = text.starts_with(|c: char| !c.is_lowercase())
+        || starts_with_any(language.first_person)
+        || starts_with_any(language.articles);
+    let text = if is_complete { text } else { line };
 
     match text.split_once([':', '：']) {
         Some((label, rest))
@@ -78,13 +78,13 @@ pub(super) fn normalize_line(text: &str) -> String {
 pub(super) fn strip_leading_words<'t>(words: &str, text: &'t str) -> (&'t str, String) {
     let mut rest = text;
     loop {
-        let small = lowercase_chars(rest);
+        let lower = lowercase_chars(rest);
         let longest = words
             .split('|')
-            .filter(|word| strip_word(&small, word).is_some())
+            .filter(|word| strip_word(&lower, word).is_some())
             .max_by_key(|word| word.len());
         let Some(word) = longest else {
-            return (rest, small);
+            return (rest, lower);
         };
 
         let count = word.chars().count();
@@ -95,7 +95,7 @@ pub(super) fn strip_leading_words<'t>(words: &str, text: &'t str) -> (&'t str, S
         let after = rest[at..]
             .trim_start_matches(|c: char| !c.is_alphanumeric() && !"\"„“«「『(（'$€".contains(c));
         if after.is_empty() {
-            return (rest, small);
+            return (rest, lower);
         }
 
         rest = after;

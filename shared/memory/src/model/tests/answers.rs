@@ -94,7 +94,7 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
         ),
         (
             "[".repeat(100_000) + "{}",
-            Err(ModelAnswerError::OtherShape),
+            Err(ModelAnswerError::WrongShape),
         ),
         (
             "{\"memories\":".repeat(100_000) + "}",
@@ -102,15 +102,15 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
         ),
         (
             r#"{"facts":[]}"#.to_owned(),
-            Err(ModelAnswerError::OtherShape),
+            Err(ModelAnswerError::WrongShape),
         ),
         (
             r#"{"memories":{}}"#.to_owned(),
-            Err(ModelAnswerError::OtherShape),
+            Err(ModelAnswerError::WrongShape),
         ),
         (
             r#"{"memories":["User lives in Lund."]}"#.to_owned(),
-            Err(ModelAnswerError::OtherShape),
+            Err(ModelAnswerError::WrongShape),
         ),
         (
             good.replace("Lund", "Malmö"),

@@ -34,21 +34,21 @@ pub(super) fn parse_number_before(text: &str) -> Option<i64> {
         .find_map(|word| text.strip_suffix(word))
         .unwrap_or(text);
     let text = text.trim_end_matches([' ', 'º', '°', '-']);
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    (text.len() - digits.len() <= 4)
-        .then(|| text[digits.len()..].parse().ok())
+    let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    (text.len() - prefix.len() <= 4)
+        .then(|| text[prefix.len()..].parse().ok())
         .flatten()
 }
 
 /// Returns the first number of a text, if it begins within `within` bytes.
-pub(super) fn parse_number_after(text: &str, within: usize) -> Option<i64> {
+pub(super) fn parse_number_after(text: &str, max_distance: usize) -> Option<i64> {
     let at = text
         .find(|c: char| c.is_ascii_digit())
-        .filter(|at| *at <= within)?;
-    let digits = text[at..]
+        .filter(|at| *at <= max_distance)?;
+    let digit_count = text[at..]
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len() - at);
-    (digits <= 4)
-        .then(|| text[at..at + digits].parse().ok())
+    (digit_count <= 4)
+        .then(|| text[at..at + digit_count].parse().ok())
         .flatten()
 }

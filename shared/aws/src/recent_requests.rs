@@ -14,7 +14,7 @@ use crate::keys;
 pub(crate) struct DynamoRepeats(pub(crate) Table);
 
 /// The attribute with the id of the document that the request made.
-const MADE_ATTRIBUTE: &str = "made";
+const CREATED_ATTRIBUTE: &str = "made";
 
 /// Returns the update that records that the request under `key` has made `document`. It fails if
 /// that is already recorded.
@@ -27,9 +27,9 @@ pub(crate) fn record_made_document(
     let update = Update::builder().table_name(&activity.name);
     let update = update.set_key(Some(key_item(&keys::repeat_key(tenant, key))));
     let update = update
-        .update_expression(format!("SET {MADE_ATTRIBUTE} = :id"))
+        .update_expression(format!("SET {CREATED_ATTRIBUTE} = :id"))
         .condition_expression(format!(
-            "attribute_exists(pk) AND (attribute_not_exists({MADE_ATTRIBUTE}) OR {MADE_ATTRIBUTE} <> :id)"
+            "attribute_exists(pk) AND (attribute_not_exists({CREATED_ATTRIBUTE}) OR {CREATED_ATTRIBUTE} <> :id)"
         ))
         .expression_attribute_values(":id", string_value(document.as_str()));
 
@@ -42,15 +42,15 @@ impl RecentRequests for DynamoRepeats {
         &self,
         tenant: &Tenant,
         key: &str,
-        repeat: RememberedRequest,
+        request: RememberedRequest,
         stale: Option<&DocumentId>,
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<RememberedRequest> {
         let mut item = key_item(&keys::repeat_key(tenant, key));
         item.insert("v".into(), number_value(1));
-        item.insert("doc".into(), string_value(repeat.document.as_str()));
-        item.insert("digest".into(), string_value(&repeat.request_digest));
+        item.insert("doc".into(), string_value(request.document.as_str()));
+        item.insert("digest".into(), string_value(&request.request_digest));
         item.insert("until".into(), number_value(until.as_millis()));
         item.insert("ttl".into(), number_value(until.as_millis() / 1000 + 1));
         let put = self
@@ -59,11 +59,11 @@ impl RecentRequests for DynamoRepeats {
             .put_item()
             .table_name(&self.0.name)
             .set_item(Some(item));
-        let free = "attribute_not_exists(pk) OR #until <= :now";
+        let free_condition = "attribute_not_exists(pk) OR #until <= :now";
         let put = match stale {
-            None => put.condition_expression(free),
+            None => put.condition_expression(free_condition),
             Some(stale) => put
-                .condition_expression(format!("{free} OR doc = :stale"))
+                .condition_expression(format!("{free_condition} OR doc = :stale"))
                 .expression_attribute_values(":stale", string_value(stale.as_str())),
         };
 
@@ -72,7 +72,7 @@ impl RecentRequests for DynamoRepeats {
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
-            return Ok(repeat);
+            return Ok(request);
         };
 
         match error.as_service_error() {
@@ -87,10 +87,13 @@ impl RecentRequests for DynamoRepeats {
 fn read_repeat(item: &Item) -> PortResult<RememberedRequest> {
     let id =
         |text: &str| DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeat".into()));
-    let made = item.get_optional_text(MADE_ATTRIBUTE).map(id).transpose()?;
+    let created_document = item
+        .get_optional_text(CREATED_ATTRIBUTE)
+        .map(id)
+        .transpose()?;
     Ok(RememberedRequest {
         document: id(item.get_text("doc")?)?,
         request_digest: item.get_text("digest")?.to_owned(),
-        created_document: made,
+        created_document,
     })
 }

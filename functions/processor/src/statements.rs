@@ -37,7 +37,7 @@ const MAX_STATEMENTS: usize = 20_000;
 /// The statements to store, with a record of their extraction.
 pub(crate) struct ExtractedStatements {
     pub(crate) statements: Vec<Statement>,
-    pub(crate) learned: StatementsRef,
+    pub(crate) statements_ref: StatementsRef,
 }
 
 /// Extracts the statements of a document. Returns `None` for a document that is processed into
@@ -54,7 +54,7 @@ pub(crate) async fn extract_statements(
     document: &Document,
     text: &ExtractedText,
     authorship: &Authorship,
-    known: Option<&StatementSet>,
+    previous: Option<&StatementSet>,
 ) -> Result<Option<ExtractedStatements>> {
     if document.task_type == TaskType::Superrag {
         return Ok(None);
@@ -68,37 +68,38 @@ pub(crate) async fn extract_statements(
         return Ok(None);
     }
 
-    if let Some(lesson) = written_memories(document, known) {
-        return Ok(Some(lesson));
+    if let Some(extracted) = written_memories(document, previous) {
+        return Ok(Some(extracted));
     }
 
     let source = build_source(document, text, authorship);
-    let found = if models.reads_memories() {
-        let about = container.and_then(|container| container.entity_context);
+    let outcome = if models.reads_memories() {
+        let entity_context = container.and_then(|container| container.entity_context);
         let guidance = ctx
             .settings
             .get(tenant)
             .await?
-            .extraction_guidance(about.as_deref());
+            .extraction_guidance(entity_context.as_deref());
         ask_model(models, &source, guidance.as_deref()).await
     } else {
         ExtractionOutcome::built_in(&source)
     };
 
-    if let Some(reason) = found.fallback {
+    if let Some(reason) = outcome.fallback {
         let id = &document.id;
         warn!(document.id = %id, "the built-in rules read document {id}, because {reason}");
     }
 
-    let mut statements = found.statements;
-    let cut = statements.len() > MAX_STATEMENTS;
+    let mut statements = outcome.statements;
+    let is_truncated = statements.len() > MAX_STATEMENTS;
     statements.truncate(MAX_STATEMENTS);
     if text.turns.is_empty() && document.document_date.is_none() {
-        let known = known.iter().flat_map(|known| &known.statements);
-        let said: HashMap<&str, Timestamp> =
-            known.map(|old| (old.text.as_str(), old.said_at)).collect();
+        let previous_statements = previous.iter().flat_map(|known| &known.statements);
+        let said_at_by_text: HashMap<&str, Timestamp> = previous_statements
+            .map(|old| (old.text.as_str(), old.said_at))
+            .collect();
         for statement in &mut statements {
-            statement.said_at = said
+            statement.said_at = said_at_by_text
                 .get(statement.text.as_str())
                 .copied()
                 .unwrap_or(statement.said_at);
@@ -106,19 +107,19 @@ pub(crate) async fn extract_statements(
     }
 
     let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
-    let learned = StatementsRef {
+    let statements_ref = StatementsRef {
         statements: None,
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
-        extractor: extractor_name(found.extractor).into(),
-        fallback_reason: found
+        extractor: extractor_name(outcome.extractor).into(),
+        fallback_reason: outcome
             .fallback
             .map(|reason| reason.to_string())
-            .or(cut.then(too_many)),
+            .or(is_truncated.then(too_many)),
     };
 
     Ok(Some(ExtractedStatements {
         statements,
-        learned,
+        statements_ref,
     }))
 }
 
@@ -127,26 +128,26 @@ pub(crate) async fn extract_statements(
 /// given a date since, they take it.
 fn written_memories(
     document: &Document,
-    known: Option<&StatementSet>,
+    previous: Option<&StatementSet>,
 ) -> Option<ExtractedStatements> {
-    let served = document
+    let indexed = document
         .indexed
         .as_ref()
         .filter(|served| served.body == document.body.blob)?;
-    let learned = served
+    let statements_ref = indexed
         .learned
         .clone()
         .filter(|learned| learned.extractor == CLIENT_EXTRACTOR)?;
-    let mut statements = known?.statements.clone();
+    let mut statements = previous?.statements.clone();
     for statement in &mut statements {
         statement.said_at = document.document_date.unwrap_or(statement.said_at);
     }
 
     Some(ExtractedStatements {
         statements,
-        learned: StatementsRef {
+        statements_ref: StatementsRef {
             statements: None,
-            ..learned
+            ..statements_ref
         },
     })
 }
@@ -168,9 +169,9 @@ async fn ask_model(
     guidance: Option<&str>,
 ) -> ExtractionOutcome {
     let requests = build_requests(source, guidance, &[]);
-    let (schema, end) = (answer_schema(), Instant::now() + DOCUMENT_TIMEOUT);
+    let (schema, deadline) = (answer_schema(), Instant::now() + DOCUMENT_TIMEOUT);
     let (schema, requests) = (&schema, &requests);
-    let asked = requests
+    let questions = requests
         .iter()
         .map(|request: &ModelRequest<'_>| async move {
             let question = Question {
@@ -179,16 +180,16 @@ async fn ask_model(
                 schema,
                 name: "memories",
             };
-            let answer = models.ask_question(&question, PART_TIMEOUT, |said| {
-                validate_answer(said, request, source)
+            let answer = models.ask_question(&question, PART_TIMEOUT, |reply| {
+                validate_answer(reply, request, source)
             });
-            let answer = timeout_at(end, answer)
+            let answer = timeout_at(deadline, answer)
                 .await
                 .unwrap_or(Err(AnswerError::TimedOut));
             (request, answer.map_err(|error| fallback_reason(&error)))
         });
 
-    let answers = stream::iter(asked.collect::<Vec<_>>())
+    let answers = stream::iter(questions.collect::<Vec<_>>())
         .buffered(PARALLEL_QUESTIONS)
         .collect()
         .await;
@@ -229,16 +230,16 @@ fn build_source<'a>(
             _ => 0,
         };
         let (start, words) = (text.text[..headers].chars().count(), &text.text[headers..]);
-        let whole = Passage {
+        let body_passage = Passage {
             text: words,
             start_char: start,
             role: Role::Author,
             speaker,
-            quoted: None,
+            origin: None,
             said_at,
         };
         let source = SourceText {
-            passages: vec![whole],
+            passages: vec![body_passage],
             trust,
         };
         return if document.provenance.is_some() {
@@ -263,41 +264,41 @@ fn build_source<'a>(
         characters.peek().map_or(text.text.len(), |(_, at)| *at)
     };
 
-    for (turn, place) in &text.turns {
-        let begin = byte_of(place.start);
-        let paragraph = text.text.get(begin..byte_of(place.end)).unwrap_or_default();
+    for (turn, range) in &text.turns {
+        let begin = byte_of(range.start);
+        let paragraph = text.text.get(begin..byte_of(range.end)).unwrap_or_default();
         // A paragraph begins with the name of the speaker.
         let (name, words) = paragraph.split_once(": ").unwrap_or(("", paragraph));
-        let before = if name.is_empty() {
+        let prefix_chars = if name.is_empty() {
             0
         } else {
             name.chars().count() + 2
         };
-        let said = turn.provenance.or(document.provenance);
-        let external = turn.provenance == Some(Provenance::External);
+        let declared_provenance = turn.provenance.or(document.provenance);
+        let is_external = turn.provenance == Some(Provenance::External);
         let passage = Passage {
             text: words,
-            start_char: place.start + before,
-            role: if external {
+            start_char: range.start + prefix_chars,
+            role: if is_external {
                 Role::Author
             } else {
                 speaker_role(&turn.role, turn.name.as_deref())
             },
             speaker: turn.name.as_deref(),
-            quoted: external.then_some(TextOrigin {
+            origin: is_external.then_some(TextOrigin {
                 medium: SourceMedium::Paste,
                 name: turn.name.as_deref(),
             }),
             said_at: turn.at.unwrap_or(said_at),
         };
-        let spoken = SourceText {
+        let turn_source = SourceText {
             passages: vec![passage],
             trust,
         };
-        passages.extend(if said.is_some() {
-            spoken.passages
+        passages.extend(if declared_provenance.is_some() {
+            turn_source.passages
         } else {
-            spoken.divided().passages
+            turn_source.divided().passages
         });
     }
 

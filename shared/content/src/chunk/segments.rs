@@ -13,7 +13,11 @@ use super::pack::{UnitEnd, UnitRuler};
 
 /// Cuts the units of a section into segments. Each is at least `reach` characters long, if the
 /// section is.
-pub(super) fn split_segments(text: &str, ruler: &UnitRuler, reach: usize) -> Vec<Range<usize>> {
+pub(super) fn split_segments(
+    text: &str,
+    ruler: &UnitRuler,
+    min_distance: usize,
+) -> Vec<Range<usize>> {
     let units = ruler.units;
     if units.is_empty() {
         return Vec::new();
@@ -21,7 +25,7 @@ pub(super) fn split_segments(text: &str, ruler: &UnitRuler, reach: usize) -> Vec
 
     let mut segments = Vec::new();
     let mut start = 0;
-    for end in find_local_minima(text, ruler, reach) {
+    for end in find_local_minima(text, ruler, min_distance) {
         segments.push(start..end + 1);
         start = end + 1;
     }
@@ -32,13 +36,13 @@ pub(super) fn split_segments(text: &str, ruler: &UnitRuler, reach: usize) -> Vec
 
 /// Returns the units with the smallest key within `reach` characters on either side and from either
 /// end.
-fn find_local_minima(text: &str, ruler: &UnitRuler, reach: usize) -> Vec<usize> {
-    let all = ruler.units.len() - 1;
-    let total = ruler.length(0, all);
-    let place = |unit: usize| ruler.length(0, unit);
+fn find_local_minima(text: &str, ruler: &UnitRuler, min_distance: usize) -> Vec<usize> {
+    let last_index = ruler.units.len() - 1;
+    let total = ruler.length(0, last_index);
+    let offset_of = |unit: usize| ruler.length(0, unit);
     let key = |unit: usize| {
         (
-            ruler.units[unit].end,
+            ruler.units[unit].boundary,
             hash_text(&text[ruler.units[unit].bytes.clone()]),
         )
     };
@@ -46,24 +50,26 @@ fn find_local_minima(text: &str, ruler: &UnitRuler, reach: usize) -> Vec<usize> 
     // A stack of units with ascending keys: each has the smallest key since the one below it.
     let mut stack: Vec<(usize, (UnitEnd, u64))> = Vec::new();
     let mut found = Vec::new();
-    let mut close =
+    let mut pop_unit =
         |stack: &mut Vec<(usize, (UnitEnd, u64))>, (unit, _): (usize, _), next: usize| {
-            let before = stack.last().map_or(0, |(before, _)| place(*before));
-            if place(unit) - before >= reach && next - place(unit) >= reach {
+            let previous_offset = stack.last().map_or(0, |(before, _)| offset_of(*before));
+            if offset_of(unit) - previous_offset >= min_distance
+                && next - offset_of(unit) >= min_distance
+            {
                 found.push(unit);
             }
         };
 
-    for unit in (0..all).filter(|unit| ruler.units[*unit].end != UnitEnd::Heading) {
-        let own = key(unit);
-        while let Some(top) = stack.pop_if(|(_, top)| *top > own) {
-            close(&mut stack, top, place(unit));
+    for unit in (0..last_index).filter(|unit| ruler.units[*unit].boundary != UnitEnd::Heading) {
+        let unit_key = key(unit);
+        while let Some(top) = stack.pop_if(|(_, top)| *top > unit_key) {
+            pop_unit(&mut stack, top, offset_of(unit));
         }
-        stack.push((unit, own));
+        stack.push((unit, unit_key));
     }
 
     while let Some(top) = stack.pop() {
-        close(&mut stack, top, total);
+        pop_unit(&mut stack, top, total);
     }
 
     found.sort_unstable();

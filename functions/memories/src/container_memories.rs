@@ -14,7 +14,7 @@ use crate::fields::MemoryTarget;
 /// The memories of a container as they are at one moment.
 pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
-    pub(crate) parts: Vec<(ContainerId, IndexedMemories<I>)>,
+    pub(crate) containers: Vec<(ContainerId, IndexedMemories<I>)>,
     pub(crate) now: Timestamp,
 }
 
@@ -65,21 +65,21 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         tenant: &Tenant,
         container: Container,
     ) -> Result<Self> {
-        let mut parts = Vec::with_capacity(container.ids.len());
+        let mut containers = Vec::with_capacity(container.ids.len());
         for id in container.ids {
             let memories = cache.open(&app.ctx, tenant, &id).await?;
-            parts.push((id, memories));
+            containers.push((id, memories));
         }
 
         Ok(Self {
-            parts,
+            containers,
             now: app.ctx.clock.now(),
         })
     }
 
     /// Returns every version of every memory.
     pub(crate) fn all_memories(&self) -> impl Iterator<Item = LocatedMemory<'_>> {
-        self.parts.iter().flat_map(|(container, memories)| {
+        self.containers.iter().flat_map(|(container, memories)| {
             let ledger = memories.ledger();
             ledger.memories().map(move |memory| LocatedMemory {
                 container,
@@ -92,7 +92,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     /// Returns the memory with this id.
     pub(crate) fn get_memory(&self, id: &str) -> Option<LocatedMemory<'_>> {
         let id = MemoryId::parse(id)?;
-        self.parts.iter().find_map(|(container, memories)| {
+        self.containers.iter().find_map(|(container, memories)| {
             let ledger = memories.ledger();
             ledger.get(&id).map(|memory| LocatedMemory {
                 container,
@@ -104,46 +104,50 @@ impl<I: MemoryIndex> ContainerMemories<I> {
 
     /// Returns the memories from a document, in the order of its text.
     pub(crate) fn memories_of_document(&self, document: &Document) -> Vec<LocatedMemory<'_>> {
-        let part = self
-            .parts
+        let containers = self
+            .containers
             .iter()
             .filter(|(container, _)| *container == document.container);
-        let stated = part.flat_map(|(container, memories)| {
+        let document_memories = containers.flat_map(|(container, memories)| {
             let ledger = memories.ledger();
-            let stated = ledger.memories_of_document(&document.id).into_iter();
-            stated.map(move |memory| LocatedMemory {
+            let document_memories = ledger.memories_of_document(&document.id).into_iter();
+            document_memories.map(move |memory| LocatedMemory {
                 container,
                 ledger,
                 memory,
             })
         });
-        stated.collect()
+        document_memories.collect()
     }
 
     /// Returns the memory that a request names. It must not be forgotten or, if named by its
     /// content, an old version.
     pub(crate) fn find_target(&self, target: MemoryTarget<'_>) -> Result<LocatedMemory<'_>> {
-        let held = match target {
+        let located = match target {
             MemoryTarget::Id(id) => self.get_memory(id),
             MemoryTarget::Content(text) => {
-                let mut saying: Vec<LocatedMemory<'_>> = self
+                let mut candidates: Vec<LocatedMemory<'_>> = self
                     .all_memories()
-                    .filter(|held| held.memory.is_latest && held.memory.text == text)
+                    .filter(|located| located.memory.is_latest && located.memory.text == text)
                     .collect();
                 // Prefer a live memory. If there are only forgotten ones, the error says so.
-                saying
-                    .sort_by_key(|held| (held.memory.is_forgotten(self.now), held.memory.said_at));
-                saying.first().copied()
+                candidates.sort_by_key(|located| {
+                    (
+                        located.memory.is_forgotten(self.now),
+                        located.memory.said_at,
+                    )
+                });
+                candidates.first().copied()
             }
         };
-        let held = held.ok_or(Error::NotFound("Memory"))?;
-        if held.memory.is_forgotten(self.now) {
+        let located = located.ok_or(Error::NotFound("Memory"))?;
+        if located.memory.is_forgotten(self.now) {
             return Err(Error::Conflict(format!(
                 "the memory {} is already forgotten",
-                held.memory.id
+                located.memory.id
             )));
         }
 
-        Ok(held)
+        Ok(located)
     }
 }

@@ -24,7 +24,7 @@ pub async fn repair_index(
     suspects: &[DocumentId],
 ) -> Result<()> {
     let head = ctx.index.get_head(tenant, id).await?;
-    let holds_removed = head.last_removal.is_some();
+    let has_removed_data = head.last_removal.is_some();
     let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
     let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
 
@@ -36,10 +36,10 @@ pub async fn repair_index(
         repair_document(ctx, tenant, document).await?;
     }
 
-    let is_broken = chunks.recovered || memories.recovered;
+    let is_broken = chunks.is_recovered || memories.is_recovered;
     // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
-    if is_broken || holds_removed {
+    if is_broken || has_removed_data {
         rewrite_index(ctx, tenant, id).await?;
     }
 
@@ -56,7 +56,7 @@ pub struct IndexFaults {
     /// The documents that search should serve but does not, although their own blobs can be read.
     pub missing: BTreeSet<DocumentId>,
     /// The documents that search serves but should not.
-    pub foreign: BTreeSet<DocumentId>,
+    pub unexpected: BTreeSet<DocumentId>,
 }
 
 impl IndexFaults {
@@ -89,36 +89,37 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
         })
         .map(|document| document.id.clone())
         .collect();
-    let known: BTreeSet<DocumentId> = documents.into_iter().map(|document| document.id).collect();
+    let document_ids: BTreeSet<DocumentId> =
+        documents.into_iter().map(|document| document.id).collect();
 
-    let told = memories
+    let statement_ids = memories
         .view
         .ledger()
         .all_document_statements()
-        .map(|told| told.document.id.clone());
-    let held = chunks
+        .map(|document_statements| document_statements.document.id.clone());
+    let indexed_ids = chunks
         .view
         .index
         .documents()
         .filter_map(|held| DocumentId::parse(held.id));
-    let held: BTreeSet<DocumentId> = held.collect();
-    let foreign = held
+    let indexed_ids: BTreeSet<DocumentId> = indexed_ids.collect();
+    let unexpected = indexed_ids
         .iter()
         .cloned()
-        .chain(told)
-        .filter(|document| !known.contains(document))
+        .chain(statement_ids)
+        .filter(|document| !document_ids.contains(document))
         .collect();
 
     let missing = expected
         .into_iter()
-        .filter(|document| !held.contains(document));
+        .filter(|document| !indexed_ids.contains(document));
 
     Ok(IndexFaults {
-        chunks_unreadable: chunks.recovered,
-        memories_unreadable: memories.recovered,
+        chunks_unreadable: chunks.is_recovered,
+        memories_unreadable: memories.is_recovered,
         missing: missing
             .filter(|document| !unreadable.contains(document))
             .collect(),
-        foreign,
+        unexpected,
     })
 }

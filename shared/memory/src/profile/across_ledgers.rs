@@ -9,20 +9,23 @@ use crate::words::split_words;
 
 /// An answer of one ledger.
 struct LedgerAnswer<'a> {
-    ledger: usize,
+    ledger_index: usize,
     topic: &'a Topic,
     trust: Trust,
     /// The time at which it was last said. Of two at the same time, that of the later ledger wins.
-    said: (Timestamp, usize),
+    said_order: (Timestamp, usize),
 }
 
 impl LedgerAnswer<'_> {
     /// Checks whether this answer replaces the other, as it would within one ledger.
     fn replaces(&self, other: &Self) -> bool {
-        let may = self.trust.may_replace(other.trust);
+        let has_authority = self.trust.may_replace(other.trust);
         let denies_other =
             self.topic.negated && split_words(&self.topic.value) != split_words(&other.topic.value);
-        self.ledger != other.ledger && self.said > other.said && may && !denies_other
+        self.ledger_index != other.ledger_index
+            && self.said_order > other.said_order
+            && has_authority
+            && !denies_other
     }
 }
 
@@ -31,23 +34,26 @@ impl LedgerAnswer<'_> {
 /// `found` has the index of its ledger with each memory.
 pub(super) fn retain_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &'a Memory)>) {
     let mut answers: HashMap<(&str, &str), Vec<LedgerAnswer<'_>>> = HashMap::new();
-    for (ledger, memory) in found.iter() {
-        if let Some(answer) = ledger_answer(ledgers, *ledger, memory) {
-            let question = (
+    for (ledger_index, memory) in found.iter() {
+        if let Some(answer) = ledger_answer(ledgers, *ledger_index, memory) {
+            let topic_key = (
                 answer.topic.subject.as_str(),
                 answer.topic.attribute.as_str(),
             );
-            answers.entry(question).or_default().push(answer);
+            answers.entry(topic_key).or_default().push(answer);
         }
     }
 
     let mut seen = HashSet::new();
-    found.retain(|(ledger, memory)| {
-        let is_replaced = ledger_answer(ledgers, *ledger, memory).is_some_and(|own| {
-            let question = (own.topic.subject.as_str(), own.topic.attribute.as_str());
+    found.retain(|(ledger_index, memory)| {
+        let is_replaced = ledger_answer(ledgers, *ledger_index, memory).is_some_and(|own_answer| {
+            let topic_key = (
+                own_answer.topic.subject.as_str(),
+                own_answer.topic.attribute.as_str(),
+            );
             answers
-                .get(&question)
-                .is_some_and(|others| others.iter().any(|other| other.replaces(&own)))
+                .get(&topic_key)
+                .is_some_and(|others| others.iter().any(|other| other.replaces(&own_answer)))
         });
         !is_replaced && seen.insert(memory.text.as_str())
     });
@@ -55,17 +61,17 @@ pub(super) fn retain_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize,
 
 fn ledger_answer<'a>(
     ledgers: &[&Ledger],
-    place: usize,
+    ledger_index: usize,
     memory: &'a Memory,
 ) -> Option<LedgerAnswer<'a>> {
     let topic = memory.topic_answer.as_ref()?;
     let last_said = ledgers
-        .get(place)
+        .get(ledger_index)
         .map_or(memory.said_at, |ledger| ledger.last_said_at(memory));
     Some(LedgerAnswer {
-        ledger: place,
+        ledger_index,
         topic,
         trust: memory.trust,
-        said: (last_said, place),
+        said_order: (last_said, ledger_index),
     })
 }

@@ -11,7 +11,7 @@ use domain::{PortError, RateLimit, RateWindow, Revision, Tenant, Timestamp};
 
 use crate::error::port_error;
 use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys::{ALONE, Key};
+use crate::keys::{Key, SINGLE_ITEM_SORT_KEY};
 
 /// The most attempts of a request to get its place. In each failed attempt, another request got
 /// one.
@@ -50,8 +50,8 @@ impl RateLimits for DynamoRates {
             if stored.recent.iter().any(|id| id == request) {
                 return Ok(Ok(()));
             }
-            if let Err(room) = stored.window.admit(limit, now) {
-                return Ok(Err(room));
+            if let Err(next_free) = stored.window.admit(limit, now) {
+                return Ok(Err(next_free));
             }
             stored.recent.push(request.to_owned());
             let surplus = stored.recent.len().saturating_sub(REMEMBERED_REQUESTS);
@@ -61,10 +61,10 @@ impl RateLimits for DynamoRates {
                 &stored,
                 now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS),
             );
-            let Some(winner) = self.replace_window(stored.version.take(), item).await? else {
+            let Some(current) = self.replace_window(stored.version.take(), item).await? else {
                 return Ok(Ok(()));
             };
-            stored = winner;
+            stored = current;
             tokio::time::sleep(Duration::from_millis(u64::from(attempt / 4).min(20))).await;
         }
 
@@ -110,7 +110,10 @@ impl DynamoRates {
 }
 
 fn window_key(tenant: &Tenant, name: &str) -> Key {
-    (format!("W#{}#{name}", tenant.org()), ALONE.into())
+    (
+        format!("W#{}#{name}", tenant.org()),
+        SINGLE_ITEM_SORT_KEY.into(),
+    )
 }
 
 fn read_window(item: Option<&Item>) -> PortResult<StoredWindow> {

@@ -37,8 +37,8 @@ impl Confinement {
 
 impl fmt::Display for Confinement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = |is_up: bool| {
-            if is_up {
+        let state = |is_active: bool| {
+            if is_active {
                 "in force"
             } else {
                 "not offered by this kernel"
@@ -79,8 +79,8 @@ pub fn confine_process() -> io::Result<Confinement> {
 fn set_limits(limits: &[(Resource, u64)]) -> io::Result<()> {
     for (resource, limit) in limits {
         // A lower limit of the environment stays.
-        let (_, hard) = resource.get()?;
-        let limit = (*limit).min(hard);
+        let (_, hard_limit) = resource.get()?;
+        let limit = (*limit).min(hard_limit);
         resource.set(limit, limit)?;
     }
     Ok(())
@@ -158,16 +158,20 @@ mod kernel {
             .map(|call| (*call, Vec::new()))
             .collect();
         // Threads are allowed, but processes are not.
-        let thread = libc::CLONE_THREAD as u64;
+        let thread_flag = libc::CLONE_THREAD as u64;
         rules.insert(
             libc::SYS_clone,
-            vec![argument_rule(0, SeccompCmpOp::MaskedEq(thread), thread)?],
+            vec![argument_rule(
+                0,
+                SeccompCmpOp::MaskedEq(thread_flag),
+                thread_flag,
+            )?],
         );
         // Signals and limits are allowed for this process only.
-        let own = u64::from(std::process::id());
+        let process_id = u64::from(std::process::id());
         rules.insert(
             libc::SYS_tgkill,
-            vec![argument_rule(0, SeccompCmpOp::Eq, own)?],
+            vec![argument_rule(0, SeccompCmpOp::Eq, process_id)?],
         );
         rules.insert(
             libc::SYS_prlimit64,
@@ -175,18 +179,18 @@ mod kernel {
         );
         // The error is that of a kernel without the call, so that the C library falls back to an
         // older call, such as `clone` for `clone3`.
-        let refused = SeccompAction::Errno(libc::ENOSYS as u32);
-        let machine = std::env::consts::ARCH.try_into()?;
+        let blocked_action = SeccompAction::Errno(libc::ENOSYS as u32);
+        let architecture = std::env::consts::ARCH.try_into()?;
 
-        SeccompFilter::new(rules, refused, SeccompAction::Allow, machine)?.try_into()
+        SeccompFilter::new(rules, blocked_action, SeccompAction::Allow, architecture)?.try_into()
     }
 
     fn argument_rule(
-        place: u8,
+        index: u8,
         operator: SeccompCmpOp,
         value: u64,
     ) -> Result<SeccompRule, BackendError> {
-        let condition = SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value)?;
+        let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)?;
         SeccompRule::new(vec![condition])
     }
 }

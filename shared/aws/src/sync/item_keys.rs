@@ -27,8 +27,8 @@ pub(super) fn key_part(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
     }
-    let beginning = &name[..name.floor_char_boundary(MAX_NAME_BYTES)];
-    format!("{beginning}~{}", hex::encode(Sha256::digest(name)))
+    let prefix = &name[..name.floor_char_boundary(MAX_NAME_BYTES)];
+    format!("{prefix}~{}", hex::encode(Sha256::digest(name)))
 }
 
 pub(super) fn node_key(id: &str) -> String {
@@ -53,8 +53,8 @@ pub(super) const fn queue_prefix(queue: SyncQueue) -> &'static str {
     }
 }
 
-pub(super) fn queue_entry_key(of: SyncQueue, key: &str) -> String {
-    format!("{}{}", queue_prefix(of), key_part(key))
+pub(super) fn queue_entry_key(queue: SyncQueue, key: &str) -> String {
+    format!("{}{}", queue_prefix(queue), key_part(key))
 }
 
 /// Returns the prefix of the hints to the nodes in a folder. The rest of each hint is the part of
@@ -75,10 +75,14 @@ fn hints_prefix(kind: &str, name: &str) -> String {
 
 /// Returns the hints that lead to a node.
 pub(super) fn hint_keys(node: &ItemRecord) -> Vec<String> {
-    let below = node.parent.as_deref().map(children_prefix);
-    let leads = node.target.as_deref().map(shortcuts_prefix);
+    let children_hint = node.parent.as_deref().map(children_prefix);
+    let shortcut_hint = node.target.as_deref().map(shortcuts_prefix);
     let hint = |prefix: String| format!("{prefix}{}", key_part(&node.id));
-    [below, leads].into_iter().flatten().map(hint).collect()
+    [children_hint, shortcut_hint]
+        .into_iter()
+        .flatten()
+        .map(hint)
+        .collect()
 }
 
 #[cfg(test)]
@@ -113,8 +117,8 @@ mod tests {
             keys.push(format!("{}{}", shortcuts_prefix(folder), key_part(id)));
         }
 
-        for of in [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Leave] {
-            keys.extend(names.iter().map(|name| queue_entry_key(of, name)));
+        for queue in [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Leave] {
+            keys.extend(names.iter().map(|name| queue_entry_key(queue, name)));
         }
 
         keys.extend([

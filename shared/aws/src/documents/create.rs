@@ -11,7 +11,7 @@ use super::{DynamoDocuments, new_document_item};
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
 use crate::item::{ReadItem, Table, key_item};
 use crate::keys;
-use crate::repeats::record_made_document;
+use crate::recent_requests::record_made_document;
 
 /// Returns the check that no document has this id, or that a merge has superseded the one that has.
 pub(crate) fn check_id_free(
@@ -31,7 +31,7 @@ impl DynamoDocuments {
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &CreationConditions,
+        creation_conditions: &CreationConditions,
     ) -> PortResult<()> {
         let put = Put::builder()
             .table_name(&self.0.name)
@@ -40,13 +40,13 @@ impl DynamoDocuments {
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let put = put.build().map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().put(put).build()];
-        for rival in &beginning.alternative_ids {
-            writes.push(check_id_free(&self.0, tenant, rival)?);
+        for id in &creation_conditions.alternative_ids {
+            writes.push(check_id_free(&self.0, tenant, id)?);
         }
 
-        if let Some(key) = &beginning.request_key {
-            let made = record_made_document(&self.1, tenant, key, &document.id)?;
-            writes.push(TransactWriteItem::builder().update(made).build());
+        if let Some(key) = &creation_conditions.request_key {
+            let request_update = record_made_document(&self.1, tenant, key, &document.id)?;
+            writes.push(TransactWriteItem::builder().update(request_update).build());
         }
 
         let transaction = self
@@ -79,7 +79,7 @@ impl DynamoDocuments {
                 }
             }
             Cancellation::Conflict => Err(PortError::Conflict),
-            Cancellation::Passing => Err(PortError::Unavailable(Box::new(error))),
+            Cancellation::Temporary => Err(PortError::Unavailable(Box::new(error))),
             Cancellation::Other => Err(port_error(error)),
         }
     }
