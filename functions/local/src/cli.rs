@@ -56,8 +56,8 @@ pub enum Command {
     /// Read an export back, or memories of mem0, or threads and facts of Zep
     ///
     /// Existing data is kept. Repeating an import changes nothing, and continues one that was
-    /// interrupted. Conversations, and documents that were not done, are queued for a running server
-    /// or `recollect work`.
+    /// interrupted. Conversations, and documents that were not done, are queued for a running
+    /// server or `recollect work`.
     Import(Import),
     /// Verify everything in the data folder, and repair what can be repaired
     ///

@@ -92,7 +92,8 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
     Ok((names, change))
 }
 
-/// Parses one setting. `name` is the name in the request, and `ours` is the name of the setting.
+/// Parses one setting. `name` is the name in the request, and `canonical_name` is the name of the
+/// setting.
 fn parse_setting(
     change: &mut SettingsChange,
     name: &str,

@@ -79,7 +79,7 @@ fn unix_millis(time: SystemTime) -> i64 {
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the time that follows `last` after `passed`, while the machine's clock says `wall`.
+/// Returns the time that follows `last` after `elapsed`, while the machine's clock says `wall`.
 fn next_millis(last: i64, elapsed: Duration, wall: i64) -> i64 {
     let steady = last.saturating_add(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX));
     let set_back = steady.saturating_sub(wall);

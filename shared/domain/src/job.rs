@@ -13,8 +13,8 @@ use crate::tenant::Tenant;
 /// and the sweep sends its message.
 pub const MAX_DELAY_SECONDS: u32 = 15 * 60;
 
-/// Returns the delay of a message that is to arrive after `seconds`, or the longest delay if that is
-/// too long for a message.
+/// Returns the delay of a message that is to arrive after `seconds`, or the longest delay if that
+/// is too long for a message.
 pub fn message_delay(seconds: i64) -> u32 {
     u32::try_from(seconds.max(0)).map_or(MAX_DELAY_SECONDS, |delay| delay.min(MAX_DELAY_SECONDS))
 }

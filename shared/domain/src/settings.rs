@@ -105,8 +105,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns the buckets of a container with its own buckets `own`: those of the organization,
-    /// followed by those that the container adds.
+    /// Returns the buckets of a container with its own buckets `container_buckets`: those of the
+    /// organization, followed by those that the container adds.
     pub fn merge_buckets(&self, container_buckets: &[ProfileBucket]) -> Vec<ProfileBucket> {
         let mut buckets = self
             .profile_buckets

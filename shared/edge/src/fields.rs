@@ -206,8 +206,8 @@ pub fn parse_single_tag(
 /// that its key reaches.
 ///
 /// # Errors
-/// Those of [`parse_single_tag`], and [`Error::Invalid`] with the message `missing` if neither
-/// names one.
+/// Those of [`parse_single_tag`], and [`Error::Invalid`] with the message `missing_message` if
+/// neither names one.
 pub fn resolve_tag(
     tenant: &Tenant,
     container_tag: Option<&str>,

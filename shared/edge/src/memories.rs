@@ -104,7 +104,7 @@ struct SourceSpan {
 }
 
 impl MemoryEntry {
-    /// Returns the memory as it is at `now`, from the ledger of the container `space`.
+    /// Returns the memory as it is at `now`, from the ledger of the container `container`.
     pub fn new(
         ledger: &Ledger,
         memory: &Memory,

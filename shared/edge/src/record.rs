@@ -167,7 +167,7 @@ impl IncomingRequest {
         }
     }
 
-    /// Runs `answer` with this request as the current one, so that handlers can add notes to it.
+    /// Runs `handler` with this request as the current one, so that handlers can add notes to it.
     pub(crate) async fn run_as_current<T>(&self, handler: impl Future<Output = T>) -> T {
         CURRENT.scope(self.current.clone(), handler).await
     }

@@ -150,8 +150,8 @@ enum FieldKind {
     Other,
 }
 
-/// Returns what is kept of a request or, if `refusal` is set, of an error answer. Returns `None` if
-/// the log is turned off.
+/// Returns what is kept of a request or, if `is_error` is set, of an error answer. Returns `None`
+/// if the log is turned off.
 pub(crate) fn redact_value(value: &Value, mode: LogContentMode, is_error: bool) -> Option<Value> {
     if mode == LogContentMode::Off {
         return None;

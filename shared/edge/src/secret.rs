@@ -34,7 +34,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
             .any(|part| normalized.contains(part))
 }
 
-/// Returns the first `most` characters of a text, without credentials and e-mail addresses.
+/// Returns the first `max_chars` characters of a text, without credentials and e-mail addresses.
 pub(crate) fn redact_credentials(text: &str, max_chars: usize) -> String {
     let window = &text[..text.floor_char_boundary(MAX_SCANNED_BYTES)];
     let (prefix, has_pem) = match window.find("-----BEGIN") {

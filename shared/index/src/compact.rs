@@ -147,7 +147,7 @@ pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     Ok(())
 }
 
-/// Replaces the segments of `old` by one segment with the content of both views.
+/// Replaces the segments of `previous_head` by one segment with the content of both views.
 async fn replace_all(
     ctx: &Ctx,
     tenant: &Tenant,

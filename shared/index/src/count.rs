@@ -8,7 +8,7 @@ use crate::cache::ViewCache;
 use crate::memories::IndexedMemories;
 
 /// Returns the number of memories of a container tag that readers find by default. They are counted
-/// now if a physical container serves at most `exact_up_to` documents or was never compacted;
+/// now if a physical container serves at most `exact_limit` documents or was never compacted;
 /// otherwise the count of the last compaction is used.
 ///
 /// # Errors

@@ -125,8 +125,8 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         &self.inner.index
     }
 
-    /// Returns the memories as they would be if nothing had been recorded after `recorded` and
-    /// nothing had been said after `said`.
+    /// Returns the memories as they would be if nothing had been recorded after `system_time` and
+    /// nothing had been said after `valid_time`.
     #[must_use]
     pub fn as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
         let ledger = self.inner.ledger.snapshot_as_of(system_time, valid_time);

@@ -209,7 +209,7 @@ fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
     repetitions
 }
 
-/// Adds the statements of one passage to `out`.
+/// Adds the statements of one passage to `statements`.
 fn read_passage(
     passage: &Passage<'_>,
     conversation: Conversation<'_>,

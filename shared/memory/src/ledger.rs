@@ -265,7 +265,7 @@ impl Ledger {
         self.relative_topics.remove(topic);
     }
 
-    /// Compares the memories that could have changed with their state in `before`.
+    /// Compares the memories that could have changed with their state in `memories_before`.
     fn diff_memories(
         &self,
         dirty: &BTreeSet<TopicId>,
@@ -405,7 +405,7 @@ impl Ledger {
     }
 
     /// Computes the ledger as it was at a point of system time and valid time: without anything
-    /// recorded after `recorded` and anything said after `said`.
+    /// recorded after `system_time` and anything said after `valid_time`.
     pub fn snapshot_as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
         let mut snapshot = Self::new(self.container.clone());
         for document_statements in self.documents.values().filter(|document_statements| {

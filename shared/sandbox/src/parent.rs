@@ -196,7 +196,7 @@ impl Sandbox {
 }
 
 /// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a
-/// parser, unless `parsers_too` is set.
+/// parser, unless `allow_parsers` is set.
 async fn extract_in_process(
     bytes: &[u8],
     name: Option<&str>,

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) const NEW_FILES_START: &str = "1";
 /// A key that sorts after all new files.
 pub(crate) const NEW_FILES_END: &str = "2";
-/// The beginning of the keys of files that failed before. It sorts before all of them, and after all
-/// others.
+/// The beginning of the keys of files that failed before. It sorts before all of them, and after
+/// all others.
 pub(crate) const RETRIES_START: &str = "9";
 
 /// The value of the queue entry of a file.
@@ -59,8 +59,8 @@ impl fmt::Display for FolderKey {
     }
 }
 
-/// The key of an entry of [`domain::connection::SyncQueue::Fetch`]. Updates come first, then new files from newest to
-/// oldest, then files that failed before.
+/// The key of an entry of [`domain::connection::SyncQueue::Fetch`]. Updates come first, then new
+/// files from newest to oldest, then files that failed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileKey {
     /// A file with a document.

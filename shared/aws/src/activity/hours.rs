@@ -65,7 +65,7 @@ fn format_hour(hour: Hour) -> String {
         .collect()
 }
 
-/// Returns the expiry, in seconds since 1970, of an item about the time `of`.
+/// Returns the expiry, in seconds since 1970, of an item about the time `time`.
 pub(super) fn expiry_seconds(time: Timestamp) -> i64 {
     time.as_millis() / 1000 + RETENTION_SECONDS
 }

@@ -23,7 +23,7 @@ fn page_size(limit: usize) -> i32 {
     i32::try_from(limit).unwrap_or(i32::MAX).max(1)
 }
 
-/// Counts the items of a query. Stops when there are `enough`, or after `pages` pages.
+/// Counts the items of a query. Stops when there are `limit`, or after `pages` pages.
 async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> PortResult<usize> {
     let query = query.select(Select::Count);
     let (mut total, mut start_key) = (0, None);

@@ -240,8 +240,8 @@ fn publish_record(
 /// reason than a condition or a conflict.
 ///
 /// The head and the log record are the first two items of the transaction. The items of the
-/// documents follow; `owners` has the index of the change to which each belongs. Purge records come
-/// last and have no condition.
+/// documents follow; `change_indexes` has the index of the change to which each belongs. Purge
+/// records come last and have no condition.
 pub(super) fn commit_outcome(
     reasons: &[CancellationReason],
     changes: &[DocumentChange],

@@ -155,8 +155,9 @@ impl<'a> UnitRuler<'a> {
     }
 }
 
-/// Returns the unit with which a chunk starts: a sentence or two before `fresh`, if a paragraph was
-/// cut there, and if they are short enough and do not repeat the whole chunk `before`.
+/// Returns the unit with which a chunk starts: a sentence or two before `new_start`, if a paragraph
+/// was cut there, and if they are short enough and do not repeat the whole chunk that starts at
+/// `previous_start`.
 fn find_overlap_start(
     ruler: &UnitRuler,
     previous_start: usize,

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use super::pack::{UnitEnd, UnitRuler};
 
-/// Cuts the units of a section into segments. Each is at least `reach` characters long, if the
-/// section is.
+/// Cuts the units of a section into segments. Each is at least `min_distance` characters long, if
+/// the section is.
 pub(super) fn split_segments(
     text: &str,
     ruler: &UnitRuler,
@@ -34,8 +34,8 @@ pub(super) fn split_segments(
     segments
 }
 
-/// Returns the units with the smallest key within `reach` characters on either side and from either
-/// end.
+/// Returns the units with the smallest key within `min_distance` characters on either side and from
+/// either end.
 fn find_local_minima(text: &str, ruler: &UnitRuler, min_distance: usize) -> Vec<usize> {
     let last_index = ruler.units.len() - 1;
     let total = ruler.length(0, last_index);

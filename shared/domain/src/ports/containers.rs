@@ -13,8 +13,8 @@ use crate::time::Timestamp;
 /// Container tags.
 #[async_trait]
 pub trait Containers: Send + Sync {
-    /// Counts one more tag, unless the organization already has `most`. Returns whether the tag was
-    /// counted. A tag is counted before it is created. The count can be off by the number of
+    /// Counts one more tag, unless the organization already has `limit`. Returns whether the tag
+    /// was counted. A tag is counted before it is created. The count can be off by the number of
     /// requests that broke off, and does not include tags from before counting was introduced.
     async fn reserve_tag(&self, tenant: &Tenant, limit: u64) -> PortResult<bool>;
 

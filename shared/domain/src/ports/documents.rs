@@ -64,8 +64,8 @@ pub trait Documents: Send + Sync {
     /// Returns the records, in the order asked.
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
 
-    /// Writes a whole record with a new revision, atomically with a purge record for `garbage` if
-    /// there is any. Fails with [`crate::PortError::Conflict`] unless the stored revision is
+    /// Writes a whole record with a new revision, atomically with a purge record for `unused_blobs`
+    /// if there is any. Fails with [`crate::PortError::Conflict`] unless the stored revision is
     /// `expected` (`None` means that there is no record), and the indexed content and the number of
     /// edits are those in `document`. An earlier write of the same revision counts as success,
     /// because a write whose response was lost is sent again.
@@ -77,10 +77,10 @@ pub trait Documents: Send + Sync {
         unused_blobs: &[BlobRef],
     ) -> PortResult<()>;
 
-    /// Writes the record of a new document, in one transaction with the conditions of `beginning`.
-    /// Fails with [`crate::PortError::Conflict`] when a record already exists or a condition does
-    /// not hold; the caller then reads again and decides anew. An earlier write of the same
-    /// revision counts as success.
+    /// Writes the record of a new document, in one transaction with the conditions of
+    /// `creation_conditions`. Fails with [`crate::PortError::Conflict`] when a record already
+    /// exists or a condition does not hold; the caller then reads again and decides anew. An
+    /// earlier write of the same revision counts as success.
     async fn create(
         &self,
         tenant: &Tenant,
@@ -197,7 +197,7 @@ pub trait Documents: Send + Sync {
     ) -> PortResult<(Vec<Document>, Option<String>)>;
 
     /// Counts the documents of a container, without superseded ones. The count is exact up to
-    /// `enough`, and `None` above.
+    /// `limit`, and `None` above.
     async fn count(
         &self,
         tenant: &Tenant,
@@ -205,7 +205,7 @@ pub trait Documents: Send + Sync {
         limit: usize,
     ) -> PortResult<Option<usize>>;
 
-    /// Counts the unfinished documents of the organization, up to `enough`. Eventually consistent
+    /// Counts the unfinished documents of the organization, up to `limit`. Eventually consistent
     /// and bounded in cost: while all organizations together have very many unfinished documents,
     /// the count may be too low.
     async fn count_unfinished(&self, tenant: &Tenant, limit: usize) -> PortResult<usize>;

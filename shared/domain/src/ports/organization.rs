@@ -89,7 +89,7 @@ pub struct RememberedRequest {
 /// The memory of requests, which recognizes those that are sent again because a response was lost.
 #[async_trait]
 pub trait RecentRequests: Send + Sync {
-    /// Remembers `repeat` under `key` until `until`, and returns what is remembered afterwards. An
+    /// Remembers `request` under `key` until `until`, and returns what is remembered afterwards. An
     /// existing entry stays if it has not expired at `now` and names a document other than `stale`.
     async fn remember(
         &self,

@@ -16,8 +16,8 @@ pub const QUICK_COUNT_LIMIT: usize = 100;
 const UNLIMITED: usize = 1 << 30;
 
 /// Returns the number of documents of a container tag. It is exact while each of its physical
-/// containers has at most `exactly` documents; otherwise it is the number of documents that search
-/// serves, which are those that are processed.
+/// containers has at most `exact_limit` documents; otherwise it is the number of documents that
+/// search serves, which are those that are processed.
 ///
 /// # Errors
 /// Returns the errors of the ports.

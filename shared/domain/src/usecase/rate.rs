@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::rate::RateLimit;
 use crate::tenant::Tenant;
 
-/// Admits the request with the id `request` under a limit of the organization. `what` names the
+/// Admits the request with the id `request` under a limit of the organization. `name` names the
 /// limit in words, such as `analytics`.
 ///
 /// # Errors

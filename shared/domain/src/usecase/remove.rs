@@ -16,9 +16,9 @@ use crate::usecase::{Committed, commit_changes};
 /// transactions.
 ///
 /// Deleting a document that is already gone succeeds, because the caller found it a moment ago. A
-/// document that has changed since it was read is read again, and stays if `is_meant` no longer
-/// accepts it. After an error, some documents may be deleted, and the others are unchanged. Returns
-/// how many were deleted.
+/// document that has changed since it was read is read again, and stays if `should_remove` no
+/// longer accepts it. After an error, some documents may be deleted, and the others are unchanged.
+/// Returns how many were deleted.
 ///
 /// # Errors
 /// Returns the errors of the ports.

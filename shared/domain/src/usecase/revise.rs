@@ -263,7 +263,8 @@ pub(crate) async fn compose(
 }
 
 /// Writes the record of a new revision in place of `old`, or a first one on condition of
-/// `beginning`. Returns `false` when another writer was first; the new bytes are deleted then.
+/// `creation_conditions`. Returns `false` when another writer was first; the new bytes are deleted
+/// then.
 pub(crate) async fn record(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -4,13 +4,13 @@
 //! visibility time-out), *ready* to be received, or, in a FIFO queue only, *behind* another message
 //! of its group. The passage of time alone writes nothing. A waiting message whose due time has
 //! passed counts as ready everywhere, and becomes ready in the next transaction that receives from
-//! its queue (`promote_due_messages`). A receive therefore reads one index range of ready messages, no matter
-//! how many are in flight, and an idle poll only reads.
+//! its queue (`promote_due_messages`). A receive therefore reads one index range of ready messages,
+//! no matter how many are in flight, and an idle poll only reads.
 //!
 //! **FIFO.** At most one message of a group, its head, is ready, and only while none of the group
-//! is in flight or delayed. `restore_group_order` restores this whenever a message of a group has changed.
-//! Messages in flight were taken by one receive from the front of the group, so they are always
-//! among its first ten messages.
+//! is in flight or delayed. `restore_group_order` restores this whenever a message of a group has
+//! changed. Messages in flight were taken by one receive from the front of the group, so they are
+//! always among its first ten messages.
 //!
 //! **Fairness.** Messages are served in the order of `rank`, then of arrival. This is start-time
 //! fair queueing (Goyal, Vin, Cheng 1996) with equal weights. The virtual time of a queue is the

@@ -83,8 +83,8 @@ impl MemoryFile {
         self.actions.iter().for_each(|edit| ledger.apply_edit(edit));
     }
 
-    /// Merges two files. If `oldest` is set, nothing older exists, so documents without statements
-    /// are left out.
+    /// Merges two files. If `is_oldest` is set, nothing older exists, so documents without
+    /// statements are left out.
     pub(crate) fn merge(older: Self, newer: Self, is_oldest: bool) -> Self {
         let mut documents: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
         for file in [&older, &newer] {

@@ -261,7 +261,7 @@ fn find_season_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> 
     None
 }
 
-/// Returns the date that `of_year` gives in the year that fits best.
+/// Returns the date that `date_in_year` gives in the year that fits best.
 fn nearest_date(
     today: Date,
     direction: DateDirection,

@@ -52,7 +52,7 @@ pub(super) fn names_relative(topic: &Topic) -> bool {
 
 impl Ledger {
     /// Computes all inferences anew. Stores the former state of each memory that changes in
-    /// `before`.
+    /// `memories_before`.
     pub(super) fn recompute_inferences(
         &mut self,
         memories_before: &mut BTreeMap<MemoryId, Memory>,
@@ -75,8 +75,8 @@ impl Ledger {
         for memory in self.draw_inferences() {
             for parent in memory.relations.keys() {
                 if let Some(parent_memory) = self.memories.get_mut(parent) {
-                    // A memory that was just created and is missing in `before` counts as changed
-                    // in either case.
+                    // A memory that was just created and is missing in `memories_before` counts as
+                    // changed in either case.
                     memories_before
                         .entry(parent.clone())
                         .or_insert_with(|| parent_memory.clone());

@@ -23,7 +23,7 @@ pub(super) fn group_key(text: &str) -> String {
 
 impl Ledger {
     /// Finds the memories of a group that extend others. Stores the former state of each memory
-    /// that changes in `before`.
+    /// that changes in `memories_before`.
     pub(super) fn relate_extensions(
         &mut self,
         group: &str,
@@ -52,7 +52,8 @@ impl Ledger {
                 memory
                     .reverse_relations
                     .retain(|_, relation| *relation != MemoryRelation::Extends);
-                // A memory that was just created is not in `before` and does not have to be.
+                // A memory that was just created is not in `memories_before` and does not have to
+                // be.
                 if *memory != old {
                     memories_before.entry(id.clone()).or_insert(old);
                 }

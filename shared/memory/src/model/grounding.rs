@@ -45,7 +45,7 @@ impl SourceEvidence {
             .extend(tokenize_words(text).into_iter().map(|word| word.lower));
     }
 
-    /// Checks that nothing in `text` is invented or taken from `borrowed`.
+    /// Checks that nothing in `text` is invented or taken from `context_words`.
     ///
     /// # Errors
     /// The [`ProposalRejection`] that names the first failed check.

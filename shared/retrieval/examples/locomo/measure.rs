@@ -83,7 +83,7 @@ impl RecallFigures {
     }
 }
 
-/// Measures questions of categories 1 to 4 in the conversations whose number `chosen` accepts.
+/// Measures questions of categories 1 to 4 in the conversations whose number `is_chosen` accepts.
 pub(crate) fn measure(
     corpus: &Corpus<'_>,
     config: RankingConfig,

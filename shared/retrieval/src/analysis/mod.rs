@@ -27,8 +27,8 @@ const IDENTIFIER_PREFIX: char = '=';
 /// The prefix of a single character of a script without spaces.
 const SINGLE_CHARACTER_PREFIX: char = '^';
 
-/// Calls `sink(term, counted)` for each term of a document's text. The `counted` terms make up the
-/// length of the text.
+/// Calls `sink(term, is_counted)` for each term of a document's text. The `is_counted` terms make
+/// up the length of the text.
 pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
     let mut buffer = String::new();
     scan_text(text, &mut |unit| {

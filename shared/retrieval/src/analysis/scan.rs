@@ -11,7 +11,7 @@ pub(super) enum TextUnit<'a> {
     Word(&'a str),
     /// Two adjacent characters of a script without spaces.
     Gram(&'a str),
-    /// One such character; `alone` if it has no neighbour.
+    /// One such character; `is_alone` if it has no neighbour.
     Single { text: &'a str, is_alone: bool },
     /// A whole identifier, as written.
     Identifier(&'a str),

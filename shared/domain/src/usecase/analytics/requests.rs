@@ -156,7 +156,7 @@ async fn find_in_hour(
 }
 
 /// Returns those of an hour's admitted records whose positions, counted from the oldest, lie in
-/// `places`.
+/// `positions`.
 async fn read_range(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -119,7 +119,7 @@ pub(super) fn year_range(year: i16) -> Option<DayRange> {
         .then(|| DayRange::new(date(year, 1, 1), date(year, 12, 31)))
 }
 
-/// Returns the days of a season on the northern hemisphere. `place` counts from spring (0) to
+/// Returns the days of a season on the northern hemisphere. `season` counts from spring (0) to
 /// winter (3), which begins in December.
 pub(super) fn season_range(year: i16, season: i8) -> Option<DayRange> {
     let first = month_range(year, season * 3 + 3)?.from;

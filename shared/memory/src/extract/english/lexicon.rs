@@ -24,7 +24,7 @@ const NOT_PAST: &[&str] = &[
     "red", "bed", "wed", "sacred", "naked", "kindred", "embed", "shed", "sled", "bleed", "breed",
 ];
 
-/// Returns the base and the form of `low` if it is a form of a known verb. For an unknown word in
+/// Returns the base and the form of `lower` if it is a form of a known verb. For an unknown word in
 /// -ed, the base is empty.
 pub(crate) fn parse_verb(lower: &str) -> Option<(&'static str, VerbForm)> {
     if let Some(found) = find_verb(lower) {
@@ -47,7 +47,7 @@ pub(crate) fn parse_verb(lower: &str) -> Option<(&'static str, VerbForm)> {
     regular.or_else(|| is_past().then_some(("", VerbForm::Past)))
 }
 
-/// Returns the base of `low` if it is a form of a known verb, or an empty string.
+/// Returns the base of `lower` if it is a form of a known verb, or an empty string.
 pub(crate) fn verb_base(lower: &str) -> &'static str {
     parse_verb(lower).map_or("", |(base, _)| base)
 }

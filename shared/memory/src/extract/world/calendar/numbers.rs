@@ -40,7 +40,7 @@ pub(super) fn parse_number_before(text: &str) -> Option<i64> {
         .flatten()
 }
 
-/// Returns the first number of a text, if it begins within `within` bytes.
+/// Returns the first number of a text, if it begins within `max_distance` bytes.
 pub(super) fn parse_number_after(text: &str, max_distance: usize) -> Option<i64> {
     let at = text
         .find(|c: char| c.is_ascii_digit())
