@@ -6,13 +6,13 @@ use anyhow::{Result, ensure};
 use aws::Clients;
 use axum::Router;
 use axum::body::Body;
+use cli::{LocalSystem, QueueSet};
 use domain::usecase::Authenticator;
 use domain::{OrgId, Timestamp};
 use edge::{App, LoopbackPeer};
 use embedded::{ACCESS_KEY_ID, InProcessTransport, MeteredTransport, REGION, SECRET_ACCESS_KEY};
 use http::Request;
 use http_body_util::BodyExt;
-use local::{LocalSystem, QueueSet};
 use serde_json::Value;
 use testkit::TestEnvironment;
 use tower::ServiceExt;
@@ -47,7 +47,7 @@ impl MeteredSystem {
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
         let outside = world.external_systems()?;
         let app = App::new(ctx, authenticator);
-        let routes = local::all_routes(
+        let routes = cli::all_routes(
             &app,
             CACHE_BYTES,
             outside.connectors.clone(),

@@ -44,7 +44,7 @@ HEALTH = {
     "isBase64Encoded": False,
 }
 # What each function answers without calling AWS: those of the API, and the others.
-EVENTS = {"DocumentsFunction": HEALTH, "RecallFunction": HEALTH, "SettingsFunction": HEALTH}
+EVENTS = {"DocumentsFunction": HEALTH, "SearchFunction": HEALTH, "SettingsFunction": HEALTH}
 NO_MESSAGES = {"Records": []}
 
 

@@ -250,7 +250,7 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &PortFixture) 
     let system = &setting.app.system;
     let receiver = QueueReceiver::new(
         system.clients.sqs.clone(),
-        system.names.keeper_queue.clone(),
+        system.names.maintenance_queue.clone(),
     );
     let mut told = Vec::new();
 

@@ -109,7 +109,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
     let queues = [
         &names.process_queue,
         &names.commit_queue,
-        &names.keeper_queue,
+        &names.maintenance_queue,
         &names.sync_queue,
     ];
 
@@ -119,7 +119,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
 }
 
 async fn a_message_for_later_comes_later(setting: &PortFixture) {
-    let queue = setting.app.system.names.keeper_queue.clone();
+    let queue = setting.app.system.names.maintenance_queue.clone();
     let receiver = open_receiver(setting, &queue);
     for seconds in [1, 60, 900] {
         let message = process_job(

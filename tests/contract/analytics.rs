@@ -71,7 +71,7 @@ impl OrgClient {
 
     /// Rolls up every hour that ended five minutes before `before`.
     pub(crate) async fn roll_up_hours(&self, before: Timestamp) {
-        while keeper::roll_up_hours(&self.app.system.ctx, before)
+        while maintenance::roll_up_hours(&self.app.system.ctx, before)
             .await
             .expect("hours to count")
             > 0

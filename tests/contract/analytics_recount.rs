@@ -85,7 +85,9 @@ async fn generate_history(seed: u64) -> (OrgClient, Vec<RequestRecord>, Timestam
         let rolls = random.random_range(0..12);
         let roll_up = async |app: &TestApp, wanted: bool| {
             if wanted {
-                keeper::roll_up_hours(&app.system.ctx, before).await.ok();
+                maintenance::roll_up_hours(&app.system.ctx, before)
+                    .await
+                    .ok();
             }
         };
 

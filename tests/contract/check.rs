@@ -1,9 +1,9 @@
 //! `recollect check`, over whole data folders.
 
 use bytes::Bytes;
+use cli::check::{CheckReport, check_stored_data};
+use cli::transfer::ProgressBar;
 use domain::{BlobRef, DocumentId, Revision, SegmentRef};
-use local::check::{CheckReport, check_stored_data};
-use local::transfer::ProgressBar;
 use serde_json::json;
 use testkit::DamageKind;
 

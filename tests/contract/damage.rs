@@ -256,10 +256,9 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
             domain::ContainerTag::parse("box").expect("a tag"),
         );
         let ctx = &scene.client.app.system.ctx;
-        let bar = local::transfer::ProgressBar::hidden();
+        let bar = cli::transfer::ProgressBar::hidden();
         let exported =
-            local::transfer::export_container(ctx, &scene.client.tenant, &tag, &mut out, &bar)
-                .await;
+            cli::transfer::export_container(ctx, &scene.client.tenant, &tag, &mut out, &bar).await;
         let exported = exported.expect("an export of the rest");
         let damaged: Vec<&str> = exported.damaged.iter().map(|id| id.as_str()).collect();
         assert_eq!((exported.documents, damaged), (1, vec![scene.id.as_str()]));

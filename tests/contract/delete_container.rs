@@ -1,9 +1,9 @@
 //! `DELETE /v3/container-tags/{tag}`. Afterwards, nothing of the container is left.
 
+use cli::transfer::ImportOptions;
 use domain::key::Permission;
 use domain::usecase::run_task;
 use domain::{TaskId, TaskState};
-use local::transfer::ImportOptions;
 use serde_json::{Value, json};
 use testkit::TestApp;
 

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use local::{ServingOptions, build_service, serve_until};
+use cli::{ServingOptions, build_service, serve_until};
 use serde_json::{Value, json};
 use server::ServerLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

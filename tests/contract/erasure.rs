@@ -12,7 +12,7 @@ use crate::containers::{compact, physical_container};
 
 /// The number of minutes after which deleted content is gone, as promised in docs/security.md.
 const WITHIN_MINUTES: u32 = 30;
-/// The number of sweeps between two clean-ups of files, the same as in `local::workers`.
+/// The number of sweeps between two clean-ups of files, the same as in `cli::workers`.
 const ERASE_EVERY: u32 = 5;
 /// The first bytes of a zstd frame.
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -76,7 +76,7 @@ async fn let_minutes_pass(client: &OrgClient, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
         app.world.clock.advance_seconds(60);
-        keeper::sweep_overdue_work(&app.system.ctx, app.system.ctx.clock.now())
+        maintenance::sweep_overdue_work(&app.system.ctx, app.system.ctx.clock.now())
             .await
             .expect("a sweep");
         while app.run_workers_once().await > 0 {}
@@ -230,7 +230,7 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
         .put_object(&client.tenant, &path, "left behind".into())
         .await
         .expect("a blob");
-    let walk = keeper::OrphanWalk::default();
+    let walk = maintenance::OrphanWalk::default();
     assert_eq!(walk.examine_next_page(ctx).await.expect("a step"), 0);
 
     client.app.world.clock.advance_seconds(25 * 3600);

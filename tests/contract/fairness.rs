@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use local::Workers;
+use cli::Workers;
 use sandbox::Sandbox;
 use serde_json::json;
 use tempfile::TempDir;

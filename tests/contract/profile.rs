@@ -386,7 +386,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
 
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::all_routes(
+    let routes = cli::all_routes(
         &App::new(ctx, authenticator),
         1024 * 1024,
         Connectors::default(),

@@ -252,7 +252,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     ctx.request_log =
         aws::build_context(&app.system.clients, &names, ctx.clock.clone()).request_log;
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::all_routes(
+    let routes = cli::all_routes(
         &edge::App::new(ctx, authenticator),
         1024 * 1024,
         Connectors::default(),

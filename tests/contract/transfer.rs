@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use cli::transfer::{ImportOptions, ImportReport, ProgressBar, export_container, import_file};
 use domain::ContainerTag;
-use local::transfer::{ImportOptions, ImportReport, ProgressBar, export_container, import_file};
 use serde_json::{Value, json};
 
 use crate::client::OrgClient;

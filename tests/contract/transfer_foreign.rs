@@ -1,6 +1,6 @@
 //! Import of files of other services, and other content that an import may contain.
 
-use local::transfer::{ImportFormat, ImportOptions};
+use cli::transfer::{ImportFormat, ImportOptions};
 use serde_json::json;
 
 use crate::client::OrgClient;

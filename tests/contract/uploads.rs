@@ -250,7 +250,7 @@ async fn a_document_waits_for_its_file_and_not_less() {
     for _ in 0..14 {
         client.app.world.clock.advance_seconds(60);
         let now = domain::ports::Clock::now(&client.app.world.clock);
-        keeper::sweep_overdue_work(&client.app.system.ctx, now)
+        maintenance::sweep_overdue_work(&client.app.system.ctx, now)
             .await
             .expect("a sweep");
         client.app.run_workers_once().await;

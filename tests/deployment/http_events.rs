@@ -145,7 +145,7 @@ async fn invoke_function(app: &TestApp, function: &str, event: &Value) -> Value 
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let state = App::new(ctx, authenticator);
     let router = match function {
-        "recall" => recall::router(state.clone(), 1024 * 1024),
+        "search" => search::router(state.clone(), 1024 * 1024),
         _ => documents::router(state.clone(), documents::LAMBDA_FILE_BYTES),
     };
 
@@ -251,7 +251,7 @@ async fn content_that_is_sent_is_accepted_and_found() {
             key,
             ..EventCall::default()
         };
-        let found = check_both_ways(&app, "recall", &search, 200).await;
+        let found = check_both_ways(&app, "search", &search, 200).await;
         assert_eq!(found["total"], 1, "{found}");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws::ResourceNames;
 use aws::layout::{
-    BUCKET, COMMIT_QUEUE, KEEPER_QUEUE, MAX_RECEIVE_COUNT, PROCESS_QUEUE, QUEUES, QueueLayout,
+    BUCKET, COMMIT_QUEUE, MAINTENANCE_QUEUE, MAX_RECEIVE_COUNT, PROCESS_QUEUE, QUEUES, QueueLayout,
     SYNC_QUEUE, TABLES, TableLayout,
 };
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn layout_variables() -> Vec<(&'static str, String)> {
     let names = ResourceNames {
         process_queue: PROCESS_QUEUE.name.into(),
         commit_queue: COMMIT_QUEUE.name.into(),
-        keeper_queue: KEEPER_QUEUE.name.into(),
+        maintenance_queue: MAINTENANCE_QUEUE.name.into(),
         sync_queue: SYNC_QUEUE.name.into(),
         ..ResourceNames::for_embedded()
     };
@@ -68,9 +68,9 @@ fn functions_get_exactly_the_variables_that_are_read() {
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
             "ConnectionsFunction" => drive_variables(),
-            // The importer asks a model whether an item is wanted, but sends it neither pictures
+            // The synchronizer asks a model whether an item is wanted, but sends it neither pictures
             // nor recordings.
-            "ImporterFunction" => {
+            "SynchronizerFunction" => {
                 let mut wanted = model_variables();
                 wanted.retain(|name| !name.contains("VISION") && !name.contains("TRANSCRIPTION"));
                 wanted.extend(drive_variables());
@@ -106,7 +106,7 @@ fn model_variables() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_bucket_tells_the_keeper_of_every_upload() {
+fn the_bucket_tells_maintenance_of_every_upload() {
     let template = load_template();
     let notified = &resource_properties(&template, logical_id_of(&template, BUCKET))["NotificationConfiguration"];
     let [configuration] = notified["QueueConfigurations"]
@@ -118,7 +118,7 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
     };
     assert_eq!(
         referenced_id(&configuration["Queue"]),
-        logical_id_of(&template, KEEPER_QUEUE.name)
+        logical_id_of(&template, MAINTENANCE_QUEUE.name)
     );
     assert_eq!(configuration["Event"], "s3:ObjectCreated:*");
 
@@ -131,7 +131,8 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
     let allows = |policy: &Value| {
         let statement = &policy["PolicyDocument"]["Statement"][0];
         statement["Principal"]["Service"] == "s3.amazonaws.com"
-            && referenced_id(&statement["Resource"]) == logical_id_of(&template, KEEPER_QUEUE.name)
+            && referenced_id(&statement["Resource"])
+                == logical_id_of(&template, MAINTENANCE_QUEUE.name)
     };
     assert!(
         resources(&template, "AWS::SQS::QueuePolicy")
@@ -313,15 +314,24 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
         }
     }
 
-    // Messages that the keeper function itself gave up are left for an operator. The sweep resends
+    // Messages that the maintenance function itself gave up are left for an operator. The sweep resends
     // due connections.
     let wanted = BTreeMap::from([
         (logical_id_of(&template, PROCESS_QUEUE.name), "processor"),
         (logical_id_of(&template, COMMIT_QUEUE.name), "processor"),
-        (logical_id_of(&template, KEEPER_QUEUE.name), "keeper"),
-        (logical_id_of(&template, SYNC_QUEUE.name), "importer"),
-        (dead_letter_queue_of(&template, &PROCESS_QUEUE), "keeper"),
-        (dead_letter_queue_of(&template, &COMMIT_QUEUE), "keeper"),
+        (
+            logical_id_of(&template, MAINTENANCE_QUEUE.name),
+            "maintenance",
+        ),
+        (logical_id_of(&template, SYNC_QUEUE.name), "synchronizer"),
+        (
+            dead_letter_queue_of(&template, &PROCESS_QUEUE),
+            "maintenance",
+        ),
+        (
+            dead_letter_queue_of(&template, &COMMIT_QUEUE),
+            "maintenance",
+        ),
     ]);
     assert_eq!(readers, wanted);
 }
@@ -329,7 +339,7 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
 #[test]
 fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let template = load_template();
-    let workers = read_file("functions/local/src/workers.rs");
+    let workers = read_file("cli/src/workers.rs");
     let pace = workers
         .split("const SWEEP_EVERY: Duration = Duration::from_secs(")
         .nth(1);
@@ -349,7 +359,7 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let [(name, schedule)] = schedules.as_slice() else {
         panic!("one schedule, not {schedules:?}");
     };
-    assert_eq!(*name, "keeper");
+    assert_eq!(*name, "maintenance");
     assert_eq!(pace % 60, 0);
 
     let unit = if pace == 60 { "minute" } else { "minutes" };
@@ -395,12 +405,12 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
         deployed.insert(name.to_owned());
     }
 
-    let mut all: BTreeSet<String> = list_folders("functions").into_iter().collect();
-    assert!(
-        all.remove("local"),
-        "the one that runs everything on one machine"
+    assert_eq!(
+        deployed,
+        list_folders("functions")
+            .into_iter()
+            .collect::<BTreeSet<_>>()
     );
-    assert_eq!(deployed, all);
 }
 
 #[test]

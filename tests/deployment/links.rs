@@ -122,7 +122,7 @@ fn every_item_that_the_documents_name_exists() {
         for parts in item_paths(&read_file(&document)) {
             let (crate_name, items) = parts.split_first().expect("a crate");
             let package = crate_name.replace('_', "-");
-            let folder = ["shared", "functions"]
+            let folder = ["shared", "functions", "tests/support"]
                 .map(|group| format!("{group}/{package}/src"))
                 .into_iter()
                 .find(|folder| workspace_root().join(folder).is_dir());

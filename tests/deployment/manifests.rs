@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree::{list_folders, read_file};
+use crate::tree::{list_crates, list_folders, read_file};
 
 /// Packages that do I/O or lead to it.
 const IO: [&str; 14] = [
@@ -65,7 +65,7 @@ fn lock_file_packages() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn what_is_pure_depends_on_nothing_that_does_io() {
     let lock = lock_file_packages();
-    for crate_name in ["domain", "content", "retrieval"] {
+    for crate_name in ["domain", "content", "search-engine"] {
         let manifest = read_file(&format!("shared/{crate_name}/Cargo.toml"));
         let mut waiting: Vec<(String, String)> = section_dependencies(&manifest, "dependencies")
             .into_iter()
@@ -96,31 +96,23 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
 #[test]
 fn only_the_adapters_name_the_aws_sdk() {
     let is_sdk = |name: &&String| name.starts_with("aws-sdk-") || *name == "aws-config";
-    for (folder, crates) in [
-        ("shared", list_folders("shared")),
-        ("functions", list_folders("functions")),
-    ] {
-        for name in crates {
-            let manifest = read_file(&format!("{folder}/{name}/Cargo.toml"));
-            let used = section_dependencies(&manifest, "dependencies");
-            let tested = section_dependencies(&manifest, "dev-dependencies");
-            assert!(!used.is_empty(), "the manifest of {name} was not read");
-            if name != "aws" {
-                assert_eq!(used.iter().find(is_sdk), None, "{name}");
-            }
-            if name != "aws" && name != "embedded" {
-                assert_eq!(tested.iter().find(is_sdk), None, "the tests of {name}");
-            }
+    for folder in list_crates() {
+        let manifest = read_file(&format!("{folder}/Cargo.toml"));
+        let used = section_dependencies(&manifest, "dependencies");
+        let tested = section_dependencies(&manifest, "dev-dependencies");
+        assert!(!used.is_empty(), "the manifest of {folder} was not read");
+        if folder != "shared/aws" {
+            assert_eq!(used.iter().find(is_sdk), None, "{folder}");
+        }
+        if !["shared/aws", "shared/embedded"].contains(&folder.as_str()) {
+            assert_eq!(tested.iter().find(is_sdk), None, "the tests of {folder}");
         }
     }
 }
 
 #[test]
 fn functions_reach_storage_through_ports_only() {
-    for name in list_folders("functions")
-        .into_iter()
-        .filter(|name| name != "local")
-    {
+    for name in list_folders("functions") {
         let used = section_dependencies(
             &read_file(&format!("functions/{name}/Cargo.toml")),
             "dependencies",
@@ -130,7 +122,14 @@ fn functions_reach_storage_through_ports_only() {
         }
     }
 
-    for name in ["domain", "content", "retrieval", "index", "edge", "sandbox"] {
+    for name in [
+        "domain",
+        "content",
+        "search-engine",
+        "container-index",
+        "edge",
+        "sandbox",
+    ] {
         let used = section_dependencies(
             &read_file(&format!("shared/{name}/Cargo.toml")),
             "dependencies",
@@ -143,22 +142,17 @@ fn functions_reach_storage_through_ports_only() {
 
 #[test]
 fn every_crate_takes_versions_and_lints_from_the_workspace() {
-    for (folder, crates) in [
-        ("shared", list_folders("shared")),
-        ("functions", list_folders("functions")),
-    ] {
-        for name in crates {
-            let path = format!("{folder}/{name}/Cargo.toml");
-            let manifest = read_file(&path);
-            assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
-            assert!(manifest.contains("license.workspace = true"), "{path}");
-            // This crate replaces a published crate, whose version it must have.
-            let stands_in = name == "sqlite-sys";
-            assert!(
-                stands_in || !manifest.contains("version = \""),
-                "{path} has a version of its own"
-            );
-        }
+    for folder in list_crates() {
+        let path = format!("{folder}/Cargo.toml");
+        let manifest = read_file(&path);
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
+        assert!(manifest.contains("license.workspace = true"), "{path}");
+        // This crate replaces a published crate, whose version it must have.
+        let stands_in = folder == "shared/sqlite-sys";
+        assert!(
+            stands_in || !manifest.contains("version = \""),
+            "{path} has a version of its own"
+        );
     }
 
     for line in read_file("Cargo.lock")

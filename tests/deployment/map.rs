@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifests::section_dependencies;
-use crate::tree::{list_folders, read_file, workspace_root};
+use crate::tree::{list_crates, read_file, workspace_root};
 
 /// Returns the cells of each row of the tables.
 fn rows(document: &str) -> Vec<Vec<String>> {
@@ -15,14 +15,9 @@ fn rows(document: &str) -> Vec<Vec<String>> {
 #[test]
 fn the_map_has_every_crate_with_its_dependencies() {
     let mut crates = BTreeMap::new();
-    for folder in ["shared", "functions"] {
-        for name in list_folders(folder) {
-            let manifest = read_file(&format!("{folder}/{name}/Cargo.toml"));
-            crates.insert(
-                format!("{folder}/{name}"),
-                section_dependencies(&manifest, "dependencies"),
-            );
-        }
+    for folder in list_crates() {
+        let manifest = read_file(&format!("{folder}/Cargo.toml"));
+        crates.insert(folder, section_dependencies(&manifest, "dependencies"));
     }
     let names: BTreeSet<String> = crates
         .keys()

@@ -173,10 +173,7 @@ fn its_routes_are_those_of_the_template() {
 #[test]
 fn its_paths_are_those_of_the_routers() {
     let mut paths = BTreeSet::new();
-    for function in list_folders("functions")
-        .iter()
-        .filter(|name| *name != "local")
-    {
+    for function in list_folders("functions") {
         let text = read_file(&format!("functions/{function}/src/lib.rs"));
         let routes = text.split(".route(").skip(1);
         paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
@@ -192,7 +189,7 @@ fn its_paths_are_those_of_the_routers() {
 /// Checks whether any route of the local server accepts this method on this path.
 async fn is_routed(app: &App, method: &str, path: &str) -> bool {
     let request = http::Request::builder().method(method).uri(fill_path(path));
-    let response = local::all_routes(app, 1024 * 1024, Connectors::default(), None);
+    let response = cli::all_routes(app, 1024 * 1024, Connectors::default(), None);
     let response = response
         .oneshot(request.body(Body::Empty).unwrap())
         .await

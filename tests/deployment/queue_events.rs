@@ -1,8 +1,8 @@
 //! Recorded SQS events through the Lambda glue. Each message succeeds or fails on its own.
 
 use domain::{Document, DocumentId, Job, JobMessage, OrgId, Tenant};
-use keeper::MaintenanceWorker;
 use lambda::handle_batch;
+use maintenance::MaintenanceWorker;
 use processor::Processor;
 use serde_json::{Value, json};
 use testkit::TestApp;
@@ -184,9 +184,9 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
     ] {
         let app = TestApp::new().await;
         let (key, [first, second]) = two_documents(&app).await;
-        let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+        let worker = MaintenanceWorker::new(app.system.ctx.clone());
         let batch = event_with_bodies(name, [message(&first), "poison".into(), message(&second)]);
-        let answer = handle_batch(&keeper, batch).await.unwrap();
+        let answer = handle_batch(&worker, batch).await.unwrap();
         assert_eq!(
             reported_failures(&answer),
             [IDS[1]],
@@ -227,7 +227,7 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
     let old = old.into_iter().flatten().next().unwrap();
     app.add_document(&key, &send("The new text.")).await;
 
-    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone());
     let batch = event_with_bodies(
         "sqs-process-dead",
         [
@@ -236,7 +236,7 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
             run_processor(&old),
         ],
     );
-    let answer = handle_batch(&keeper, batch).await.unwrap();
+    let answer = handle_batch(&worker, batch).await.unwrap();
     assert_eq!(reported_failures(&answer), Vec::<&str>::new());
     assert_eq!(document_state(&app, &key, &old).await["status"], "done");
 }
@@ -245,7 +245,7 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
 async fn a_living_message_in_the_wrong_queue_fails_no_document() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone());
     let batch = event_with_bodies(
         "sqs-keeper",
         [
@@ -254,7 +254,7 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
             "poison".into(),
         ],
     );
-    let answer = handle_batch(&keeper, batch).await.unwrap();
+    let answer = handle_batch(&worker, batch).await.unwrap();
     assert_eq!(reported_failures(&answer), IDS);
     assert_eq!(document_state(&app, &key, &first).await["status"], "queued");
     app.run_until_settled().await.unwrap();
@@ -264,9 +264,9 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
 #[tokio::test]
 async fn an_event_of_something_else_is_an_error_and_not_a_success() {
     let app = TestApp::new().await;
-    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone());
     assert!(
-        handle_batch(&keeper, json!({"Records": "none"}))
+        handle_batch(&worker, json!({"Records": "none"}))
             .await
             .is_err()
     );

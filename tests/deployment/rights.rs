@@ -127,7 +127,7 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
             "SettingsFunction" => assert!(actions.contains("dynamodb:PutItem"), "{id}"),
             // Browser tickets and sealed tokens are in the same table, under keys with other
             // prefixes.
-            "ConnectionsFunction" | "ImporterFunction" => {
+            "ConnectionsFunction" | "SynchronizerFunction" => {
                 let wanted = [
                     "dynamodb:GetItem",
                     "dynamodb:PutItem",
@@ -189,7 +189,7 @@ fn no_function_unseals_what_it_need_not_use() {
             let names = &statement["Condition"]["StringLike"]["kms:EncryptionContext:name"];
             let theirs = *names == json!(["grant/*", "oauth-app/cloud-drive/*"]);
             let acts_for_users =
-                ["ConnectionsFunction", "ImporterFunction"].contains(&id) && theirs;
+                ["ConnectionsFunction", "SynchronizerFunction"].contains(&id) && theirs;
 
             assert!(
                 !unseals || through_table || acts_for_users,

@@ -53,11 +53,11 @@ const ROUTES: [(&str, &str, &str); 92] = [
         "POST",
         "/v3/container-tags/{tag}/inferred/{memoryId}/review",
     ),
-    ("recall", "POST", "/v4/search"),
-    ("recall", "POST", "/v3/search"),
-    ("recall", "POST", "/v4/profile"),
-    ("recall", "POST", "/v4/profile/buckets"),
-    ("recall", "GET", "/v3/container-tags/{tag}/profile"),
+    ("search", "POST", "/v4/search"),
+    ("search", "POST", "/v3/search"),
+    ("search", "POST", "/v4/profile"),
+    ("search", "POST", "/v4/profile/buckets"),
+    ("search", "GET", "/v3/container-tags/{tag}/profile"),
     ("container-tags", "GET", "/v3/container-tags/{tag}"),
     ("container-tags", "PATCH", "/v3/container-tags/{tag}"),
     ("container-tags", "GET", "/v3/container-tags/list"),
@@ -151,10 +151,10 @@ async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -
         "settings" => settings::router(app.clone()),
         "container-tags" => container_tags::router(app.clone()),
         "memories" => memories::router(app.clone(), 1024 * 1024),
-        "recall" => recall::router(app.clone(), 1024 * 1024),
+        "search" => search::router(app.clone(), 1024 * 1024),
         "analytics" => analytics::router(app.clone()),
         "connections" => connections::router(app.clone(), Connectors::default(), None),
-        _ => local::all_routes(app, 1024 * 1024, Connectors::default(), None),
+        _ => cli::all_routes(app, 1024 * 1024, Connectors::default(), None),
     };
     let router = if function == "local" {
         router
@@ -216,7 +216,7 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
             );
         }
         let other = if function == "documents" {
-            "recall"
+            "search"
         } else {
             "documents"
         };
@@ -263,7 +263,7 @@ fn no_router_has_a_path_that_the_table_does_not_have() {
         "container-tags",
         "documents",
         "memories",
-        "recall",
+        "search",
         "settings",
     ] {
         let text = read_file(&format!("functions/{function}/src/lib.rs"));

@@ -29,6 +29,16 @@ pub(crate) fn list_folders(path: &str) -> Vec<String> {
     names
 }
 
+/// Returns the folders of the crates, without the tests across crates.
+pub(crate) fn list_crates() -> Vec<String> {
+    let mut crates = vec!["cli".to_owned()];
+    for folder in ["functions", "shared", "tests/support"] {
+        let names = list_folders(folder).into_iter();
+        crates.extend(names.map(|name| format!("{folder}/{name}")));
+    }
+    crates
+}
+
 /// Returns all files below a folder with their paths in the repository, without build output and
 /// hidden files.
 pub(crate) fn list_files(path: &str) -> Vec<(String, PathBuf)> {
@@ -65,11 +75,10 @@ pub(crate) fn list_files(path: &str) -> Vec<(String, PathBuf)> {
 
 /// Returns the Rust sources of the product with their texts, without tests and examples.
 pub(crate) fn product_sources() -> Vec<(String, String)> {
-    let all = list_files("shared")
-        .into_iter()
-        .chain(list_files("functions"));
+    let folders = ["cli", "functions", "shared", "tests/support/fake-drive"];
+    let all = folders.into_iter().flat_map(list_files);
     all.filter(|(path, _)| path.ends_with(".rs") && path.contains("/src/"))
-        .filter(|(path, _)| !path.starts_with("shared/testkit/") && !path.ends_with("tests.rs"))
+        .filter(|(path, _)| !path.ends_with("tests.rs"))
         .map(|(path, place)| {
             let text = fs::read_to_string(place).expect("sources are UTF-8");
             (path, text)

@@ -24,7 +24,8 @@ async fn run_story(app: &TestApp, client: &mut HistoryClient) {
     client.delete(app, "first").await;
     app.run_workers_once().await;
     let _: PortResult<_> =
-        keeper::sweep_overdue_work(&app.system.ctx, domain::Timestamp::from_millis(i64::MAX)).await;
+        maintenance::sweep_overdue_work(&app.system.ctx, domain::Timestamp::from_millis(i64::MAX))
+            .await;
     app.run_workers_once().await;
 }
 

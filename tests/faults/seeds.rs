@@ -35,7 +35,7 @@ async fn run_history(world: &TestEnvironment, healthy: &TestApp, seed: u64) {
                 // being handled.
                 let again = async {
                     let all = domain::Timestamp::from_millis(i64::MAX);
-                    keeper::sweep_overdue_work(&other.system.ctx, all)
+                    maintenance::sweep_overdue_work(&other.system.ctx, all)
                         .await
                         .ok();
                     other.run_workers_once().await

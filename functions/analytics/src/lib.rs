@@ -14,8 +14,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::get;
+use container_index::{IndexedMemories, ViewCache};
 use edge::App;
-use index::{IndexedMemories, ViewCache};
 
 /// The bytes of memories that are kept warm for counting.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;

@@ -3,6 +3,7 @@
 use std::iter::once;
 
 use axum::extract::State;
+use container_index::count_memories;
 use domain::activity::RequestType;
 use domain::usecase::{
     ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
@@ -10,7 +11,6 @@ use domain::usecase::{
 use domain::{Container, Ctx, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use index::count_memories;
 use serde::Serialize;
 
 use crate::AnalyticsState;

@@ -1,6 +1,7 @@
 //! `DELETE /v3/container-tags/{tag}`, and the progress of a deletion.
 
 use axum::extract::State;
+use container_index::count_memories;
 use domain::task::{PurgePhase, PurgeReport, TaskWork};
 use domain::usecase::{
     EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
@@ -8,7 +9,6 @@ use domain::usecase::{
 };
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
-use index::count_memories;
 use serde::{Deserialize, Serialize};
 
 use crate::TagsState;

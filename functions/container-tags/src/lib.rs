@@ -10,8 +10,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
+use container_index::{IndexedMemories, ViewCache};
 use edge::App;
-use index::{IndexedMemories, ViewCache};
 
 /// The bytes of warm memories. This function only counts memories, and rarely.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;

@@ -1,11 +1,11 @@
 //! `GET /v3/container-tags/list`: lists container tags.
 
 use axum::extract::State;
+use container_index::count_memories;
 use domain::usecase::{EXACT_COUNT_LIMIT, measure_container};
 use domain::{Container, Result, TaskId, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, ReadSurroundings};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use index::count_memories;
 use serde::Serialize;
 
 use crate::TagsState;

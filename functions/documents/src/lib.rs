@@ -18,8 +18,8 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
+use container_index::{IndexedMemories, ViewCache};
 use edge::App;
-use index::{IndexedMemories, ViewCache};
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};

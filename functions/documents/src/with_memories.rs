@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use axum::extract::State;
+use container_index::IndexedMemories;
 use domain::usecase::{DocumentNameKind, ListQuery, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
     check_length, deserialize_count, parse_scope,
 };
-use index::IndexedMemories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 

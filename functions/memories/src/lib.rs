@@ -14,8 +14,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
+use container_index::{IndexedMemories, ViewCache};
 use edge::App;
-use index::{IndexedMemories, ViewCache};
 
 /// The bytes of warm memories that fit into a function of 1 GB besides everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
+use container_index::IndexedMemories;
 use domain::usecase::find_containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField,
     deserialize_count, parse_scope,
 };
-use index::IndexedMemories;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use axum::extract::State;
 use domain::usecase::{find_existing_container, find_writable_container};
 use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
-use retrieval::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
+use search_engine::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
 use serde::{Deserialize, Serialize};
 
 use crate::MemoriesState;
@@ -222,7 +222,7 @@ fn find_similar(
         ..SearchQuery::new(text, StaticEmbedder.embed(text))
     };
 
-    let response = retrieval::search_containers(&indexes, &query)
+    let response = search_engine::search_containers(&indexes, &query)
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let similar = response
         .hits

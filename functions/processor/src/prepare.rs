@@ -6,7 +6,7 @@ use std::ops::Range;
 use content::{Chunk, ChunkOptions};
 use domain::conversation::ConversationTurn;
 use domain::{Pack, PackedChunk, Settings};
-use retrieval::{Embedder, StaticEmbedder};
+use search_engine::{Embedder, StaticEmbedder};
 
 use crate::read::ExtractedText;
 

@@ -16,7 +16,7 @@ pub(crate) struct SqsJobs {
     client: aws_sdk_sqs::Client,
     process_queue: String,
     commit_queue: String,
-    keeper_queue: String,
+    maintenance_queue: String,
     sync_queue: String,
 }
 
@@ -26,7 +26,7 @@ impl SqsJobs {
             client,
             process_queue: names.process_queue.clone(),
             commit_queue: names.commit_queue.clone(),
-            keeper_queue: names.keeper_queue.clone(),
+            maintenance_queue: names.maintenance_queue.clone(),
             sync_queue: names.sync_queue.clone(),
         }
     }
@@ -38,7 +38,7 @@ impl SqsJobs {
             Job::PurgeV1 { .. }
             | Job::TaskV1 { .. }
             | Job::CompactV1 { .. }
-            | Job::MendV1 { .. } => &self.keeper_queue,
+            | Job::MendV1 { .. } => &self.maintenance_queue,
             Job::SyncV1 { .. } => &self.sync_queue,
         }
     }
@@ -110,7 +110,7 @@ impl JobQueue for SqsJobs {
         for queue in [
             &self.process_queue,
             &self.commit_queue,
-            &self.keeper_queue,
+            &self.maintenance_queue,
             &self.sync_queue,
         ] {
             let queue_messages: Vec<&JobMessage> = messages

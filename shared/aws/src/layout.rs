@@ -99,7 +99,7 @@ pub const SECRETS_KEY: &str = "local";
 /// The bucket of raw bytes, packs and segments.
 pub const BUCKET: &str = "content";
 /// The suffix of the keys of objects that clients store themselves. The bucket notifies the queue
-/// [`KEEPER_QUEUE`] of them.
+/// [`MAINTENANCE_QUEUE`] of them.
 pub const UPLOAD_SUFFIX: &str = "/upload";
 
 /// The queue of documents to process, read by the processor.
@@ -117,14 +117,15 @@ pub const COMMIT_QUEUE: QueueLayout = QueueLayout {
     function_timeout_seconds: 120,
     batch_size: 10,
 };
-/// The queue of maintenance: purges, compactions and tasks. Read by the keeper.
-pub const KEEPER_QUEUE: QueueLayout = QueueLayout {
+/// The queue of the function `maintenance`: purges, compactions and tasks. It is named `keeper`, as
+/// the function once was, so that stored messages stay where they are.
+pub const MAINTENANCE_QUEUE: QueueLayout = QueueLayout {
     name: "keeper",
     dead_letter_queue: "keeper-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
-/// The queue of synchronizations to continue, read by the importer.
+/// The queue of synchronizations to continue, read by the function `synchronizer`.
 pub const SYNC_QUEUE: QueueLayout = QueueLayout {
     name: "sync",
     dead_letter_queue: "sync-dead",
@@ -132,4 +133,4 @@ pub const SYNC_QUEUE: QueueLayout = QueueLayout {
     batch_size: 1,
 };
 /// All queues.
-pub const QUEUES: [QueueLayout; 4] = [PROCESS_QUEUE, COMMIT_QUEUE, KEEPER_QUEUE, SYNC_QUEUE];
+pub const QUEUES: [QueueLayout; 4] = [PROCESS_QUEUE, COMMIT_QUEUE, MAINTENANCE_QUEUE, SYNC_QUEUE];

@@ -21,7 +21,7 @@ pub struct ResourceNames {
     /// The address of the queue `commit.fifo`.
     pub commit_queue: String,
     /// The address of the queue `keeper`.
-    pub keeper_queue: String,
+    pub maintenance_queue: String,
     /// The id or ARN of the key that seals secrets.
     pub kms_key: String,
     /// The address of the queue `sync`.
@@ -51,7 +51,7 @@ impl ResourceNames {
             bucket: layout::BUCKET.into(),
             process_queue: String::new(),
             commit_queue: String::new(),
-            keeper_queue: String::new(),
+            maintenance_queue: String::new(),
             kms_key: layout::SECRETS_KEY.into(),
             sync_queue: String::new(),
         }
@@ -73,7 +73,7 @@ impl ResourceNames {
             bucket: get(3),
             process_queue: get(4),
             commit_queue: get(5),
-            keeper_queue: get(6),
+            maintenance_queue: get(6),
             kms_key: get(7),
             sync_queue: get(8),
         })
@@ -88,7 +88,7 @@ impl ResourceNames {
             &self.bucket,
             &self.process_queue,
             &self.commit_queue,
-            &self.keeper_queue,
+            &self.maintenance_queue,
             &self.kms_key,
             &self.sync_queue,
         ];

@@ -16,7 +16,7 @@ use crate::names::ResourceNames;
 
 /// Creates the tables, the bucket and the queues that do not exist yet, and returns the names with
 /// the addresses of the queues. Adds missing indexes and times to live to tables of an earlier
-/// version, and has the bucket notify the keeper's queue of uploads.
+/// version, and has the bucket notify the maintenance queue of uploads.
 ///
 /// # Errors
 /// Fails if a service refuses a request.
@@ -54,12 +54,12 @@ pub async fn create_missing_resources(
         );
     }
 
-    if let [process, commit, keeper, sync] = urls.as_slice() {
+    if let [process, commit, maintenance, sync] = urls.as_slice() {
         names.process_queue.clone_from(process);
         names.commit_queue.clone_from(commit);
-        names.keeper_queue.clone_from(keeper);
+        names.maintenance_queue.clone_from(maintenance);
         names.sync_queue.clone_from(sync);
-        notify_of_uploads(clients, &names.bucket, keeper)
+        notify_of_uploads(clients, &names.bucket, maintenance)
             .await
             .context("have the bucket tell of uploads")?;
     }

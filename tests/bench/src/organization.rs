@@ -196,7 +196,7 @@ async fn fill_container(
         }
         // Compacts as maintenance would, so that the log stays short.
         if head.needs_compaction(&changes) {
-            index::compact_index(ctx, tenant, container.primary_id()).await?;
+            container_index::compact_index(ctx, tenant, container.primary_id()).await?;
         }
         left -= batch;
         bar.inc(batch as u64);
@@ -353,7 +353,7 @@ async fn write_request_log(rig: &BenchSystem, tenant: &Tenant, requests: usize) 
     let begun = Instant::now();
     let mut hours = 0;
     loop {
-        let counted = keeper::roll_up_hours(ctx, now).await?;
+        let counted = maintenance::roll_up_hours(ctx, now).await?;
         hours += counted;
         if counted == 0 {
             break;

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
+use cli::{ExternalServices, LocalSystem, Workers};
 use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
 use domain::usecase::Authenticator;
@@ -17,7 +18,6 @@ use embedded::{
 };
 use http::Request;
 use http_body_util::BodyExt;
-use local::{ExternalServices, LocalSystem, Workers};
 use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
@@ -69,7 +69,7 @@ impl BenchSystem {
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::all_routes(
+        let routes = cli::all_routes(
             &App::new(ctx, authenticator),
             CACHE_BYTES,
             Connectors::default(),

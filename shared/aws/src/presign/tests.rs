@@ -114,9 +114,12 @@ impl PresignWorld {
             .await
     }
 
-    /// Returns the arrivals in the messages of the keeper's queue.
+    /// Returns the arrivals in the messages of the maintenance queue.
     async fn receive_arrivals(&self) -> Vec<UploadArrival> {
-        let queue = QueueReceiver::new(self.clients.sqs.clone(), self.names.keeper_queue.clone());
+        let queue = QueueReceiver::new(
+            self.clients.sqs.clone(),
+            self.names.maintenance_queue.clone(),
+        );
         let messages = queue.receive(Duration::ZERO).await.unwrap();
         messages
             .iter()
@@ -143,7 +146,7 @@ fn aws_presigner(region: &'static str) -> Presigner {
 }
 
 #[tokio::test]
-async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
+async fn a_form_stores_its_object_and_maintenance_hears_of_it() {
     let world = PresignWorld::new().await;
     let form = world.upload_form(4, 60).await;
     assert_eq!(form.url, "http://127.0.0.1:8787/content");

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use domain::settings::PREFERENCES;
 use domain::{MemoryId, MemoryKind, ProfileBucket};
-use retrieval::{Embedder, QuantizedVector, StaticEmbedder};
+use search_engine::{Embedder, QuantizedVector, StaticEmbedder};
 
 use crate::ledger::Memory;
 use crate::words::content_words;

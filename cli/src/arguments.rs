@@ -1,0 +1,382 @@
+//! The command line.
+
+mod data;
+mod transfer;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use domain::Secret;
+use processor::ContentReaders;
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
+use sandbox::Sandbox;
+
+use crate::listen::DEFAULT_BODY_BYTES;
+
+pub use data::{Data, Durability, PowerCut};
+pub use transfer::{Export, FileFormat, Import, Owner};
+
+/// Memory and document service for AI agents.
+///
+/// Without a subcommand it serves. Everything it knows lies in one data folder; delete the folder
+/// to start over.
+#[derive(Debug, Parser)]
+#[command(name = "recollect", version, about, long_about, max_term_width = 100)]
+pub struct Cli {
+    /// What to do; `serve` when left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// How `serve` runs when no subcommand is given.
+    #[command(flatten)]
+    pub serve: Serve,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the interface and process documents, until Ctrl-C
+    Serve(Serve),
+    /// Ingest a few bundled files and answer questions about them
+    ///
+    /// Shows the whole job in one command: a PDF, a saved web page, a markdown file and a
+    /// conversation are sent through the same routes that a client uses, processed, and searched.
+    /// Nothing is left behind unless --data is given.
+    Demo(Demo),
+    /// Create, list, disable and enable API keys
+    Keys(Keys),
+    /// Write a container down, with documents, chunks and memories, as JSON lines
+    ///
+    /// The file has everything that is stored of the container. `import` makes the same container
+    /// of it again, under the same ids, on this machine or another one. It may run while a server
+    /// runs on the same data folder. Documents that cannot be read are left out and named, and the
+    /// exit code is 3.
+    Export(Export),
+    /// Read an export back, or memories of mem0, or threads and facts of Zep
+    ///
+    /// Existing data is kept. Repeating an import changes nothing, and continues one that was
+    /// interrupted. Conversations, and documents that were not done, are queued for a running
+    /// server or `recollect work`.
+    Import(Import),
+    /// Verify everything in the data folder, and repair what can be repaired
+    ///
+    /// Checks the databases, every record, the checksum of every stored blob, every index against
+    /// its documents, and looks for bytes that nothing names. Prints a line for each finding. The
+    /// exit code is 0 when all is well, 1 when something was found, 2 when the folder could not be
+    /// checked. It may run while a server runs on the same folder.
+    Check(Check),
+    /// Serve the embedded DynamoDB, S3 and SQS to the AWS CLI, `sam local` or any SDK
+    ///
+    /// Prints the environment variables that clients need. Several processes may use one data
+    /// folder at a time.
+    AwsEndpoints(AwsEndpoints),
+    /// Process what is queued, without serving
+    Work(Work),
+}
+
+/// `recollect check`.
+#[derive(Debug, Clone, Args)]
+pub struct Check {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes
+    /// that nothing names
+    #[arg(long)]
+    pub repair: bool,
+    /// What to log, as in `info` or `search=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "off",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+}
+
+/// `recollect serve`.
+#[derive(Debug, Clone, Args)]
+pub struct Serve {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// The port to listen on; 0 takes any free one
+    #[arg(long, env = "RECOLLECT_PORT", default_value_t = 8787)]
+    pub port: u16,
+    /// The address to listen on. On anything but loopback the key `local` does not work: create one
+    /// with `keys create`
+    #[arg(
+        long,
+        env = "RECOLLECT_BIND",
+        default_value = "127.0.0.1",
+        value_name = "ADDRESS"
+    )]
+    pub bind: IpAddr,
+    /// The address at which clients reach this server, for links to files and uploads; the address
+    /// it listens on when left out. With one of another machine's the key `local` does not work.
+    /// Set it behind a proxy
+    #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Megabytes of search indexes to keep in memory
+    #[arg(
+        long,
+        env = "RECOLLECT_CACHE_MB",
+        default_value_t = 2048,
+        value_name = "MB"
+    )]
+    pub cache_mb: usize,
+    /// Megabytes of request bodies and files on their way at a time; what finds no room is answered
+    /// 503
+    #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = DEFAULT_BODY_BYTES / 1024 / 1024, value_name = "MB")]
+    pub body_mb: usize,
+    /// What to log, as in `info` or `search=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+    /// The model endpoint.
+    #[command(flatten)]
+    pub models: ModelOptions,
+    /// The cloud drive.
+    #[command(flatten)]
+    pub drive: DriveOptions,
+}
+
+/// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and
+/// end as `failed`.
+#[derive(Debug, Default, Clone, Args)]
+#[command(
+    next_help_heading = "Models for pictures, audio, video and memories (an OpenAI-compatible endpoint)"
+)]
+pub struct ModelOptions {
+    /// The endpoint's base address, as in `http://127.0.0.1:11434/v1`
+    #[arg(long, env = "RECOLLECT_MODEL_URL", value_name = "URL")]
+    pub model_url: Option<String>,
+    /// The endpoint's key, by the environment only: what stands on a command line, others can see
+    #[arg(long, env = "RECOLLECT_MODEL_KEY", hide = true, hide_env_values = true)]
+    pub model_key: Option<String>,
+    /// The model that describes pictures
+    #[arg(long, env = "RECOLLECT_VISION_MODEL", value_name = "NAME")]
+    pub vision_model: Option<String>,
+    /// The model that transcribes audio and video
+    #[arg(long, env = "RECOLLECT_TRANSCRIPTION_MODEL", value_name = "NAME")]
+    pub transcription_model: Option<String>,
+    /// The model that proposes memories; without it the built-in rules find them
+    #[arg(long, env = "RECOLLECT_MEMORY_MODEL", value_name = "NAME")]
+    pub memory_model: Option<String>,
+}
+
+impl ModelOptions {
+    /// Returns the readers of content on this machine: parsers in child processes of this
+    /// executable, a fetcher of web pages, and the models.
+    ///
+    /// # Errors
+    /// Returns an error if the path of the executable is unknown.
+    pub fn readers(&self) -> anyhow::Result<ContentReaders> {
+        let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let settings = ModelSettings {
+            url: filled(&self.model_url),
+            key: filled(&self.model_key).map(Secret::new),
+            vision_model: filled(&self.vision_model),
+            transcription_model: filled(&self.transcription_model),
+            memory_model: filled(&self.memory_model),
+        };
+
+        Ok(ContentReaders {
+            sandbox: Sandbox::in_child(std::env::current_exe()?),
+            fetcher: Fetcher::new(Network::public_internet()),
+            models: ModelClient::new(settings),
+        })
+    }
+}
+
+/// The OAuth app by which users permit access to their cloud drive. Organizations may set one of
+/// their own.
+#[derive(Debug, Default, Clone, Args)]
+#[command(
+    next_help_heading = "Cloud drive (an OAuth app of yours; docs/deploy.md says how to create one)"
+)]
+pub struct DriveOptions {
+    /// The app's client id; its secret is read from `CLOUD_DRIVE_CLIENT_SECRET`
+    #[arg(long, env = "CLOUD_DRIVE_CLIENT_ID", value_name = "ID")]
+    pub drive_client_id: Option<String>,
+    /// Its secret, by the environment only: what stands on a command line, others can see
+    #[arg(
+        long,
+        env = "CLOUD_DRIVE_CLIENT_SECRET",
+        hide = true,
+        hide_env_values = true
+    )]
+    pub drive_client_secret: Option<String>,
+    /// The address of a stand-in for the drive on this machine, such as the one that
+    /// `recollect demo --drive` starts
+    #[arg(long, env = "CLOUD_DRIVE_URL", value_name = "URL")]
+    pub drive_url: Option<String>,
+}
+
+impl DriveOptions {
+    /// Returns the settings of the drive's connector.
+    pub fn settings(&self) -> connectors::DriveSettings {
+        connectors::DriveSettings::from_environment(|name| match name {
+            "CLOUD_DRIVE_CLIENT_ID" => self.drive_client_id.clone(),
+            "CLOUD_DRIVE_CLIENT_SECRET" => self.drive_client_secret.clone(),
+            "CLOUD_DRIVE_URL" => self.drive_url.clone(),
+            _ => None,
+        })
+    }
+}
+
+/// `recollect demo`.
+#[derive(Debug, Clone, Args)]
+pub struct Demo {
+    /// Keep the demo's data in this folder instead of a temporary one
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// The durability of answers.
+    #[command(flatten)]
+    pub power_cut: PowerCut,
+    /// Connect a made-up company's cloud drive, and stay in step with it until Ctrl-C
+    #[arg(long)]
+    pub drive: bool,
+    /// The port for browsers, with `--drive`
+    #[arg(long, default_value_t = 8787, requires = "drive")]
+    pub port: u16,
+    /// What to log, as in `info` or `processor=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+}
+
+/// `recollect keys`.
+#[derive(Debug, Clone, Args)]
+pub struct Keys {
+    /// The subcommand.
+    #[command(subcommand)]
+    pub action: KeyAction,
+}
+
+/// The subcommands of `recollect keys`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KeyAction {
+    /// Create a key; it is shown once, on the last line
+    Create {
+        /// The place of the keys.
+        #[command(flatten)]
+        store: KeyStore,
+        /// A name to recognize the key by
+        #[arg(long, default_value = "key")]
+        name: String,
+        /// What the key may do
+        #[arg(long, value_enum, default_value_t = Access::Write)]
+        access: Access,
+        /// The same as `--access read`
+        #[arg(long, conflicts_with = "access")]
+        read_only: bool,
+        /// A container tag that the key is confined to; may be repeated, or several with commas
+        /// between them
+        #[arg(
+            long = "tag",
+            visible_alias = "tags",
+            value_name = "TAG",
+            value_delimiter = ','
+        )]
+        tags: Vec<String>,
+        /// After how many days the key stops working, 1 to 365; never when left out
+        #[arg(long, value_name = "DAYS")]
+        expires_days: Option<i64>,
+    },
+    /// List the organization's keys, oldest first; never their secrets
+    List {
+        /// The place of the keys.
+        #[command(flatten)]
+        store: KeyStore,
+    },
+    /// Disable a key; running servers refuse it within 30 seconds
+    Disable {
+        /// The place of the keys.
+        #[command(flatten)]
+        store: KeyStore,
+        /// The key's id: the part between the underscores
+        id: String,
+    },
+    /// Enable a key that was disabled
+    Enable {
+        /// The place of the keys.
+        #[command(flatten)]
+        store: KeyStore,
+        /// The key's id: the part between the underscores
+        id: String,
+    },
+}
+
+/// The place of the keys.
+#[derive(Debug, Clone, Args)]
+pub struct KeyStore {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and
+    /// `RECOLLECT_SECRETS_TABLE`
+    #[arg(long)]
+    pub aws: bool,
+    /// The organization: 1 to 40 of a-z, 0-9 and hyphen
+    #[arg(long, default_value = "local")]
+    pub org: String,
+}
+
+/// The access of a key.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Access {
+    /// Search and list
+    Read,
+    /// Everything
+    Write,
+}
+
+/// `recollect aws-endpoints`.
+#[derive(Debug, Clone, Args)]
+pub struct AwsEndpoints {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// The port to listen on; 0 takes any free one
+    #[arg(long, default_value_t = 4566)]
+    pub port: u16,
+    /// The address to listen on. The services accept anyone who can reach it: loopback, or a docker
+    /// bridge
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub bind: IpAddr,
+}
+
+/// `recollect work`.
+#[derive(Debug, Clone, Args)]
+pub struct Work {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// Stop when nothing is left to do
+    #[arg(long)]
+    pub until_idle: bool,
+    /// What to log, as in `info` or `processor=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+    /// The model endpoint.
+    #[command(flatten)]
+    pub models: ModelOptions,
+    /// The cloud drive.
+    #[command(flatten)]
+    pub drive: DriveOptions,
+}

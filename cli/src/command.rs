@@ -1,0 +1,102 @@
+//! The subcommands.
+
+mod aws_endpoints;
+mod check;
+mod demo;
+mod keys;
+mod serve;
+mod transfer;
+mod work;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::arguments::{Cli, Command, DriveOptions, ModelOptions};
+use crate::outside::ExternalServices;
+
+/// Runs the command line. `program` is the path by which this program was called, which need not be
+/// on PATH. The commands that are printed as next steps begin with it.
+#[expect(
+    clippy::print_stderr,
+    reason = "a program's last words go to standard error"
+)]
+pub fn run_command(cli: Cli, program: &str) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        let result = runtime.block_on(async {
+            match cli.command {
+                None => serve::run_server(cli.serve, program).await?,
+                Some(Command::Serve(serve)) => serve::run_server(serve, program).await?,
+                Some(Command::Demo(demo)) => demo::run_demo(demo, program).await?,
+                Some(Command::Keys(keys)) => keys::run_keys(keys.action).await?,
+                Some(Command::Check(check)) => return Ok(check::run_check(check).await),
+                Some(Command::Export(export)) => return transfer::run_export(export).await,
+                Some(Command::Import(import)) => transfer::run_import(import).await?,
+                Some(Command::AwsEndpoints(endpoints)) => {
+                    aws_endpoints::aws_endpoints(endpoints).await?
+                }
+                Some(Command::Work(work)) => work::run_work(work).await?,
+            }
+            Ok(ExitCode::SUCCESS)
+        });
+        // A blocking read that is still running must not delay the exit.
+        runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+        result
+    });
+
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("recollect: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns what this process may reach, according to its options.
+fn build_outside(
+    models: &ModelOptions,
+    drive: &DriveOptions,
+    public_url: Option<String>,
+) -> anyhow::Result<ExternalServices> {
+    let readers = models.readers()?;
+    let connectors = connectors::all_connectors(&drive.settings(), readers.fetcher.clone())?;
+    Ok(ExternalServices {
+        readers,
+        connectors,
+        public_url,
+    })
+}
+
+/// Sends the log to standard error.
+fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .with_context(|| format!("--log {filter}: a level or a list like search=debug,warn"))?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // Colours are for people, so a file or a pipe gets none.
+    if std::io::stderr().is_terminal() {
+        log.init()
+    } else {
+        log.with_ansi(false).init()
+    }
+    Ok(())
+}
+
+/// Starts listening for Ctrl-C and SIGTERM. The future resolves when one of them arrives.
+fn wait_for_interrupt() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}

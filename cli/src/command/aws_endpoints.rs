@@ -1,0 +1,35 @@
+//! `recollect aws-endpoints`: serves the embedded AWS services on a port.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use embedded::{ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY};
+use tokio::net::TcpListener;
+
+use super::wait_for_interrupt;
+use crate::arguments::AwsEndpoints;
+use crate::system::LocalSystem;
+
+#[expect(
+    clippy::print_stdout,
+    reason = "these lines are meant to be copied or evaluated by a shell"
+)]
+pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
+    let address = SocketAddr::new(options.bind, options.port);
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}"))?;
+    let system =
+        LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
+    let interrupted = wait_for_interrupt()?;
+    println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
+    println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY_ID}");
+    println!("export AWS_SECRET_ACCESS_KEY={SECRET_ACCESS_KEY}");
+    println!("export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}");
+    for (name, value) in system.names.to_environment() {
+        println!("export {name}={value}");
+    }
+
+    embedded::serve_aws_clients(system.services, listener, interrupted).await;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! `recollect check`: checks a data folder, and repairs it on request.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::log_to_stderr;
+use crate::arguments::Check;
+use crate::check::{CheckReport, check_stored_data};
+use crate::system::LocalSystem;
+
+/// The exit code if something stored is defective.
+const EXIT_FINDINGS: u8 = 1;
+/// The exit code if the folder could not be checked.
+const EXIT_NOT_CHECKED: u8 = 2;
+
+#[expect(clippy::print_stderr, reason = "why there is no answer")]
+pub(super) async fn run_check(options: Check) -> ExitCode {
+    match check_and_print(&options).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(EXIT_FINDINGS),
+        Err(error) => {
+            eprintln!(
+                "recollect: could not check {}: {error:#}",
+                options.data.data.display()
+            );
+            ExitCode::from(EXIT_NOT_CHECKED)
+        }
+    }
+}
+
+/// Checks the folder and prints the findings. Returns whether there were none.
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+async fn check_and_print(options: &Check) -> Result<bool> {
+    log_to_stderr(&options.log)?;
+    let folder = &options.data.data;
+    if !folder.is_dir() {
+        bail!("there is no such folder; name one with --data");
+    }
+
+    let faults = embedded::check_databases(folder)?;
+    for (file, fault) in &faults {
+        println!("{file}: {fault}; restore it from a backup");
+    }
+
+    if !faults.is_empty() {
+        println!("The databases are damaged, so nothing else was checked and nothing was changed.");
+        return Ok(false);
+    }
+
+    let system = LocalSystem::open(folder, options.data.power_cut.durability, None).await?;
+    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
+    let bar =
+        ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
+    let bar = bar.with_message("Checking");
+
+    let checked = check_stored_data(&system.ctx, options.repair, &bar).await;
+    bar.finish_and_clear();
+    let checked = checked.context("read the data folder")?;
+
+    for finding in &checked.findings {
+        println!("{finding}");
+    }
+    print_summary(&checked, options.repair);
+
+    Ok(checked.findings.is_empty())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn print_summary(checked: &CheckReport, repair: bool) {
+    let CheckReport {
+        organizations,
+        containers,
+        documents,
+        blobs,
+        findings,
+    } = checked;
+
+    let found = findings.len();
+    println!(
+        "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
+         {found} findings."
+    );
+
+    if found == 0 {
+        return;
+    }
+
+    if !repair {
+        println!("Repair what can be:  recollect check --repair");
+        return;
+    }
+
+    let repaired = findings
+        .iter()
+        .filter(|finding| finding.repair.is_some())
+        .count();
+    println!(
+        "{repaired} of them were repaired or are queued; a running server or `recollect work` does the rest."
+    );
+}

@@ -1,0 +1,250 @@
+//! `recollect demo`: shows the whole process in one command.
+
+mod drive;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use axum::Router;
+use axum::body::Body;
+use edge::LoopbackPeer;
+use http::Request;
+use http_body_util::BodyExt;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::{build_outside, log_to_stderr};
+use crate::arguments::{Demo, DriveOptions, ModelOptions};
+use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::system::LocalSystem;
+use crate::workers::Workers;
+
+const TAG: &str = "demo";
+const SERVING: ServingOptions = ServingOptions {
+    cache_bytes: 256 * 1024 * 1024,
+    body_bytes: DEFAULT_BODY_BYTES,
+    local_key: true,
+};
+/// The time after which something must be wrong.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The bundled files, by name.
+const FILES: [(&str, &[u8]); 3] = [
+    (
+        "rental-terms.pdf",
+        include_bytes!("../../demo/rental-terms.pdf"),
+    ),
+    (
+        "barometer.html",
+        include_bytes!("../../demo/barometer.html"),
+    ),
+    ("handbook.md", include_bytes!("../../demo/handbook.md")),
+];
+const CONVERSATION: &str = include_str!("../../demo/conversation.json");
+const QUESTIONS: [&str; 3] = [
+    "How much is the deposit for a sailing boat?",
+    "What does it mean when the barometer falls quickly?",
+    "What is Nora's sister allergic to?",
+];
+
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
+    log_to_stderr(&options.log)?;
+    let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
+    let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
+    let cleanup = Cleanup(options.data.is_none().then_some(temporary));
+    if options.drive {
+        return drive::run_drive_demo(&options, &folder, cleanup).await;
+    }
+
+    let system = LocalSystem::open(&folder, options.power_cut.durability, None).await?;
+    let outside = build_outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
+    let workers = Workers::start(&system, &outside).await?;
+    let routes = build_service(&system, &outside, SERVING)?;
+
+    println!(
+        "Sending {} files and a conversation to the container {TAG}:",
+        FILES.len()
+    );
+    let begun = Instant::now();
+    let mut documents = Vec::new();
+    for (name, bytes) in FILES {
+        documents.push((name, upload_file(&routes, name, bytes).await?));
+    }
+
+    let mut conversation: Value = serde_json::from_str(CONVERSATION)?;
+    conversation["containerTag"] = TAG.into();
+    let answer = call_route(&routes, "POST", "/v4/conversations", &conversation).await?;
+    documents.push(("conversation.json", document_id(&answer)?));
+    watch_documents(&routes, &documents).await?;
+    println!("All searchable after {} ms.\n", begun.elapsed().as_millis());
+
+    for question in QUESTIONS {
+        ask_question(&routes, question).await?;
+    }
+
+    workers.stop().await;
+    if let Some(folder) = &options.data {
+        println!(
+            "Go on with it:  {program} serve --data {}",
+            folder.display()
+        );
+    } else {
+        println!("Nothing was kept. To go on with this data:");
+        println!("  {program} demo --data ./.recollect && {program} serve");
+    }
+
+    drop(cleanup);
+    Ok(())
+}
+
+/// Deletes the temporary folder, even if the demo fails.
+struct Cleanup(Option<PathBuf>);
+
+impl Drop for Cleanup {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            std::fs::remove_dir_all(folder).ok();
+        }
+    }
+}
+
+async fn send_request(routes: &Router, request: Request<Body>) -> Result<Value> {
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(LoopbackPeer);
+    let response = routes
+        .clone()
+        .oneshot(Request::from_parts(parts, body))
+        .await?;
+    let status = response.status();
+    let bytes = response.into_body().collect().await?.to_bytes();
+    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if !status.is_success() {
+        bail!("the service answered {status}: {answer}");
+    }
+
+    Ok(answer)
+}
+
+async fn call_route(routes: &Router, method: &str, path: &str, body: &Value) -> Result<Value> {
+    let request = Request::builder().method(method).uri(path);
+    let request = request
+        .header("authorization", "Bearer local")
+        .header("content-type", "application/json");
+    send_request(routes, request.body(Body::from(body.to_string()))?).await
+}
+
+async fn upload_file(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
+    const BOUNDARY: &str = "recollect-demo";
+    let head = format!(
+        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"containerTag\"\r\n\r\n{TAG}\r\n\
+         --{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+    );
+    let body = [
+        head.as_bytes(),
+        bytes,
+        format!("\r\n--{BOUNDARY}--\r\n").as_bytes(),
+    ]
+    .concat();
+    let request = Request::builder().method("POST").uri("/v3/documents/file");
+    let request = request.header("authorization", "Bearer local");
+    let request = request.header(
+        "content-type",
+        format!("multipart/form-data; boundary={BOUNDARY}"),
+    );
+
+    document_id(&send_request(routes, request.body(Body::from(body))?).await?)
+}
+
+fn document_id(answer: &Value) -> Result<String> {
+    answer["id"]
+        .as_str()
+        .map(str::to_owned)
+        .context("an answer without an id")
+}
+
+/// Shows the progress of each document until all are done.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
+    let style =
+        ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
+    let bar = ProgressBar::new(documents.len() as u64).with_style(style);
+    let begun = Instant::now();
+    let mut open: Vec<&(&str, String)> = documents.iter().collect();
+    while !open.is_empty() {
+        let mut still = Vec::new();
+        for entry in open {
+            let (name, id) = entry;
+            let document =
+                call_route(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
+            match document["status"].as_str() {
+                Some("done") => {
+                    let chunks = call_route(
+                        routes,
+                        "GET",
+                        &format!("/v3/documents/{id}/chunks"),
+                        &Value::Null,
+                    )
+                    .await?;
+                    bar.inc(1);
+                    bar.suspend(|| {
+                        println!(
+                            "  {name:<18} {:<8} {} chunks",
+                            document["type"].as_str().unwrap_or(""),
+                            chunks["total"]
+                        )
+                    });
+                }
+                Some("failed") => bail!("{name} failed: {}", document["errorMessage"]),
+                status => {
+                    bar.set_message(format!("{name}: {}", status.unwrap_or_default()));
+                    still.push(entry);
+                }
+            }
+        }
+        if begun.elapsed() > TIMEOUT {
+            bail!("the documents are not done after {} s", TIMEOUT.as_secs());
+        }
+        open = still;
+        tokio::time::sleep(PAUSE).await;
+    }
+
+    bar.finish_and_clear();
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+async fn ask_question(routes: &Router, question: &str) -> Result<()> {
+    let body = json!({
+        "q": question, "containerTag": TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
+    });
+
+    let answer = call_route(routes, "POST", "/v4/search", &body).await?;
+    println!("? {question}");
+    let Some(best) = answer["results"].get(0) else {
+        bail!("nothing was found");
+    };
+
+    // A result is a chunk of a document or a memory.
+    let text = best["chunk"]
+        .as_str()
+        .or(best["memory"].as_str())
+        .context("a result without a text")?;
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
+        println!("  | {line}");
+    }
+
+    let title = best["documents"][0]["title"]
+        .as_str()
+        .unwrap_or("conversation");
+    let similarity = best["similarity"].as_f64().unwrap_or_default();
+    println!(
+        "  from: {title}  (similarity {similarity:.2}, {} ms)\n",
+        answer["timing"]
+    );
+
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! `recollect demo --drive`: the cloud drive of a made-up company, and a server that stays in step
+//! with it until it is stopped.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use aws::SystemClock;
+use axum::Router;
+use connectors::DriveSettings;
+use domain::ports::Clock;
+use fake_drive::{DriveConfig, FakeDrive};
+use serde_json::{Value, json};
+use server::ServerLimits;
+use tokio::net::TcpListener;
+
+use super::{Cleanup, SERVING, TAG, ask_question, call_route, document_id};
+use crate::arguments::{Demo, ModelOptions};
+use crate::command::wait_for_interrupt;
+use crate::listen::{build_service, serve_until};
+use crate::outside::ExternalServices;
+use crate::system::LocalSystem;
+use crate::workers::Workers;
+
+/// The interval at which the connection is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The number of polls between two synchronizations. The real drive would report changes, or be
+/// polled every four hours.
+const POLLS_PER_SYNC: u32 = 6;
+const QUESTION: &str = "How much does it cost to rent a bike for a week?";
+
+/// Runs the demo until it is interrupted.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+pub(super) async fn run_drive_demo(
+    options: &Demo,
+    folder: &std::path::Path,
+    cleanup: Cleanup,
+) -> Result<()> {
+    let drive = FakeDrive::start_with(DriveConfig {
+        clock: Some(Arc::new(now)),
+        ..DriveConfig::default()
+    })
+    .await?;
+    let made = drive
+        .fill_with_demo()
+        .map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
+    let address = SocketAddr::from(([127, 0, 0, 1], options.port));
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}; choose another with --port"))?;
+    let public = format!("http://{}", listener.local_addr()?);
+    let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public)).await?;
+    let outside = demo_outside(&drive, &public)?;
+    let workers = Workers::start(&system, &outside).await?;
+    let routes = build_service(&system, &outside, SERVING)?;
+    let server = tokio::spawn(serve_until(
+        listener,
+        routes.clone(),
+        ServerLimits::default(),
+        std::future::pending(),
+    ));
+
+    let interrupted = wait_for_interrupt()?;
+    let body = json!({"containerTag": TAG});
+    let connection = call_route(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
+    println!(
+        "A made-up company's drive is on this machine, and a server that has never seen it.\n"
+    );
+    println!(
+        "Open this link in a browser, permit access as {}, and select a folder, say Harbour Bikes:",
+        made.account
+    );
+    println!(
+        "  {}\n",
+        connection["authLink"].as_str().context("no link")?
+    );
+    let id = document_id(&connection)?;
+    tokio::select! {
+        followed = follow_connection(&routes, &id, &drive, &made.folder) => followed?,
+        () = interrupted => {}
+    }
+
+    server.abort();
+    workers.stop().await;
+    drop(cleanup);
+
+    Ok(())
+}
+
+fn demo_outside(drive: &FakeDrive, public: &str) -> Result<ExternalServices> {
+    let (client_id, client_secret) = drive.client_credentials();
+    let settings = DriveSettings::for_fake_drive(drive.base_url(), client_id, client_secret);
+    let readers = ModelOptions::default().readers()?;
+    let connectors = connectors::all_connectors(&settings, readers.fetcher.clone())?;
+    Ok(ExternalServices {
+        readers,
+        connectors,
+        public_url: Some(public.to_owned()),
+    })
+}
+
+fn now() -> i64 {
+    SystemClock.now().as_millis()
+}
+
+/// Prints every change.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+async fn follow_connection(
+    routes: &Router,
+    id: &str,
+    drive: &FakeDrive,
+    folder: &str,
+) -> Result<()> {
+    let (mut status, mut shown, mut asked) = (String::new(), BTreeMap::new(), false);
+    for look in 0u32.. {
+        let body = json!({"containerTags": [TAG]});
+        let connections = call_route(routes, "POST", "/v3/connections/list", &body).await?;
+        let all = connections.as_array().into_iter().flatten();
+        let Some(connection) = all.into_iter().find(|connection| connection["id"] == id) else {
+            println!("The connection is ended.");
+            return Ok(());
+        };
+        if connection["status"] != status.as_str() {
+            status = connection["status"].as_str().unwrap_or_default().to_owned();
+            println!("The connection is {}.", describe_status(&status));
+        }
+        let documents = list_documents(routes).await?;
+        print_changes(&shown, &documents);
+        let is_final =
+            |document: &DocumentLine| ["done", "failed"].contains(&document.status.as_str());
+        let synced = connection["lastSyncRun"]["status"] == "completed";
+        let settled = synced && !documents.is_empty() && documents.values().all(is_final);
+        if settled && !asked {
+            asked = true;
+            println!();
+            // The selected files need not contain the answer.
+            if let Err(error) = ask_question(routes, QUESTION).await {
+                println!("  {error}\n");
+            }
+            let curl = |command: &Value| {
+                format!(
+                    "  curl {}/admin -H 'content-type: application/json' -d '{command}'",
+                    drive.base_url()
+                )
+            };
+            println!(
+                "It stays in step. Change something in the drive, in another terminal, and watch:"
+            );
+            let command = json!({"do": "rename", "id": folder, "name": "Harbour Bikes & Boats"});
+            println!("{}", curl(&command));
+            let command = json!({"do": "trash", "id": folder});
+            println!("{}", curl(&command));
+            println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
+        }
+        shown = documents;
+        if status == "active" && look.is_multiple_of(POLLS_PER_SYNC) {
+            let path = format!("/v3/connections/{id}/import");
+            call_route(routes, "POST", &path, &json!({})).await?;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+
+    Ok(())
+}
+
+fn describe_status(status: &str) -> &str {
+    match status {
+        "pending_oauth" => "waiting for permission",
+        "awaiting_selection" => "permitted, and waiting for a selection",
+        "active" => "active",
+        other => other,
+    }
+}
+
+/// A document as the demo shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DocumentLine {
+    path: String,
+    kind: String,
+    status: String,
+}
+
+async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine>> {
+    let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
+    let listed = call_route(routes, "POST", "/v3/documents/list", &body).await?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = listed["memories"].as_array().into_iter().flatten();
+
+    Ok(all
+        .map(|document| {
+            let (path, kind, status) = (
+                &document["filepath"],
+                &document["type"],
+                &document["status"],
+            );
+            (
+                text(&document["id"]),
+                DocumentLine {
+                    path: text(path),
+                    kind: text(kind),
+                    status: text(status),
+                },
+            )
+        })
+        .collect())
+}
+
+/// Prints the changed documents.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+fn print_changes(before: &BTreeMap<String, DocumentLine>, now: &BTreeMap<String, DocumentLine>) {
+    for (id, line) in now {
+        let was = before.get(id);
+        let is_news = ["done", "failed"].contains(&line.status.as_str()) && was != Some(line);
+        if is_news {
+            println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
+        }
+    }
+
+    for line in before
+        .iter()
+        .filter(|(id, _)| !now.contains_key(*id))
+        .map(|(_, line)| line)
+    {
+        println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
+    }
+}

@@ -1,0 +1,153 @@
+//! `recollect keys`: manages the API keys of an organization.
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use aws::{Clients, ResourceNames, SystemClock};
+use domain::key::{KeyKind, KeySpec, Permission};
+use domain::usecase::{create_key, expires_at, list_keys, set_key_enabled};
+use domain::{ContainerTag, Ctx, KeyId, OrgId, Tenant};
+
+use crate::arguments::{Access, KeyAction, KeyStore};
+use crate::system::LocalSystem;
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
+    match action {
+        KeyAction::Create {
+            store,
+            name,
+            access,
+            read_only,
+            tags,
+            expires_days,
+        } => {
+            let (ctx, tenant) = open_store(&store).await?;
+            let is_reader = read_only || matches!(access, Access::Read);
+            let tags = tags
+                .iter()
+                .map(|tag| ContainerTag::parse(tag))
+                .collect::<Result<Vec<_>, _>>()?;
+            let plan = KeySpec {
+                name,
+                kind: KeyKind::Full,
+                permission: if is_reader {
+                    Permission::Read
+                } else {
+                    Permission::Write
+                },
+                tags: (!tags.is_empty()).then_some(tags),
+                expires_at: expires_at(ctx.clock.now(), expires_days)?,
+                rate_limit: None,
+            };
+            let key = create_key(&ctx, &tenant, plan).await?;
+            println!(
+                "Created the key {} of the organization {}. It is shown only now:",
+                key.record.id, store.org
+            );
+            println!("{}", key.key_text);
+        }
+        KeyAction::List { store } => print_keys(&store).await?,
+        KeyAction::Disable { store, id } => set_enabled(&store, &id, false).await?,
+        KeyAction::Enable { store, id } => set_enabled(&store, &id, true).await?,
+    }
+
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+async fn print_keys(store: &KeyStore) -> Result<()> {
+    let (ctx, tenant) = open_store(store).await?;
+    let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
+    let line = |cells: [&str; 6], name: &str| {
+        let [id, state, kind, access, created, expires] = cells;
+        println!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
+    };
+    line(header, "NAME");
+
+    let now = ctx.clock.now();
+    for key in list_keys(&ctx, &tenant).await? {
+        let state = match key.expires_at {
+            Some(end) if end <= now => "expired",
+            _ if key.enabled => "enabled",
+            _ => "disabled",
+        };
+        let kind = match key.kind {
+            KeyKind::Full => "full",
+            KeyKind::Agent => "agent",
+            KeyKind::Scoped => "scoped",
+            KeyKind::Session => "session",
+        };
+        let access = if key.permission == Permission::Write {
+            "write"
+        } else {
+            "read"
+        };
+        let expires = key
+            .expires_at
+            .map_or_else(|| "never".to_owned(), |end| end.to_string());
+
+        line(
+            [
+                key.id.as_str(),
+                state,
+                kind,
+                access,
+                &key.created_at.to_string(),
+                &expires,
+            ],
+            &key.name,
+        );
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
+    let (ctx, tenant) = open_store(store).await?;
+    let Some(id) = KeyId::parse(id) else {
+        bail!("{id} is not a key id: it is the part of a key between the underscores");
+    };
+
+    set_key_enabled(&ctx, &tenant, &id, enabled).await?;
+    println!(
+        "{id} is {}",
+        if enabled {
+            "enabled"
+        } else {
+            "disabled; running servers follow within 30 seconds"
+        }
+    );
+
+    Ok(())
+}
+
+async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
+    let tenant = Tenant::for_operator(OrgId::parse(&store.org)?);
+    if !store.aws {
+        let system =
+            LocalSystem::open(&store.data.data, store.data.power_cut.durability, None).await?;
+        return Ok((system.ctx, tenant));
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a command reads its environment where it needs it, once"
+    )]
+    let Ok(secrets) = std::env::var("RECOLLECT_SECRETS_TABLE") else {
+        bail!(
+            "set RECOLLECT_SECRETS_TABLE to the deployment's table of secrets (an output of the stack)"
+        );
+    };
+
+    let names = ResourceNames {
+        secrets,
+        ..ResourceNames::for_embedded()
+    };
+
+    let clients = Clients::new(&aws::load_config().await);
+    Ok((
+        aws::build_context(&clients, &names, Arc::new(SystemClock)),
+        tenant,
+    ))
+}

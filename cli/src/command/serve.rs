@@ -1,0 +1,110 @@
+//! `recollect serve`: serves the API on one machine.
+
+use std::net::{IpAddr, SocketAddr};
+
+use anyhow::{Context, Result};
+use tokio::net::TcpListener;
+
+use super::{build_outside, log_to_stderr, wait_for_interrupt};
+use crate::arguments::Serve;
+use crate::listen::{ServingOptions, build_service, process_limits, serve_until};
+use crate::origin::{is_loopback, is_own_address};
+use crate::system::LocalSystem;
+use crate::workers::Workers;
+
+pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
+    log_to_stderr(&options.log)?;
+    let limits = process_limits();
+    let address = SocketAddr::new(options.bind, options.port);
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("listen on {address}; another server may run there: choose another with --port")
+    })?;
+
+    let public = options
+        .public_url
+        .clone()
+        .unwrap_or_else(|| own_address(&listener, options.port));
+    let (data, durability) = (&options.data.data, options.data.power_cut.durability);
+    let system = LocalSystem::open(data, durability, Some(public.trim_end_matches('/'))).await?;
+    let public = public.trim_end_matches('/').to_owned();
+    let outside = build_outside(&options.models, &options.drive, Some(public))?;
+    outside.readers.log_isolation().await;
+    let workers = Workers::start(&system, &outside).await?;
+    let serving = ServingOptions {
+        cache_bytes: options.cache_mb * 1024 * 1024,
+        body_bytes: options.body_mb * 1024 * 1024,
+        local_key: has_local_key(&options),
+    };
+
+    let service = build_service(&system, &outside, serving)?;
+    // A program that reads the printed address may stop the server immediately.
+    let interrupted = wait_for_interrupt()?;
+    print_greeting(listener.local_addr()?, &options, program);
+    serve_until(listener, service, limits, interrupted).await;
+    workers.stop().await;
+
+    Ok(())
+}
+
+/// Checks whether the key `local` may work at all. It may not if other machines can connect, or if
+/// a proxy is announced.
+fn has_local_key(options: &Serve) -> bool {
+    is_loopback(options.bind) && options.public_url.as_deref().is_none_or(is_own_address)
+}
+
+/// Returns the address at which this machine reaches the server.
+fn own_address(listener: &TcpListener, port: u16) -> String {
+    let address = listener
+        .local_addr()
+        .unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], port)));
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "this is what a person who starts the server reads"
+)]
+fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
+    let local_key = has_local_key(options);
+    let key = if local_key { "local" } else { "<key>" };
+    println!(
+        "Recollect listens on http://{address}  (data: {})",
+        options.data.data.display()
+    );
+    if local_key {
+        println!(
+            "API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)"
+        );
+    } else {
+        let reason = if is_loopback(options.bind) {
+            "--public-url"
+        } else {
+            "--bind"
+        };
+        println!("The key `local` does not work with this {reason}.");
+        println!(
+            "Create an API key:  {program} keys create --data {}",
+            options.data.data.display()
+        );
+    }
+
+    println!();
+    println!("Try it:");
+    println!(
+        "  curl http://{address}/v3/documents -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\"
+    );
+    println!(
+        "    -d '{{\"content\": \"Ada wrote the first program in 1843.\", \"containerTag\": \"demo\"}}'"
+    );
+    println!(
+        "  curl http://{address}/v4/search -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\"
+    );
+    println!(
+        "    -d '{{\"q\": \"who wrote the first program?\", \"containerTag\": \"demo\", \"searchMode\": \"hybrid\"}}'"
+    );
+}

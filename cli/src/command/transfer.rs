@@ -1,0 +1,196 @@
+//! `recollect export` and `recollect import`: write a container to a file, and read it back.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use domain::{ContainerTag, OrgId, Tenant};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::arguments::{Export, FileFormat, Import, Owner};
+use crate::system::LocalSystem;
+use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
+
+#[expect(
+    clippy::print_stderr,
+    reason = "standard output may be the export itself"
+)]
+pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
+    let tag = ContainerTag::parse(&options.container_tag)?;
+    let (system, tenant) = open_system(&options.owner).await?;
+    let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents")?
+        .with_message(format!("Exporting {tag}"));
+    let target = ExportFile::new(&options.output)?;
+    let mut out = target.open()?;
+    let exported = transfer::export_container(&system.ctx, &tenant, &tag, &mut out, &bar).await;
+    drop(out);
+    bar.finish_and_clear();
+    let exported = match exported {
+        Ok(exported) => exported,
+        Err(error) => {
+            target.remove_partial();
+            return Err(error);
+        }
+    };
+
+    target.rename_to_target()?;
+    eprintln!(
+        "Exported {tag}: {} documents, {} memories, {} actions on memories.",
+        exported.documents, exported.memories, exported.edits
+    );
+    if exported.damaged.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+
+    for id in &exported.damaged {
+        eprintln!("recollect: what is stored of document {id} cannot be read; it is left out");
+    }
+
+    eprintln!(
+        "{} documents are damaged and not in the export. A running server repairs what it can.",
+        exported.damaged.len()
+    );
+    Ok(ExitCode::from(EXIT_INCOMPLETE))
+}
+
+/// The exit code of an export that lacks documents, because they cannot be read.
+const EXIT_INCOMPLETE: u8 = 3;
+
+/// A file that gets its name only when it is complete, so that a partial file is not taken for an
+/// export.
+struct ExportFile {
+    file: Option<(PathBuf, PathBuf)>,
+}
+
+impl ExportFile {
+    fn new(output: &Path) -> Result<Self> {
+        if output == Path::new("-") {
+            return Ok(Self { file: None });
+        }
+
+        let Some(name) = output.file_name() else {
+            bail!(
+                "--output {}: name a file, or - for standard output",
+                output.display()
+            );
+        };
+
+        let mut part = name.to_owned();
+        part.push(".part");
+
+        Ok(Self {
+            file: Some((output.with_file_name(part), output.to_owned())),
+        })
+    }
+
+    fn open(&self) -> Result<Box<dyn Write + Send>> {
+        let Some((part, _)) = &self.file else {
+            return Ok(Box::new(BufWriter::new(std::io::stdout())));
+        };
+        let file = File::create(part).with_context(|| format!("write {}", part.display()))?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
+
+    fn rename_to_target(&self) -> Result<()> {
+        let Some((part, output)) = &self.file else {
+            return Ok(());
+        };
+        File::open(part)
+            .and_then(|file| file.sync_all())
+            .with_context(|| format!("write {}", part.display()))?;
+        std::fs::rename(part, output).with_context(|| format!("write {}", output.display()))
+    }
+
+    fn remove_partial(&self) {
+        if let Some((part, _)) = &self.file {
+            std::fs::remove_file(part).ok();
+        }
+    }
+}
+
+pub(super) async fn run_import(options: Import) -> Result<()> {
+    let tag = options
+        .container_tag
+        .as_deref()
+        .map(ContainerTag::parse)
+        .transpose()?;
+    let format = match options.format {
+        FileFormat::Auto => ImportFormat::Auto,
+        FileFormat::Recollect => ImportFormat::Recollect,
+        FileFormat::Mem0 => ImportFormat::Mem0,
+        FileFormat::Zep => ImportFormat::Zep,
+    };
+
+    let name = options.file.display().to_string();
+    let mut length = None;
+    let mut input: Box<dyn BufRead + Send> = if name == "-" {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let file = File::open(&options.file).with_context(|| format!("read {name}"))?;
+        length = file.metadata().ok().map(|about| about.len());
+        Box::new(BufReader::new(file))
+    };
+
+    let (system, tenant) = open_system(&options.owner).await?;
+    let bar =
+        progress_bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
+    if let Some(length) = length {
+        bar.set_length(length);
+    }
+
+    let options = ImportOptions {
+        tag,
+        format,
+        settings: options.settings,
+    };
+
+    let report = transfer::import_file(&system.ctx, &tenant, &mut input, &options, &bar).await;
+    bar.finish_and_clear();
+    print_report(&report.with_context(|| format!("import {name}"))?);
+
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn print_report(report: &ImportReport) {
+    let documents = report.documents;
+    println!(
+        "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
+        report.tag, documents.written, documents.queued, report.edits
+    );
+    if documents.already_present > 0 {
+        println!(
+            "{} documents were there already and stay as they are.",
+            documents.already_present
+        );
+    }
+
+    if documents.without_content > 0 {
+        println!(
+            "{} had no content and were left out.",
+            documents.without_content
+        );
+    }
+
+    if report.settings {
+        println!("The settings of the organization are those of the export.");
+    }
+
+    if documents.queued > 0 {
+        println!("A running server processes what is queued; or:  recollect work --until-idle");
+    }
+}
+
+async fn open_system(owner: &Owner) -> Result<(LocalSystem, Tenant)> {
+    let tenant = Tenant::for_operator(OrgId::parse(&owner.org)?);
+    let system = LocalSystem::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
+    Ok((system, tenant))
+}
+
+/// Returns a progress bar on standard error, hidden if that is not a terminal.
+fn progress_bar(template: &str) -> Result<ProgressBar> {
+    let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
+    Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))
+}

@@ -1,0 +1,56 @@
+//! The routes of every function in one router. Lambda serves the same routers.
+
+use aws::layout::BUCKET;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use domain::ports::Connectors;
+use edge::App;
+use embedded::EmbeddedServices;
+
+/// Returns all routes, which keep up to `cache_bytes` of search indexes and memories warm.
+/// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
+pub fn all_routes(
+    app: &App,
+    cache_bytes: usize,
+    connectors: Connectors,
+    public_url: Option<String>,
+) -> Router {
+    let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
+    let of_memories = cache_bytes / 4;
+    let memories = memories::router(app.clone(), of_memories);
+    let search = search::router(app.clone(), cache_bytes - of_memories);
+    let settings = settings::router(app.clone());
+    let tags = container_tags::router(app.clone());
+    let analytics = analytics::router(app.clone());
+    let connections = connections::router(app.clone(), connectors, public_url);
+    let routes = documents
+        .merge(memories)
+        .merge(search)
+        .merge(settings)
+        .merge(tags)
+        .merge(analytics);
+
+    edge::build_service(routes.merge(connections), app)
+}
+
+/// Returns the routes of the bucket, for clients with a signed URL or form. On AWS, S3 itself
+/// serves these.
+pub fn bucket_routes(services: EmbeddedServices) -> Router {
+    Router::new()
+        .route(&format!("/{BUCKET}"), any(serve_bucket))
+        .route(&format!("/{BUCKET}/"), any(serve_bucket))
+        .route(&format!("/{BUCKET}/{{*key}}"), any(serve_bucket))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(services)
+}
+
+async fn serve_bucket(State(services): State<EmbeddedServices>, request: Request) -> Response {
+    services
+        .handle_public_body(request)
+        .await
+        .map(Body::from)
+        .into_response()
+}

@@ -1,0 +1,222 @@
+//! Imports an export.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result, anyhow, bail};
+use container_index::{IndexedMemories, ViewCache};
+use domain::usecase::{
+    ContainerCopy, DocumentCopy, apply_memory_edits, change_settings, import_container,
+    import_documents,
+};
+use domain::{Container, ContainerTag, Ctx, MemoryEdit, ProfileBucket, Settings, Tenant};
+use serde::de::DeserializeOwned;
+
+use super::import::{ImportOptions, ImportReport, Lines};
+use super::lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
+
+/// The number of documents, or of bytes of lines, that are read before they are written.
+const BATCH: usize = 100;
+const BATCH_BYTES: usize = 32 * 1024 * 1024;
+
+pub(super) async fn restore_export(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    first: &str,
+    mut lines: Lines<'_>,
+    options: &ImportOptions,
+) -> Result<ImportReport> {
+    let header = read_header(first).context("line 1")?;
+    let tag = match &options.tag {
+        Some(tag) => tag.clone(),
+        None => ContainerTag::parse(&header.container_tag).context("line 1")?,
+    };
+
+    let mut import = Restore {
+        ctx,
+        tenant,
+        options,
+        report: ImportReport::new(tag),
+        container: None,
+        documents: Vec::new(),
+        bytes: 0,
+        actions: Vec::new(),
+        is_whole: false,
+    };
+
+    let read = import.read_lines(&mut lines).await;
+    // The lines before a broken one are imported.
+    import.write_batch().await?;
+    read?;
+    if !import.is_whole {
+        bail!(
+            "the file ends without its last line, so it is not whole; what it has is imported ({} documents)",
+            import.report.documents.written + import.report.documents.queued
+        );
+    }
+
+    Ok(import.report)
+}
+
+fn read_header(first: &str) -> Result<Header> {
+    let kind: LineType = parse_line(first)?;
+    if kind.r#type != HEADER_TYPE {
+        bail!("an export begins with a line of the type {HEADER_TYPE}");
+    }
+    let header: Header = parse_line(first)?;
+    if header.version > VERSION {
+        bail!(
+            "this export has version {} of the format and was written by a newer recollect; this one reads up to {VERSION}",
+            header.version
+        );
+    }
+    Ok(header)
+}
+
+fn parse_line<T: DeserializeOwned>(line: &str) -> Result<T> {
+    serde_json::from_str(line).context("this is not a line of an export")
+}
+
+struct Restore<'a> {
+    ctx: &'a Ctx,
+    tenant: &'a Tenant,
+    options: &'a ImportOptions,
+    report: ImportReport,
+    container: Option<Container>,
+    /// Read, but not written yet.
+    documents: Vec<DocumentCopy>,
+    bytes: usize,
+    actions: Vec<MemoryEdit>,
+    is_whole: bool,
+}
+
+impl Restore<'_> {
+    async fn read_lines(&mut self, lines: &mut Lines<'_>) -> Result<()> {
+        let mut since = lines.number + 1;
+        while let Some(line) = lines.next()? {
+            self.take_line(&line)
+                .await
+                .with_context(|| format!("line {}", lines.number))?;
+            self.bytes += line.len();
+            if self.documents.len() >= BATCH || self.bytes >= BATCH_BYTES {
+                self.write_batch()
+                    .await
+                    .with_context(|| format!("lines {since} to {}", lines.number))?;
+                since = lines.number + 1;
+            }
+        }
+
+        self.write_batch()
+            .await
+            .with_context(|| format!("lines {since} to {}", lines.number))
+    }
+
+    async fn take_line(&mut self, line: &str) -> Result<()> {
+        if self.is_whole {
+            bail!("this stands after the end of the export");
+        }
+
+        let kind: LineType =
+            serde_json::from_str(line).context("this is not a line of an export")?;
+        match kind.r#type.as_str() {
+            "container" => {
+                let copy: ContainerCopy = parse_line(line)?;
+                let tag = &self.report.tag;
+                self.container = Some(import_container(self.ctx, self.tenant, tag, &copy).await?);
+            }
+            "settings" if self.options.settings => self.take_settings(parse_line(line)?).await?,
+            "document" => {
+                let copy: DocumentCopy = parse_line(line)?;
+                self.check_container(&copy.container_id)?;
+                copy.check_importable()?;
+                self.documents.push(copy);
+            }
+            "action" => {
+                let EditLine {
+                    container_id,
+                    action,
+                } = parse_line(line)?;
+                self.check_container(&container_id)?;
+                self.actions.push(action);
+            }
+            "end" => {
+                let _: EndLine = parse_line(line)?;
+                self.is_whole = true;
+            }
+            // Memories are computed from documents and edits.
+            "settings" | "memory" => {}
+            other => bail!("there is no line of the type {other:?} in an export"),
+        }
+        Ok(())
+    }
+
+    fn check_container(&self, id: &domain::ContainerId) -> Result<()> {
+        let container = self
+            .container
+            .as_ref()
+            .ok_or_else(|| anyhow!("the line of the container is missing"))?;
+        if container.primary_id() != id {
+            bail!("this belongs to another container ({id}) than the one of this export");
+        }
+        Ok(())
+    }
+
+    async fn take_settings(&mut self, settings: Settings) -> Result<()> {
+        ProfileBucket::check_buckets(
+            "profileBuckets",
+            settings.profile_buckets.as_deref().unwrap_or_default(),
+        )?;
+        change_settings(self.ctx, self.tenant, |present| {
+            *present = settings.clone().imported_over(present);
+            Ok(())
+        })
+        .await?;
+        self.report.settings = true;
+        Ok(())
+    }
+
+    /// Writes everything that has been read.
+    async fn write_batch(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let Some(container) = &self.container else {
+            return Ok(());
+        };
+
+        let documents = std::mem::take(&mut self.documents);
+        if !documents.is_empty() {
+            let imported = import_documents(self.ctx, self.tenant, container, documents).await?;
+            self.report.documents += imported;
+        }
+
+        let actions = std::mem::take(&mut self.actions);
+        if !actions.is_empty() {
+            self.report.edits += apply_new_edits(self.ctx, self.tenant, container, actions).await?;
+        }
+
+        Ok(())
+    }
+}
+
+/// Applies the edits that have not been applied before. Returns their number.
+async fn apply_new_edits(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    actions: Vec<MemoryEdit>,
+) -> Result<usize> {
+    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
+    let room = cache.open(ctx, tenant, container.primary_id()).await?;
+    let done = room.ledger().list_edits();
+    let done = done
+        .iter()
+        .map(serde_json::to_string)
+        .collect::<Result<HashSet<String>, _>>()?;
+    let mut new = Vec::new();
+    for action in actions {
+        if !done.contains(&serde_json::to_string(&action)?) {
+            new.push(action);
+        }
+    }
+
+    apply_memory_edits(ctx, tenant, container.primary_id(), &new).await?;
+    Ok(new.len())
+}

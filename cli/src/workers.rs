@@ -1,0 +1,327 @@
+//! Polls the queues and hands batches to the workers, as event source mappings and the schedule do
+//! on AWS. Documents are processed fairly among organizations (`documents`).
+
+mod documents;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use aws::layout::QueueLayout;
+use aws::{QueueReceiver, ReceivedMessage, layout};
+use domain::ports::OverdueWork;
+use domain::{DeliveryOutcome, QueueDelivery, QueueWorker, Timestamp};
+use maintenance::{MaintenanceWorker, OrphanWalk};
+use processor::Processor;
+use synchronizer::SyncWorker;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use crate::outside::ExternalServices;
+use crate::system::LocalSystem;
+
+/// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
+/// idle machine does almost nothing.
+const POLL_WAIT: Duration = Duration::from_secs(20);
+/// The pause after a queue did not answer.
+const BACK_OFF: Duration = Duration::from_secs(1);
+/// The interval at which unfinished work is picked up. The schedule in `template.yaml` has the same
+/// interval.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// The time that a started batch has when its worker is to stop. On a full disk the SDK tries every
+/// call three times, with pauses, which adds up over the messages of a batch.
+const STOP_GRACE: Duration = Duration::from_secs(4);
+/// The number of sweeps between two deletions of expired records, which nobody reads any more.
+const EXPIRE_EVERY_SWEEPS: u32 = 60;
+
+/// The number of sweeps between two erasures of deleted data from the files.
+const ERASE_EVERY_SWEEPS: u32 = 5;
+
+/// The workers of one process. When this is dropped, they stop after the current batch.
+pub struct Workers {
+    tasks: JoinSet<()>,
+    stop: watch::Sender<bool>,
+    /// Separate threads for documents, which take seconds of computation. The threads of the server
+    /// answer requests meanwhile.
+    threads: Option<Runtime>,
+}
+
+/// A queue and its worker.
+#[derive(Clone)]
+struct QueueSource {
+    receiver: QueueReceiver,
+    worker: Arc<dyn QueueWorker>,
+    layout: QueueLayout,
+    dead: bool,
+}
+
+impl Workers {
+    /// Starts workers for every queue, and the sweep. The first sweep picks up everything
+    /// unfinished, so that the work of a killed process need not wait for its leases to end. The
+    /// workers start after it, so that it ends none of their leases.
+    ///
+    /// # Errors
+    /// Fails if a queue does not exist.
+    pub async fn start(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
+        // A process that was killed during a commit blocks the messages of the container.
+        system.services.release_groups()?;
+        let (stop, stopped) = watch::channel(false);
+        let (swept, ready) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        let threads = documents::document_threads()?;
+        for mut source in queue_sources(system, outside).await? {
+            let mut ready = ready.clone();
+            let stopped = stopped.clone();
+            let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
+            if source.layout.batch_size == 1 && !source.dead {
+                source.receiver = source.receiver.one_at_a_time();
+            }
+            tasks.spawn(async move {
+                ready.wait_for(|swept| *swept).await.ok();
+                if source.layout == layout::PROCESS_QUEUE && !source.dead {
+                    documents::poll_documents(source, jobs, threads, stopped).await;
+                } else {
+                    poll_queue(source, stopped).await;
+                }
+            });
+        }
+
+        tasks.spawn(sweep_regularly(system.clone(), stopped, swept));
+        Ok(Self {
+            tasks,
+            stop,
+            threads: Some(threads),
+        })
+    }
+
+    /// Lets current batches finish, and stops. A batch that takes longer than four seconds is
+    /// aborted as by a kill, and done again after the next start.
+    pub async fn stop(mut self) {
+        self.stop.send(true).ok();
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_GRACE, ended).await.is_err() {
+            warn!("work under way is broken off; the next start does it again");
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // Unfinished work may block, and stopping must not wait for it.
+            threads.shutdown_background();
+        }
+    }
+}
+
+async fn queue_sources(
+    system: &LocalSystem,
+    outside: &ExternalServices,
+) -> Result<Vec<QueueSource>> {
+    let processor: Arc<dyn QueueWorker> =
+        Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
+    let maintenance: Arc<dyn QueueWorker> = Arc::new(MaintenanceWorker::new(system.ctx.clone()));
+    let synchronizer: Arc<dyn QueueWorker> =
+        Arc::new(SyncWorker::new(outside.sync_engine(&system.ctx)));
+    let names = &system.names;
+    let source = |queue: &str, worker: &Arc<dyn QueueWorker>, layout, dead| QueueSource {
+        receiver: QueueReceiver::new(system.clients.sqs.clone(), queue.to_owned()),
+        worker: worker.clone(),
+        layout,
+        dead,
+    };
+
+    let mut sources = vec![
+        source(
+            &names.process_queue,
+            &processor,
+            layout::PROCESS_QUEUE,
+            false,
+        ),
+        source(&names.commit_queue, &processor, layout::COMMIT_QUEUE, false),
+        source(
+            &names.maintenance_queue,
+            &maintenance,
+            layout::MAINTENANCE_QUEUE,
+            false,
+        ),
+        // Two connections are synchronized at a time.
+        source(&names.sync_queue, &synchronizer, layout::SYNC_QUEUE, false),
+        source(&names.sync_queue, &synchronizer, layout::SYNC_QUEUE, false),
+    ];
+    let dead = aws::dead_letter_queue_urls(&system.clients).await?;
+    // The dead letters of maintenance are left for a person, as on AWS. Connections that are due are
+    // sent again in any case.
+    let with_layout = dead
+        .iter()
+        .zip([layout::PROCESS_QUEUE, layout::COMMIT_QUEUE]);
+    sources.extend(with_layout.map(|(queue, layout)| source(queue, &maintenance, layout, true)));
+
+    Ok(sources)
+}
+
+async fn poll_queue(source: QueueSource, mut stopped: watch::Receiver<bool>) {
+    while !*stopped.borrow() {
+        let received = tokio::select! {
+            received = source.receiver.receive(POLL_WAIT) => received,
+            _ = stopped.changed() => return,
+        };
+        match received {
+            Ok(messages) => handle_messages(&source, &messages).await,
+            Err(error) => {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a queue did not answer"
+                );
+                tokio::time::sleep(BACK_OFF).await;
+            }
+        }
+    }
+}
+
+async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
+    if messages.is_empty() {
+        return;
+    }
+
+    let delivery = |message: &ReceivedMessage| QueueDelivery {
+        body: message.body.clone(),
+        is_dead_letter: source.dead,
+    };
+
+    let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();
+    let outcomes = source.worker.handle_batch(&batch).await;
+
+    for (message, outcome) in messages.iter().zip(outcomes) {
+        let answer = match outcome {
+            DeliveryOutcome::Done => source.receiver.delete(message).await,
+            // A dead letter that cannot be handled waits for the visibility time-out, because a
+            // retry would not help.
+            DeliveryOutcome::Retry if source.dead => Ok(()),
+            DeliveryOutcome::Retry => {
+                let pause = Duration::from_secs(1 << message.receive_count.min(6));
+                source.receiver.retry_after(message, pause).await
+            }
+        };
+        if let Err(error) = answer {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "a message will come again"
+            );
+        }
+    }
+}
+
+async fn sweep_regularly(
+    system: LocalSystem,
+    mut stopped: watch::Receiver<bool>,
+    swept: watch::Sender<bool>,
+) {
+    let mut before = Timestamp::from_millis(i64::MAX);
+    let walk = OrphanWalk::default();
+
+    for turn in 1u32.. {
+        if let Err(error) = maintenance::sweep_overdue_work(&system.ctx, before).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not look for unfinished work"
+            );
+        }
+        swept.send(true).ok();
+        if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
+            && let Err(error) = system.services.sweep_expired()
+        {
+            warn!("could not delete expired records: {error:#}");
+        }
+        if let Err(error) = walk.examine_next_page(&system.ctx).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not look for orphans"
+            );
+        }
+        if turn.is_multiple_of(ERASE_EVERY_SWEEPS)
+            && let Err(error) = erase_deleted(&system).await
+        {
+            warn!("could not take what was deleted out of the files: {error:#}");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(SWEEP_EVERY) => {}
+            _ = stopped.changed() => return,
+        }
+        before = system.ctx.clock.now();
+    }
+}
+
+/// Erases deleted data from the files. This waits for the disk.
+async fn erase_deleted(system: &LocalSystem) -> Result<()> {
+    let services = system.services.clone();
+    tokio::task::spawn_blocking(move || services.erase_deleted()).await??;
+    Ok(())
+}
+
+/// All queues, polled by hand, for programs that end and for tests.
+pub struct QueueSet {
+    sources: Vec<QueueSource>,
+}
+
+impl QueueSet {
+    /// Opens the queues of a system with their workers.
+    ///
+    /// # Errors
+    /// Fails if a queue does not exist.
+    pub async fn open(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
+        Ok(Self {
+            sources: queue_sources(system, outside).await?,
+        })
+    }
+
+    /// Handles one batch of each queue. Returns the number of messages.
+    ///
+    /// # Errors
+    /// Fails if a queue does not answer.
+    pub async fn handle_one_batch_each(&self) -> Result<usize> {
+        let mut handled = 0;
+        for source in &self.sources {
+            let messages = source.receiver.receive(Duration::ZERO).await?;
+            handled += messages.len();
+            handle_messages(source, &messages).await;
+        }
+        Ok(handled)
+    }
+}
+
+/// Handles messages until every queue is empty and no document is unfinished.
+///
+/// # Errors
+/// Fails if a queue does not answer.
+pub(crate) async fn work_until_idle(
+    system: &LocalSystem,
+    outside: &ExternalServices,
+) -> Result<()> {
+    /// The pause after a round that found no message while something unfinished waits for its
+    /// retry.
+    const PAUSE: Duration = Duration::from_millis(200);
+    let queues = QueueSet::open(system, outside).await?;
+    maintenance::sweep_overdue_work(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
+
+    loop {
+        if queues.handle_one_batch_each().await? > 0 {
+            continue;
+        }
+        // The rest may be a purge, which waits a minute on purpose and is left to a later sweep.
+        let left = system
+            .ctx
+            .documents
+            .list_overdue(Timestamp::from_millis(i64::MAX), 1000)
+            .await?;
+        if !left
+            .iter()
+            .any(|work| matches!(work, OverdueWork::Document(..)))
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

@@ -1,0 +1,153 @@
+//! Maintenance: purges, compaction, deletion and merge of containers, files that clients have
+//! uploaded themselves, dead letters, and a sweep for unfinished work every minute.
+
+mod orphans;
+mod rollup;
+mod sweep;
+
+use async_trait::async_trait;
+use domain::QueueWorker;
+use domain::ports::{PortResult, UploadArrival};
+use domain::usecase::{accept_file, run_task};
+use domain::{
+    ContainerId, ContainerOwner, Ctx, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
+    ProcessingFailure, QueueDelivery, Result, Tenant,
+};
+use tracing::{error, warn};
+
+pub use orphans::OrphanWalk;
+pub use rollup::roll_up_hours;
+pub use sweep::{SweepCounts, sweep_overdue_work};
+
+/// The worker behind the queue `keeper` and the dead-letter queues.
+pub struct MaintenanceWorker {
+    ctx: Ctx,
+}
+
+impl MaintenanceWorker {
+    /// Returns a worker on these ports.
+    pub fn new(ctx: Ctx) -> Self {
+        Self { ctx }
+    }
+
+    async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
+        let result = if let Some(envelope) = JobMessage::parse(&delivery.body) {
+            self.run_job(&envelope, delivery.is_dead_letter).await
+        } else if let Some(arrivals) = self.ctx.blobs.parse_arrivals(&delivery.body) {
+            self.record_arrivals(&arrivals).await
+        } else {
+            // An unreadable dead letter stays in its queue, for a person to look at.
+            error!(
+                queue.message_bytes = delivery.body.len(),
+                queue.dead = delivery.is_dead_letter,
+                "a message is not one of ours"
+            );
+            return DeliveryOutcome::Retry;
+        };
+
+        let Err(error) = result else {
+            return DeliveryOutcome::Done;
+        };
+
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "could not do a maintenance job; it is tried again"
+        );
+        DeliveryOutcome::Retry
+    }
+
+    async fn run_job(&self, envelope: &JobMessage, is_dead_letter: bool) -> Result<()> {
+        let tenant = envelope.tenant();
+        match &envelope.job {
+            Job::ProcessV1 { document, revision }
+            | Job::CommitV1 {
+                document, revision, ..
+            } if is_dead_letter => {
+                let message =
+                    "processing failed again and again; retry it, or send the content again"
+                        .to_owned();
+                let failure = ProcessingFailure {
+                    code: FailureCode::ProcessingFailed,
+                    message,
+                };
+                let now = self.ctx.clock.now();
+                self.ctx
+                    .documents
+                    .fail_revision(&tenant, document, revision, &failure, None, now)
+                    .await?;
+            }
+            Job::PurgeV1 { container, purge } => {
+                self::run_purge(&self.ctx, &tenant, container, purge).await?
+            }
+            Job::CompactV1 { container } => {
+                compact_container(&self.ctx, &tenant, container).await?
+            }
+            Job::MendV1 {
+                container,
+                documents,
+            } => {
+                if !is_gone(&self.ctx, &tenant, container).await? {
+                    container_index::repair_index(&self.ctx, &tenant, container, documents).await?;
+                }
+            }
+            // The sweep picks up a task whose message is a dead letter.
+            Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
+            Job::ProcessV1 { .. } | Job::CommitV1 { .. } | Job::SyncV1 { .. } => {
+                return Err(Error::internal("a message came to the wrong queue"));
+            }
+        }
+
+        Ok(())
+    }
+
+    async fn record_arrivals(&self, arrivals: &[UploadArrival]) -> Result<()> {
+        for arrival in arrivals {
+            accept_file(&self.ctx, arrival).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl QueueWorker for MaintenanceWorker {
+    async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for delivery in batch {
+            outcomes.push(self.handle_delivery(delivery).await);
+        }
+        outcomes
+    }
+}
+
+/// Compacts a container, unless it was deleted. The contents of a deleted container are being
+/// purged, and a new segment would be in the way.
+async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
+    if is_gone(ctx, tenant, container).await? {
+        Ok(())
+    } else {
+        container_index::compact_index(ctx, tenant, container).await
+    }
+}
+
+async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
+    let owner = ctx
+        .containers
+        .list_owners(tenant, std::slice::from_ref(container))
+        .await?
+        .pop();
+    Ok(owner == Some(ContainerOwner::Deleted))
+}
+
+/// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.
+pub(crate) async fn run_purge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    id: &str,
+) -> PortResult<()> {
+    if let Some(blobs) = ctx.index.get_purge(tenant, container, id).await? {
+        ctx.blobs.delete(tenant, &blobs).await?;
+        ctx.index.delete_purge(tenant, container, id).await?;
+    }
+    Ok(())
+}

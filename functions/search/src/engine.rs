@@ -1,0 +1,207 @@
+//! Finds the chunks and memories that answer a question, over every container in scope.
+
+use std::time::Instant;
+
+use container_index::{IndexedChunks, IndexedMemories, decode_attributes};
+use domain::usecase::{ContainerScope, find_containers, path_matches};
+use domain::{
+    ContainerId, Ctx, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant,
+    Timestamp,
+};
+use memory::Memory;
+use search_engine::{
+    ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
+};
+
+use crate::Recall;
+
+/// A question, and the restrictions on its answers.
+#[derive(Debug, Clone)]
+pub(crate) struct SearchQuestion<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) filter: Option<Filter>,
+    pub(crate) filepath: Option<String>,
+    pub(crate) only_document: Option<&'a str>,
+    pub(crate) limit: usize,
+    /// The time of the question. Whatever has expired by then is not found.
+    pub(crate) now: Timestamp,
+    /// Includes forgotten memories.
+    pub(crate) include_forgotten: bool,
+}
+
+/// A chunk with the index's record of its document.
+pub(crate) struct FoundChunk {
+    pub(crate) hit: SearchHit,
+    pub(crate) document: IndexedDocument,
+}
+
+/// A memory with its search hit.
+pub(crate) struct FoundMemory {
+    pub(crate) hit: SearchHit,
+    pub(crate) memory: Memory,
+}
+
+/// Returns the milliseconds since a request began.
+pub(crate) fn elapsed_millis(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns the physical containers of a scope.
+///
+/// # Errors
+/// Those of the ports, and of a tag that the key does not reach.
+pub(crate) async fn find_physical_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+) -> Result<Vec<ContainerId>> {
+    Ok(find_containers(ctx, tenant, scope)
+        .await?
+        .into_iter()
+        .flat_map(|container| container.ids)
+        .collect())
+}
+
+/// Opens the chunks of these containers.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn open_chunks(
+    recall: &Recall,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+) -> Result<Vec<IndexedChunks>> {
+    let mut indexed_chunks = Vec::with_capacity(ids.len());
+    for id in ids {
+        indexed_chunks.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
+    }
+    Ok(indexed_chunks)
+}
+
+/// Opens the memories of these containers.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn open_memories(
+    recall: &Recall,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+) -> Result<Vec<IndexedMemories>> {
+    let mut indexed_memories = Vec::with_capacity(ids.len());
+    for id in ids {
+        indexed_memories.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
+    }
+    Ok(indexed_memories)
+}
+
+/// Finds the chunks that answer a question, the best first.
+///
+/// # Errors
+/// [`PortError::Corrupt`] if stored data cannot be read.
+pub(crate) fn find_chunks(
+    indexed_chunks: &[IndexedChunks],
+    question: &SearchQuestion<'_>,
+) -> Result<Vec<FoundChunk>> {
+    let admit = |view: &DocumentView<'_>| admits_document(question, view);
+    let is_filtered = question.filter.is_some() || question.filepath.is_some();
+    let indexes: Vec<&ContainerIndex> = indexed_chunks.iter().map(|chunks| &chunks.index).collect();
+    let hits = search_index(
+        &indexes,
+        question,
+        if is_filtered { Some(&admit) } else { None },
+    )?;
+    let found = hits.into_iter().map(|hit| {
+        Ok(FoundChunk {
+            document: decode_attributes(&hit.attributes)?,
+            hit,
+        })
+    });
+    Ok(found.collect::<std::result::Result<_, PortError>>()?)
+}
+
+/// Finds the present memories that answer a question, the best first.
+///
+/// # Errors
+/// [`PortError::Corrupt`] if stored data cannot be read.
+pub(crate) fn find_memories(
+    indexed_memories: &[IndexedMemories],
+    question: &SearchQuestion<'_>,
+) -> Result<Vec<FoundMemory>> {
+    let lookup = |id: &str| {
+        let id = MemoryId::parse(id)?;
+        indexed_memories
+            .iter()
+            .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
+    };
+
+    let admit = |view: &DocumentView<'_>| {
+        lookup(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
+    };
+
+    let indexes: Vec<&ContainerIndex> = indexed_memories
+        .iter()
+        .map(IndexedMemories::index)
+        .collect();
+    let hits = search_index(&indexes, question, Some(&admit))?;
+    let found = hits.into_iter().filter_map(|hit| {
+        let memory = lookup(&hit.document)?.1.clone();
+        Some(FoundMemory { hit, memory })
+    });
+
+    Ok(found.collect())
+}
+
+fn search_index(
+    indexes: &[&ContainerIndex],
+    question: &SearchQuestion<'_>,
+    admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
+) -> Result<Vec<SearchHit>> {
+    let query = SearchQuery {
+        limit: question.limit,
+        admit,
+        only_document: question.only_document,
+        ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
+    };
+
+    let response = search_engine::search_containers(indexes, &query)
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    Ok(response.hits)
+}
+
+fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {
+    // A document whose attributes cannot be read is left out, because it might not pass the filter.
+    let Ok(document) = decode_attributes(view.attributes) else {
+        return false;
+    };
+    let is_path_match = question
+        .filepath
+        .as_ref()
+        .is_none_or(|filepath| path_matches(filepath, document.filepath.as_deref()));
+    is_path_match
+        && question
+            .filter
+            .as_ref()
+            .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
+}
+
+fn admits_memory(
+    question: &SearchQuestion<'_>,
+    memories: &IndexedMemories,
+    memory: &Memory,
+) -> bool {
+    let ledger = memories.ledger();
+    let has_path = |filepath: &String| {
+        ledger
+            .documents_of(memory)
+            .iter()
+            .any(|document| path_matches(filepath, document.filepath.as_deref()))
+    };
+
+    memory.is_latest
+        && (question.include_forgotten || !memory.is_forgotten(question.now))
+        && question.filepath.as_ref().is_none_or(has_path)
+        && question
+            .filter
+            .as_ref()
+            .is_none_or(|filter| ledger.matches_filter(filter, memory))
+}

@@ -1,0 +1,57 @@
+//! Search and profiles: `/v4/search`, `/v3/search`, `/v4/profile`, and the profile of a container
+//! tag.
+
+mod engine;
+mod profile;
+mod rank;
+mod rows;
+mod v3;
+mod v4;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::{get, post};
+use container_index::{IndexedChunks, IndexedMemories, ViewCache};
+use edge::App;
+
+pub use rank::MEMORY_SHARE;
+pub use v4::DEFAULT_THRESHOLD;
+
+/// The bytes of warm indexes that fit into a function of 1.5 GB besides everything else.
+pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
+
+/// The state of these routes: the ports and the warm indexes.
+#[derive(Clone)]
+struct Recall {
+    app: App,
+    chunks: Arc<ViewCache<IndexedChunks>>,
+    memories: Arc<ViewCache<IndexedMemories>>,
+    sorters: Arc<profile::SorterCache>,
+}
+
+impl FromRef<Recall> for App {
+    fn from_ref(recall: &Recall) -> Self {
+        recall.app.clone()
+    }
+}
+
+/// Returns the routes of this function, which keep up to `cache_bytes` of indexes warm.
+pub fn router(app: App, cache_bytes: usize) -> Router {
+    Router::new()
+        .route("/v4/search", post(v4::search_memories))
+        .route("/v3/search", post(v3::search_documents))
+        .route("/v4/profile", post(profile::get_profile))
+        .route("/v4/profile/buckets", post(profile::list_buckets))
+        .route(
+            "/v3/container-tags/{tag}/profile",
+            get(profile::get_tag_profile),
+        )
+        .with_state(Recall {
+            app,
+            chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
+            memories: Arc::new(ViewCache::new(cache_bytes / 2)),
+            sorters: Arc::default(),
+        })
+}

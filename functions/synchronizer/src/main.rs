@@ -1,0 +1,26 @@
+//! The Lambda function `synchronizer`.
+
+use std::sync::Arc;
+
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
+use sync::{ModelJudge, SyncEngine};
+use synchronizer::SyncWorker;
+
+fn main() -> anyhow::Result<()> {
+    let settings = connectors::DriveSettings::from_environment(lambda::read_variable);
+    let connectors =
+        connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))?;
+    let judge = Arc::new(ModelJudge(ModelClient::new(
+        ModelSettings::from_environment(lambda::read_variable),
+    )));
+    let notifications = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+
+    lambda::run_queue(|ctx| {
+        SyncWorker::new(SyncEngine {
+            ctx,
+            connectors,
+            judge,
+            notifications,
+        })
+    })
+}

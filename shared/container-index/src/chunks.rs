@@ -1,0 +1,236 @@
+//! The searchable chunks of a container's documents.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::BlobRef;
+use domain::container::LogEntry;
+use domain::ports::{BlobContent, PortResult};
+use domain::{
+    ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PortError,
+    SegmentRef, Tenant,
+};
+use search_engine::{ChunkInput, ContainerIndex, DIMENSIONS, Document, QuantizedVector, Segment};
+use tracing::debug;
+
+use crate::view::ContainerView;
+
+/// The number of packs that one read fetches.
+const PACK_BATCH_SIZE: usize = 100;
+
+/// Decodes the attributes that the index stores for the document of a search result.
+///
+/// # Errors
+/// Returns [`PortError::Corrupt`] when the attributes are not what this crate stored.
+pub fn decode_attributes(bytes: &[u8]) -> PortResult<IndexedDocument> {
+    serde_json::from_slice(bytes)
+        .map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
+}
+
+/// The chunks of a container.
+#[derive(Debug, Clone, Default)]
+pub struct IndexedChunks {
+    /// The segments on which the view was built.
+    pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
+    /// The index in which chunks are found.
+    pub index: ContainerIndex,
+    /// The documents whose packs could not be read.
+    unreadable: Vec<DocumentId>,
+}
+
+#[async_trait]
+impl ContainerView for IndexedChunks {
+    fn empty(_: &ContainerId) -> Self {
+        Self::default()
+    }
+
+    async fn read_segments(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool> {
+        let blobs: Vec<BlobRef> = segments
+            .iter()
+            .map(|segment| segment.blob.clone())
+            .collect();
+
+        let mut is_complete = true;
+        for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+            let Some(opened) = stored
+                .into_intact_bytes()
+                .and_then(|bytes| Segment::open(bytes).ok())
+            else {
+                is_complete = false;
+                continue;
+            };
+            let opened = Arc::new(opened);
+            self.index.push_segment(opened.clone());
+            self.segments.push((segment.clone(), opened));
+        }
+
+        Ok(is_complete)
+    }
+
+    async fn recover_from_documents(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: &[Record],
+    ) -> PortResult<()> {
+        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
+            .iter()
+            .filter_map(|document| {
+                Some((
+                    &document.indexed.as_ref()?.pack,
+                    IndexedDocument::for_served_revision(document)?,
+                ))
+            })
+            .collect();
+        let served_ids: HashSet<&str> = indexed_documents
+            .iter()
+            .map(|(_, document)| document.id.as_str())
+            .collect();
+
+        let indexed_ids = self
+            .index
+            .documents()
+            .map(|document| document.id.to_owned());
+        let stale_ids: Vec<String> = indexed_ids
+            .filter(|id| !served_ids.contains(id.as_str()))
+            .collect();
+        for id in stale_ids {
+            self.index.remove_document(&id);
+        }
+
+        let missing = indexed_documents
+            .iter()
+            .filter(|(_, document)| !self.holds(document));
+        let missing: Vec<_> = missing.map(|(pack, document)| (*pack, document)).collect();
+
+        self.put_all(ctx, tenant, &missing).await
+    }
+
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+    ) -> PortResult<()> {
+        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
+        for entry in last_of_each(records) {
+            match entry {
+                LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
+                LogEntry::Remove { id } => {
+                    self.index.remove_document(id.as_str());
+                }
+                LogEntry::Act { .. } => {}
+            }
+        }
+        self.put_all(ctx, tenant, &puts).await
+    }
+
+    fn take_unreadable(&mut self) -> Vec<DocumentId> {
+        std::mem::take(&mut self.unreadable)
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.index.estimated_bytes()
+    }
+
+    fn tail_len(&self) -> usize {
+        self.index.tail_chunks()
+    }
+}
+
+impl IndexedChunks {
+    /// Checks whether the view holds the document as it is to be shown.
+    fn holds(&self, document: &IndexedDocument) -> bool {
+        let indexed = self.index.document(document.id.as_str());
+        indexed
+            .and_then(|held| decode_attributes(held.attributes).ok())
+            .is_some_and(|held| held == *document)
+    }
+
+    async fn put_all(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        puts: &[(&BlobRef, &IndexedDocument)],
+    ) -> PortResult<()> {
+        for batch in puts.chunks(PACK_BATCH_SIZE) {
+            let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
+            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+                self.put(document, stored);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, document: &IndexedDocument, pack: BlobContent) {
+        match pack
+            .into_intact_bytes()
+            .and_then(|bytes| Pack::decode(&bytes).ok())
+        {
+            Some(pack) => self.index.upsert_document(to_index(document, &pack)),
+            None => {
+                // The pack is damaged, or it was purged after a later record, not read yet,
+                // replaced or removed the document.
+                debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
+                self.index.remove_document(document.id.as_str());
+                self.unreadable.push(document.id.clone());
+            }
+        }
+    }
+}
+
+/// Returns the last entry about each document. Only that entry counts, and only its bytes still
+/// have to exist. Entries are ordered by document, so that the order is the same each time.
+pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
+    let mut last: HashMap<&str, &LogEntry> = HashMap::new();
+    for entry in records.iter().flat_map(|record| &record.entries) {
+        if let Some(id) = entry.document_id() {
+            last.insert(id.as_str(), entry);
+        }
+    }
+    let mut entries: Vec<(&str, &LogEntry)> = last.into_iter().collect();
+    entries.sort_by_key(|(id, _)| *id);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Converts a document for the search engine. Its title counts as the outermost heading.
+fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
+    let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
+        let title = document
+            .title
+            .iter()
+            .filter(|title| chunk.headings.first() != Some(title));
+        let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
+        let mut vector = [0i8; DIMENSIONS];
+        let length = chunk.vector.len().min(DIMENSIONS);
+        vector[..length].copy_from_slice(&chunk.vector[..length]);
+        ChunkInput {
+            text: text.to_owned(),
+            headings: headings.join("\n"),
+            vector: QuantizedVector(vector),
+            position: u32::try_from(position).unwrap_or(u32::MAX),
+            start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
+            end: u32::try_from(chunk.end).unwrap_or(u32::MAX),
+        }
+    };
+
+    Document {
+        id: document.id.as_str().to_owned(),
+        attributes: serde_json::to_vec(document)
+            .expect("our own types have string keys")
+            .into(),
+        chunks: pack
+            .chunks
+            .iter()
+            .zip(pack.chunk_texts())
+            .enumerate()
+            .map(chunk)
+            .collect(),
+    }
+}

@@ -1,0 +1,369 @@
+//! Compaction: log records become segments, and small segments become larger ones.
+
+use std::sync::Arc;
+
+use domain::BlobRef;
+use domain::ports::PortResult;
+use domain::{ContainerId, Ctx, IndexHead, PortError, Revision, SegmentRef, Tenant};
+use search_engine::{Segment, merge_segments};
+use tracing::info;
+
+use crate::chunks::IndexedChunks;
+use crate::count::live_memories;
+use crate::memories::{IndexedMemories, MemoryFile};
+use crate::view::Loaded;
+
+/// Neighbouring segments are merged while the older one is less than this many times larger. Their
+/// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
+const LEVEL_FACTOR: u64 = 4;
+
+/// Compacts the log into segments. Readers do not notice: one conditional write swaps the list of
+/// segments, replaced segments are purged a minute later, and the log is trimmed only up to what
+/// was already covered before.
+///
+/// Does nothing when another compaction was first or the log has no new records.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    let (generation, covered) = (head.generation, head.covered_through());
+    if head.seq == covered {
+        return Ok(());
+    }
+
+    let Some((loaded, memories)) = read_both(ctx, tenant, id, head).await? else {
+        return Ok(());
+    };
+
+    if loaded.is_recovered || memories.is_recovered {
+        return rewrite_index(ctx, tenant, id).await;
+    }
+
+    if loaded.generation != generation || loaded.seq <= covered {
+        return Ok(());
+    }
+
+    let mut levels = loaded.view.segments.clone();
+    let tail_segment = loaded
+        .view
+        .index
+        .build_tail_segment()
+        .map_err(|error| engine(&error))?;
+    levels.push(
+        store(
+            ctx,
+            tenant,
+            id,
+            tail_segment,
+            memories.view.seal_tail(),
+            loaded.seq,
+        )
+        .await?,
+    );
+
+    let mut replaced: Vec<BlobRef> = Vec::new();
+    while let [.., older, newer] = levels.as_slice()
+        && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
+    {
+        let pair = [older.1.clone(), newer.1.clone()];
+        let is_oldest = levels.len() == 2;
+        let merged = merge_segments(&pair, is_oldest).map_err(|error| engine(&error))?;
+        let memories = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?;
+        let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
+        replaced.extend(
+            levels
+                .drain(levels.len() - 2..)
+                .flat_map(|(segment, _)| segment.into_blobs()),
+        );
+        levels.push(merged);
+    }
+
+    let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
+    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
+    let published = ctx
+        .index
+        .publish_segments(tenant, id, generation, &segments, memory_count)
+        .await?;
+    let stored: Vec<SegmentRef> = loaded
+        .view
+        .segments
+        .iter()
+        .map(|(segment, _)| segment.clone())
+        .collect();
+    discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
+    if published {
+        ctx.index.trim_log(tenant, id, covered).await?;
+        let (count, chunks) = (
+            segments.len(),
+            segments.iter().map(|segment| segment.chunks).sum::<u64>(),
+        );
+        info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
+    }
+
+    Ok(())
+}
+
+/// Writes everything that search serves of a container as one segment in place of all others, and
+/// removes from the log everything that the segment covers. Afterwards the index holds nothing that
+/// was deleted before, and nothing that could not be read.
+///
+/// Does nothing when another compaction was first.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    if head.seq == 0 {
+        return Ok(());
+    }
+
+    let previous_head = head.clone();
+
+    let Some((chunks, memories)) = read_both(ctx, tenant, id, head).await? else {
+        return Ok(());
+    };
+    replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
+}
+
+/// Rewrites the index as [`rewrite_index`] does, but from the records of the documents, for an
+/// index that disagrees with them.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    if head.seq == 0 {
+        return Ok(());
+    }
+
+    let mut chunks = Loaded::<IndexedChunks>::read_from_documents(ctx, tenant, id, &head).await?;
+    let mut memories =
+        Loaded::<IndexedMemories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
+
+    if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
+        replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the segments of `previous_head` by one segment with the content of both views.
+async fn replace_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    previous_head: &IndexHead,
+    chunks: &Loaded<IndexedChunks>,
+    memories: &Loaded<IndexedMemories<()>>,
+) -> PortResult<()> {
+    if chunks.generation != previous_head.generation {
+        return Ok(());
+    }
+
+    let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
+    let file = chunks
+        .view
+        .index
+        .build_compacted()
+        .map_err(|error| engine(&error))?;
+    let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
+    let segments = [segment];
+    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
+    let published = ctx
+        .index
+        .publish_segments(tenant, id, generation, &segments, memory_count)
+        .await?;
+    let replaced: Vec<BlobRef> = old_segments
+        .iter()
+        .cloned()
+        .flat_map(SegmentRef::into_blobs)
+        .collect();
+    discard(
+        ctx,
+        tenant,
+        id,
+        published,
+        &segments,
+        old_segments,
+        replaced,
+    )
+    .await?;
+    if published {
+        ctx.index.trim_log(tenant, id, chunks.seq).await?;
+        ctx.index.record_erasure(tenant, id, chunks.seq).await?;
+        info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
+    }
+
+    Ok(())
+}
+
+/// Schedules a purge of the blobs that a compaction leaves unused: those that it `replaced`, or, if
+/// it was not published, those that it has stored itself.
+async fn discard(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    published: bool,
+    segments: &[SegmentRef],
+    old_segments: Vec<SegmentRef>,
+    replaced: Vec<BlobRef>,
+) -> PortResult<()> {
+    let unused: Vec<BlobRef> = if published {
+        replaced
+    } else {
+        // Our own list may have been published all the same: its response was lost, and a later
+        // compaction may have kept its segments.
+        let current = ctx.index.get_head(tenant, id).await?.segments;
+        let referenced: Vec<BlobRef> = old_segments
+            .into_iter()
+            .chain(current)
+            .flat_map(SegmentRef::into_blobs)
+            .collect();
+        let candidates = segments
+            .iter()
+            .cloned()
+            .flat_map(SegmentRef::into_blobs)
+            .chain(replaced);
+        candidates
+            .filter(|blob| !referenced.contains(blob))
+            .collect()
+    };
+
+    if !unused.is_empty() {
+        // No message is sent. The sweep finds the record in a minute, when no reader can still be
+        // about to open these blobs.
+        ctx.index
+            .record_purge(tenant, id, &unused, ctx.clock.now())
+            .await?;
+    }
+
+    Ok(())
+}
+
+/// Reads both views of the container at one point of its log. Returns `None` when the container
+/// kept changing; it is compacted another time.
+async fn read_both(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    head: IndexHead,
+) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)>> {
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
+    let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
+    Ok(is_aligned.then_some((chunks, memories)))
+}
+
+/// Brings both views to one point of the log. Returns `false` when the log kept changing.
+async fn meet(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    chunks: &mut Loaded<IndexedChunks>,
+    memories: &mut Loaded<IndexedMemories<()>>,
+) -> PortResult<bool> {
+    const ATTEMPTS: usize = 4;
+    for _ in 0..ATTEMPTS {
+        if chunks.generation != memories.generation {
+            return Ok(false);
+        }
+
+        if chunks.seq == memories.seq {
+            return Ok(true);
+        }
+
+        let (chunks_seq, memories_seq) = (chunks.seq, memories.seq);
+        let followed = chunks.follow(ctx, tenant, id, memories_seq).await?
+            && memories.follow(ctx, tenant, id, chunks_seq).await?;
+        if !followed {
+            return Ok(false);
+        }
+    }
+
+    Ok(false)
+}
+
+/// Returns the weight of a level: its chunks, and the log records that it covers, because records
+/// about memories have no chunks.
+fn weight(levels: &[(SegmentRef, Arc<Segment>)], index: usize) -> u64 {
+    let previous_end = index
+        .checked_sub(1)
+        .map_or(0, |previous| levels[previous].0.through);
+    levels[index].0.chunks + (levels[index].0.through - previous_end)
+}
+
+fn engine(error: &search_engine::SegmentError) -> PortError {
+    PortError::Corrupt(format!("index: {error}"))
+}
+
+async fn store(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    file: Vec<u8>,
+    memories: Option<MemoryFile>,
+    through: u64,
+) -> PortResult<(SegmentRef, Arc<Segment>)> {
+    let bytes = bytes::Bytes::from(file);
+    let segment = Arc::new(Segment::open(bytes.clone()).map_err(|error| engine(&error))?);
+    let path = format!("{id}/segments/{}", Revision::random());
+    let size = bytes.len() as u64;
+    let edits = memories.as_ref().and_then(MemoryFile::actions_alone);
+    let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
+    let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
+    let blob = ctx.blobs.put(tenant, &path, bytes).await?;
+    let chunks = segment.len_chunks() as u64;
+
+    Ok((
+        SegmentRef {
+            blob,
+            through,
+            chunks,
+            bytes: size,
+            memories,
+            actions: edits,
+        },
+        segment,
+    ))
+}
+
+async fn store_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    path: &str,
+    file: Option<MemoryFile>,
+) -> PortResult<Option<BlobRef>> {
+    match file {
+        Some(file) => Ok(Some(
+            ctx.blobs.put(tenant, path, file.encode().into()).await?,
+        )),
+        None => Ok(None),
+    }
+}
+
+/// Merges the memory files of two neighbouring segments.
+async fn merge_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    older: &SegmentRef,
+    newer: &SegmentRef,
+    is_oldest: bool,
+) -> PortResult<Option<MemoryFile>> {
+    let blobs: Vec<BlobRef> = [older, newer]
+        .into_iter()
+        .filter_map(|segment| segment.memories.clone())
+        .collect();
+    let mut merged: Option<MemoryFile> = None;
+    for bytes in ctx.blobs.get_intact(tenant, &blobs).await? {
+        let bytes =
+            bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
+        let file = MemoryFile::decode(&bytes)?;
+        merged = Some(MemoryFile::merge(
+            merged.unwrap_or_default(),
+            file,
+            is_oldest,
+        ));
+    }
+
+    Ok(merged)
+}

@@ -1,0 +1,459 @@
+//! The memories of a container, for search and listing.
+
+mod file;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use domain::container::LogEntry;
+use domain::ports::{BlobContent, PortResult};
+use domain::{
+    BlobRef, ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord,
+    MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
+};
+use memory::asking::topic_question_words;
+use memory::{DocumentStatements, Ledger, Memory};
+use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
+use tracing::debug;
+
+use crate::chunks::last_of_each;
+use crate::view::ContainerView;
+use file::FiledDocument;
+pub(crate) use file::MemoryFile;
+
+/// The number of documents whose statements one read fetches.
+const BLOB_BATCH_SIZE: usize = 100;
+/// The number of memories from which a newly read index becomes a segment. As a tail, it would be
+/// copied with each change.
+const MIN_SEGMENT_CHUNKS: usize = 512;
+
+/// An index in which memories are found by a query; `()` for readers that never search.
+pub trait MemoryIndex: Clone + Default + Send + Sync {
+    /// Adds a memory, or replaces it.
+    fn put(&mut self, memory: &Memory);
+    /// Removes a memory.
+    fn remove(&mut self, id: &MemoryId);
+    /// Optimizes the index. Called once, after all stored memories were added.
+    fn settle(&mut self);
+    /// Returns the approximate size in bytes.
+    fn bytes(&self) -> usize;
+}
+
+impl MemoryIndex for () {
+    fn put(&mut self, _: &Memory) {}
+    fn remove(&mut self, _: &MemoryId) {}
+    fn settle(&mut self) {}
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl MemoryIndex for ContainerIndex {
+    fn put(&mut self, memory: &Memory) {
+        self.upsert_document(to_index(memory));
+    }
+
+    fn remove(&mut self, id: &MemoryId) {
+        Self::remove_document(self, id.as_str());
+    }
+
+    fn settle(&mut self) {
+        if self.tail_chunks() < MIN_SEGMENT_CHUNKS {
+            return;
+        }
+        // If the index cannot be sealed, only its speed is lost.
+        if let Some(segment) = self
+            .build_compacted()
+            .ok()
+            .and_then(|file| Segment::open(file.into()).ok())
+        {
+            *self = Self::new();
+            self.push_segment(Arc::new(segment));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        Self::estimated_bytes(self)
+    }
+}
+
+/// The memories of a container: the ledger in which they are computed, and the index in which the
+/// latest ones are found, including forgotten ones.
+#[derive(Debug, Clone)]
+pub struct IndexedMemories<I = ContainerIndex> {
+    inner: Arc<Inner<I>>,
+}
+
+#[derive(Debug, Clone)]
+struct Inner<I> {
+    ledger: Ledger,
+    index: I,
+    tail: Tail,
+    /// The documents whose statements could not be read.
+    unreadable: Vec<DocumentId>,
+}
+
+impl<I: MemoryIndex> Inner<I> {
+    fn new(ledger: Ledger) -> Self {
+        Self {
+            ledger,
+            index: I::default(),
+            tail: Tail::default(),
+            unreadable: Vec::new(),
+        }
+    }
+}
+
+/// The changes after the segments.
+#[derive(Debug, Clone, Default)]
+struct Tail {
+    /// The documents that have statements (`true`) or no longer have any (`false`).
+    documents: BTreeMap<DocumentId, bool>,
+    edits: Vec<MemoryEdit>,
+}
+
+impl<I: MemoryIndex> IndexedMemories<I> {
+    /// Returns the ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.inner.ledger
+    }
+
+    /// Returns the index of the latest memories, by their ids.
+    pub fn index(&self) -> &I {
+        &self.inner.index
+    }
+
+    /// Returns the memories as they would be if nothing had been recorded after `system_time` and
+    /// nothing had been said after `valid_time`.
+    #[must_use]
+    pub fn as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
+        let ledger = self.inner.ledger.snapshot_as_of(system_time, valid_time);
+        let mut inner = Inner::new(ledger);
+        inner.index_all();
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Returns the changes after the segments as a file for the next segment, or `None` if there
+    /// are none.
+    pub(crate) fn seal_tail(&self) -> Option<MemoryFile> {
+        let inner = &self.inner;
+        let mut file = MemoryFile {
+            v: MemoryFile::VERSION,
+            actions: inner.tail.edits.clone(),
+            ..Default::default()
+        };
+
+        for (id, has_statements) in &inner.tail.documents {
+            match inner
+                .ledger
+                .document_statements(id)
+                .filter(|_| *has_statements)
+            {
+                Some(document_statements) => {
+                    let (document, statements) = (
+                        document_statements.document.clone(),
+                        document_statements.statements.clone(),
+                    );
+                    file.told.push(FiledDocument {
+                        document,
+                        statements,
+                    });
+                }
+                None => file.gone.push(id.clone()),
+            }
+        }
+
+        (!file.is_empty()).then_some(file)
+    }
+
+    /// Returns all memories as one file that replaces all others, or `None` if there are none.
+    pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
+        let ledger = &self.inner.ledger;
+        let to_filed = |document_statements: &DocumentStatements| FiledDocument {
+            document: document_statements.document.clone(),
+            statements: document_statements.statements.clone(),
+        };
+
+        let mut filed_documents: Vec<FiledDocument> =
+            ledger.all_document_statements().map(to_filed).collect();
+        filed_documents.sort_by(|a, b| a.document.id.cmp(&b.document.id));
+        let file = MemoryFile {
+            v: MemoryFile::VERSION,
+            told: filed_documents,
+            gone: Vec::new(),
+            actions: ledger.list_edits(),
+        };
+
+        (!file.is_empty()).then_some(file)
+    }
+}
+
+/// Reads the callers' edits from the second copy, for a file that cannot be read.
+async fn read_actions(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segment: &SegmentRef,
+) -> PortResult<Option<MemoryFile>> {
+    let Some(edits_blob) = &segment.actions else {
+        return Ok(None);
+    };
+
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(edits_blob))
+        .await?
+        .pop();
+    Ok(stored
+        .and_then(BlobContent::into_intact_bytes)
+        .and_then(|bytes| MemoryFile::decode(&bytes).ok()))
+}
+
+#[async_trait]
+impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
+    fn empty(container: &ContainerId) -> Self {
+        Self {
+            inner: Arc::new(Inner::new(Ledger::new(container.clone()))),
+        }
+    }
+
+    async fn read_segments(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool> {
+        let segments_with_memories: Vec<&SegmentRef> = segments
+            .iter()
+            .filter(|segment| segment.memories.is_some())
+            .collect();
+        let blobs: Vec<BlobRef> = segments_with_memories
+            .iter()
+            .filter_map(|segment| segment.memories.clone())
+            .collect();
+
+        let inner = Arc::make_mut(&mut self.inner);
+        let mut is_complete = true;
+        for (segment, stored) in segments_with_memories
+            .iter()
+            .zip(ctx.blobs.read(tenant, &blobs).await?)
+        {
+            let file = stored
+                .into_intact_bytes()
+                .and_then(|bytes| MemoryFile::decode(&bytes).ok());
+            is_complete &= file.is_some();
+            let file = match file {
+                Some(file) => Some(file),
+                None => read_actions(ctx, tenant, segment).await?,
+            };
+            if let Some(file) = file {
+                file.apply(&mut inner.ledger);
+            }
+        }
+
+        // If a file was lost, the documents supply its statements before anything is computed.
+        if is_complete {
+            inner.ledger.recompute_memories();
+            inner.index_all();
+        }
+
+        Ok(is_complete)
+    }
+
+    async fn recover_from_documents(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: &[Record],
+    ) -> PortResult<()> {
+        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
+            .iter()
+            .filter_map(|document| {
+                Some((
+                    document.indexed.as_ref()?.statements_blob()?,
+                    IndexedDocument::for_served_revision(document)?,
+                ))
+            })
+            .collect();
+
+        let inner = Arc::make_mut(&mut self.inner);
+        let expected_ids: HashSet<&DocumentId> = indexed_documents
+            .iter()
+            .map(|(_, document)| &document.id)
+            .collect();
+        let ledger_ids = inner
+            .ledger
+            .all_document_statements()
+            .map(|document_statements| document_statements.document.id.clone());
+        let stale_ids: Vec<DocumentId> =
+            ledger_ids.filter(|id| !expected_ids.contains(id)).collect();
+        stale_ids
+            .iter()
+            .for_each(|id| inner.ledger.remove_document(id));
+
+        let is_current = |document: &IndexedDocument| {
+            inner
+                .ledger
+                .document_statements(&document.id)
+                .is_some_and(|document_statements| document_statements.document == *document)
+        };
+
+        let missing: Vec<_> = indexed_documents
+            .iter()
+            .filter(|(_, document)| !is_current(document))
+            .collect();
+        let missing: Vec<_> = missing
+            .into_iter()
+            .map(|(blob, document)| (*blob, document))
+            .collect();
+        inner.tell_all(ctx, tenant, &missing).await?;
+        inner.ledger.recompute_memories();
+        inner.index_all();
+
+        Ok(())
+    }
+
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+    ) -> PortResult<()> {
+        let inner = Arc::make_mut(&mut self.inner);
+        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
+        for entry in last_of_each(records) {
+            match entry {
+                LogEntry::Put {
+                    statements: Some(statements),
+                    document,
+                    ..
+                } => puts.push((statements, document)),
+                LogEntry::Put { document, .. } => inner.retract(&document.id),
+                LogEntry::Remove { id } => inner.retract(id),
+                LogEntry::Act { .. } => {}
+            }
+        }
+
+        inner.tell_all(ctx, tenant, &puts).await?;
+        for entry in records.iter().flat_map(|record| &record.entries) {
+            if let LogEntry::Act { action: edit } = entry {
+                inner.ledger.apply_edit(edit);
+                inner.tail.edits.push(edit.clone());
+            }
+        }
+
+        inner.settle();
+        Ok(())
+    }
+
+    fn take_unreadable(&mut self) -> Vec<DocumentId> {
+        std::mem::take(&mut Arc::make_mut(&mut self.inner).unreadable)
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.inner.ledger.estimated_bytes() + self.inner.index.bytes()
+    }
+
+    fn tail_len(&self) -> usize {
+        self.inner.tail.documents.len() + self.inner.tail.edits.len()
+    }
+}
+
+impl<I: MemoryIndex> Inner<I> {
+    async fn tell_all(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        puts: &[(&BlobRef, &IndexedDocument)],
+    ) -> PortResult<()> {
+        for batch in puts.chunks(BLOB_BATCH_SIZE) {
+            let blobs: Vec<BlobRef> = batch
+                .iter()
+                .map(|(statements, _)| (*statements).clone())
+                .collect();
+            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+                self.tell(document, stored);
+            }
+        }
+
+        Ok(())
+    }
+
+    fn tell(&mut self, document: &IndexedDocument, statements: BlobContent) {
+        let Some(statements) = statements
+            .into_intact_bytes()
+            .and_then(|bytes| StatementSet::decode(&bytes).ok())
+        else {
+            // The statements are damaged, or they were purged after a later record, not read yet,
+            // replaced or removed them.
+            debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
+            self.retract(&document.id);
+            self.unreadable.push(document.id.clone());
+            return;
+        };
+
+        self.ledger.insert_document(DocumentStatements {
+            document: document.clone(),
+            statements: statements.statements,
+        });
+
+        self.tail.documents.insert(document.id.clone(), true);
+    }
+
+    fn retract(&mut self, document: &DocumentId) {
+        if self.ledger.document_statements(document).is_some() {
+            self.ledger.remove_document(document);
+            self.tail.documents.insert(document.clone(), false);
+        }
+    }
+
+    fn settle(&mut self) {
+        let changed = self.ledger.recompute_memories();
+        for id in &changed.removed {
+            self.index.remove(id);
+        }
+        for id in &changed.updated {
+            match self.ledger.get(id) {
+                Some(memory) if memory.is_latest => self.index.put(memory),
+                _ => self.index.remove(id),
+            }
+        }
+    }
+
+    fn index_all(&mut self) {
+        let latest = self.ledger.memories().filter(|memory| memory.is_latest);
+        latest.for_each(|memory| self.index.put(memory));
+        self.index.settle();
+    }
+}
+
+/// Converts a memory for the search engine. A query can also match the day on which it was said or
+/// to which it refers, and the question that it answers in other words.
+fn to_index(memory: &Memory) -> Document {
+    let day = memory
+        .event
+        .map_or(memory.said_at, |event| event.from)
+        .format_long_date();
+    let question = memory
+        .topic_answer
+        .as_ref()
+        .map(topic_question_words)
+        .unwrap_or_default();
+    let chunk = ChunkInput {
+        text: memory.text.clone(),
+        headings: format!("{day}\n{question}").trim_end().to_owned(),
+        vector: StaticEmbedder.embed(&memory.text),
+        position: 0,
+        start: 0,
+        end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
+    };
+
+    Document {
+        id: memory.id.to_string(),
+        attributes: Bytes::new(),
+        chunks: vec![chunk],
+    }
+}

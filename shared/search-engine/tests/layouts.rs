@@ -1,0 +1,280 @@
+//! Tests that the layout of documents does not change their ranking, and that writes take effect at
+//! once.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use search_engine::{
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
+    StaticEmbedder, merge_segments, search_containers,
+};
+
+const WORDS: [&str; 20] = [
+    "painting",
+    "dog",
+    "paris",
+    "order",
+    "E0382",
+    "camping",
+    "running",
+    "the",
+    "coffee",
+    "train",
+    "green",
+    "piano",
+    "東京都",
+    "ORD-2024-00017",
+    "when",
+    "violin",
+    "mountain",
+    "library",
+    "perro",
+    "canciones",
+];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Upsert(u8, Vec<String>),
+    Remove(u8),
+    Patch(u8, u8),
+    Seal,
+    Merge,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..8)
+        .prop_map(|words| words.join(" "))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0u8..12, proptest::collection::vec(text(), 0..4)).prop_map(|(id, texts)| Step::Upsert(id, texts)),
+        2 => (0u8..12).prop_map(Step::Remove),
+        2 => (0u8..12, any::<u8>()).prop_map(|(id, value)| Step::Patch(id, value)),
+        2 => Just(Step::Seal),
+        1 => Just(Step::Merge),
+    ]
+}
+
+fn document(id: u8, texts: &[String]) -> Document {
+    let chunk = |(position, text): (usize, &String)| ChunkInput {
+        text: text.clone(),
+        headings: format!("note {id}"),
+        vector: StaticEmbedder.embed(text),
+        position: position as u32,
+        start: position as u32 * 10,
+        end: position as u32 * 10 + 9,
+    };
+
+    Document {
+        id: format!("d{id}"),
+        attributes: Bytes::from(format!("{{\"v\":{}}}", texts.len())),
+        chunks: texts.iter().enumerate().map(chunk).collect(),
+    }
+}
+
+/// Segments with a tail, as a store keeps them.
+#[derive(Default)]
+struct Layered {
+    segments: Vec<Arc<Segment>>,
+    index: ContainerIndex,
+}
+
+impl Layered {
+    fn rebuild(&mut self) {
+        self.index = ContainerIndex::new();
+        self.segments
+            .iter()
+            .for_each(|segment| self.index.push_segment(segment.clone()));
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match step {
+            Step::Seal => {
+                let file = self
+                    .index
+                    .build_tail_segment()
+                    .expect("what the test wrote is valid");
+                self.segments.push(Arc::new(
+                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+                ));
+                self.rebuild();
+            }
+            Step::Merge if self.segments.len() >= 2 && self.index.is_tail_empty() => {
+                let from = self.segments.len() / 2;
+                let file = merge_segments(&self.segments[from..], from == 0)
+                    .expect("what the test wrote is valid");
+                self.segments.truncate(from);
+                self.segments.push(Arc::new(
+                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+                ));
+                self.rebuild();
+            }
+            other => write(&mut self.index, other),
+        }
+    }
+}
+
+fn write(index: &mut ContainerIndex, step: &Step) {
+    match step {
+        Step::Upsert(id, texts) => index.upsert_document(document(*id, texts)),
+        Step::Remove(id) => {
+            index.remove_document(&format!("d{id}"));
+        }
+        Step::Patch(id, value) => {
+            index.update_attributes(&format!("d{id}"), Bytes::from(format!("{{\"p\":{value}}}")));
+        }
+        Step::Seal | Step::Merge => {}
+    }
+}
+
+fn answer_queries(index: &ContainerIndex) -> Vec<Vec<SearchHit>> {
+    let queries = [
+        "painting dog",
+        "where is E0382",
+        "東京",
+        "ORD-2024-00017 train",
+        "canciones del perro",
+        "the when",
+    ];
+    let ask = |text: &&str| {
+        let query = SearchQuery {
+            limit: 50,
+            ..SearchQuery::new(text, StaticEmbedder.embed(text))
+        };
+        search_containers(&[index], &query)
+            .expect("what the test wrote is valid")
+            .hits
+    };
+
+    queries.iter().map(ask).collect()
+}
+
+fn list_documents(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
+    let mut all: Vec<_> = index
+        .documents()
+        .map(|d| (d.id.to_owned(), d.attributes.to_vec(), d.chunks))
+        .collect();
+    all.sort();
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn layout_changes_no_answer(steps in proptest::collection::vec(step(), 1..40)) {
+        let (mut plain, mut layered) = (ContainerIndex::new(), Layered::default());
+        for step in &steps {
+            write(&mut plain, step);
+            layered.apply(step);
+        }
+
+        prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
+        prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
+        let expected = answer_queries(&plain);
+        prop_assert_eq!(&expected, &answer_queries(&layered.index));
+        let compacted = Segment::open(Bytes::from(layered.index.build_compacted().expect("what the test wrote is valid"))).expect("what the test wrote is valid");
+        let mut single = ContainerIndex::new();
+        single.push_segment(Arc::new(compacted));
+        prop_assert_eq!(&expected, &answer_queries(&single));
+        prop_assert_eq!(list_documents(&plain), list_documents(&single));
+    }
+}
+
+fn note(id: &str, text: &str) -> Document {
+    let chunk = ChunkInput {
+        text: text.into(),
+        vector: StaticEmbedder.embed(text),
+        ..ChunkInput::default()
+    };
+    Document {
+        id: id.into(),
+        chunks: vec![chunk],
+        ..Document::default()
+    }
+}
+
+fn find_ids(index: &ContainerIndex, text: &str) -> Vec<String> {
+    let hits = search_containers(
+        &[index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )
+    .expect("what the test wrote is valid")
+    .hits;
+    hits.into_iter()
+        .filter(|hit| hit.similarity >= 0.6)
+        .map(|hit| hit.text)
+        .collect()
+}
+
+#[test]
+fn a_snapshot_does_not_see_later_writes() {
+    let mut index = ContainerIndex::new();
+    index.upsert_document(note("a", "the violin is in the library"));
+    let snapshot = index.clone();
+    index.upsert_document(note("a", "the piano is in the kitchen"));
+    index.upsert_document(note("b", "a train to Paris"));
+    assert_eq!(
+        find_ids(&snapshot, "violin library"),
+        ["the violin is in the library"]
+    );
+    assert!(find_ids(&index, "violin library").is_empty());
+    assert_eq!((snapshot.len_documents(), index.len_documents()), (1, 2));
+}
+
+#[test]
+fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
+    let mut older = ContainerIndex::new();
+    older.upsert_document(note("a", "the violin is in the library"));
+    older.upsert_document(note("b", "a train to Paris"));
+    let segment = Arc::new(
+        Segment::open(Bytes::from(
+            older
+                .build_tail_segment()
+                .expect("what the test wrote is valid"),
+        ))
+        .expect("what the test wrote is valid"),
+    );
+    let mut index = ContainerIndex::new();
+    index.upsert_document(note("a", "the piano is in the kitchen"));
+    index.push_segment(segment);
+    assert_eq!(index.len_documents(), 2);
+    assert!(find_ids(&index, "violin library").is_empty());
+    assert_eq!(find_ids(&index, "train Paris"), ["a train to Paris"]);
+}
+
+#[test]
+fn a_document_written_over_and_over_does_not_fill_the_tail() {
+    let mut index = ContainerIndex::new();
+    for round in 0..2_000 {
+        index.upsert_document(note("a", &format!("round {round}")));
+    }
+    assert_eq!(index.len_chunks(), 1);
+    assert!(index.tail_chunks() < 300, "{}", index.tail_chunks());
+}
+
+#[test]
+fn an_empty_index_answers_nothing() {
+    let index = ContainerIndex::new();
+    assert!(find_ids(&index, "anything").is_empty());
+    assert!(
+        search_containers(
+            &[],
+            &SearchQuery::new("anything", StaticEmbedder.embed("anything"))
+        )
+        .expect("what the test wrote is valid")
+        .hits
+        .is_empty()
+    );
+
+    let file = index
+        .build_tail_segment()
+        .expect("what the test wrote is valid");
+    let mut index = ContainerIndex::new();
+    index.push_segment(Arc::new(
+        Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+    ));
+    assert!(find_ids(&index, "anything").is_empty());
+}

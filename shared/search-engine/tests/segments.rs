@@ -1,0 +1,146 @@
+//! Tests that a segment returns exactly what was put into it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use search_engine::{
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
+    SegmentBuilder, SegmentError, StaticEmbedder, search_containers,
+};
+
+fn documents() -> Vec<Document> {
+    (0..40)
+        .map(|number| Document {
+            id: format!("doc-{number:03}"),
+            attributes: Bytes::from(format!("{{\"n\":{number}}}")),
+            chunks: (0..number % 4)
+                .map(|position| {
+                    let text = format!(
+                        "Chunk {position} of document {number} speaks of topic-{}. ",
+                        number * 7 % 13
+                    )
+                    .repeat(8);
+                    ChunkInput {
+                        vector: StaticEmbedder.embed(&text),
+                        headings: format!("Title {number} › Section {position}"),
+                        text,
+                        position,
+                        start: position * 100,
+                        end: position * 100 + 99,
+                    }
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn built() -> Vec<u8> {
+    let mut builder = SegmentBuilder::new();
+    documents()
+        .into_iter()
+        .rev()
+        .for_each(|document| builder.add(document));
+    builder.remove("gone-2");
+    builder.remove("gone-1");
+    builder.patch_attributes("old", Bytes::from_static(b"{\"patched\":true}"));
+    builder.build().expect("what the test wrote is valid")
+}
+
+#[test]
+fn documents_come_back_with_texts_and_vectors() {
+    let segment = Segment::open(Bytes::from(built())).expect("what the test wrote is valid");
+    let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
+    assert_eq!(found, documents());
+    assert_eq!(
+        segment.removed_ids().collect::<Vec<_>>(),
+        ["gone-1", "gone-2"]
+    );
+    let patches: Vec<(&str, Bytes)> = segment.patched_attributes().collect();
+    assert_eq!(
+        patches,
+        [("old", Bytes::from_static(b"{\"patched\":true}"))]
+    );
+}
+
+#[test]
+fn the_same_documents_give_the_same_file() {
+    assert_eq!(built(), built());
+}
+
+#[test]
+fn of_documents_with_one_id_the_last_is_kept() {
+    let mut builder = SegmentBuilder::new();
+    for text in ["first", "second"] {
+        let chunk = ChunkInput {
+            text: text.into(),
+            ..ChunkInput::default()
+        };
+        builder.add(Document {
+            id: "a".into(),
+            chunks: vec![chunk],
+            ..Document::default()
+        });
+    }
+
+    let segment = Segment::open(Bytes::from(
+        builder.build().expect("what the test wrote is valid"),
+    ))
+    .expect("what the test wrote is valid");
+    let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].chunks[0].text, "second");
+}
+
+fn use_all(file: Vec<u8>) -> Result<(Vec<Document>, Vec<SearchHit>), SegmentError> {
+    let segment = Arc::new(Segment::open(Bytes::from(file))?);
+    let documents = segment.documents().collect::<Result<Vec<_>, _>>()?;
+    let mut index = ContainerIndex::new();
+    index.push_segment(segment);
+    let text = "document 7 topic-3 section";
+    let hits = search_containers(
+        &[&index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )?
+    .hits;
+    Ok((documents, hits))
+}
+
+#[test]
+fn a_flipped_byte_is_an_error_or_changes_nothing() {
+    let file = built();
+    let expected = use_all(file.clone()).expect("what the test wrote is valid");
+    let step = (file.len() / 4_000).max(1);
+    let offsets = (0..512.min(file.len())).chain((512..file.len()).step_by(step));
+    let mut errors = 0;
+    for offset in offsets {
+        for flip in [0x01, 0x80, 0xFF] {
+            let mut broken = file.clone();
+            broken[offset] ^= flip;
+            match use_all(broken) {
+                Ok(found) => assert_eq!(found, expected, "byte {offset}"),
+                Err(_) => errors += 1,
+            }
+        }
+    }
+
+    assert!(errors > 1_000, "{errors}");
+}
+
+#[test]
+fn a_cut_or_foreign_file_is_an_error() {
+    let file = built();
+    for length in (0..file.len()).step_by(97) {
+        assert!(use_all(file[..length].to_vec()).is_err(), "{length}");
+    }
+    assert!(use_all(b"PK\x03\x04 something else entirely".to_vec()).is_err());
+}
+
+#[test]
+fn a_file_of_a_later_version_says_so() {
+    let mut file = built();
+    file[8] = 2;
+    assert_eq!(
+        Segment::open(Bytes::from(file)).unwrap_err(),
+        SegmentError::UnknownVersion(2)
+    );
+}

@@ -1,0 +1,415 @@
+//! The whole app in one process: the production routers, adapters and workers over embedded
+//! services.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use aws::Clients;
+use aws_smithy_async::rt::sleep::SharedAsyncSleep;
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use cli::{ExternalServices, LocalSystem, QueueSet};
+use domain::key::{KeyKind, KeySpec, NewKey, Permission};
+use domain::usecase::{Authenticator, Backlog, OrganizationCaps, create_key};
+use domain::{ContainerTag, OrgId, Tenant, Timestamp};
+use edge::App;
+use embedded::{ACCESS_KEY_ID, Durability, EmbeddedServices, REGION, SECRET_ACCESS_KEY};
+use http::{HeaderMap, Request, StatusCode};
+use processor::ContentReaders;
+use remote::{Fetcher, ModelClient, ModelSettings};
+use sandbox::Sandbox;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use crate::clock::TestClock;
+use crate::faults::FaultyTransport;
+use crate::internet::TestInternet;
+use crate::openapi;
+use crate::sleep::NoSleep;
+
+/// Services in a temporary folder, and their clock. Several apps may share one world, as processes
+/// share AWS.
+#[derive(Clone)]
+pub struct TestEnvironment {
+    /// The embedded services.
+    pub services: EmbeddedServices,
+    /// The clock.
+    pub clock: TestClock,
+    /// The simulated internet from which pages are fetched.
+    pub internet: TestInternet,
+    /// The models that describe pictures and transcribe recordings. There are none unless a test
+    /// sets them before it starts an app.
+    pub models: ModelSettings,
+    /// The settings of the cloud drive. There is none unless a test starts one and sets it before
+    /// it starts an app.
+    pub drive: connectors::DriveSettings,
+    /// The most unfinished documents of an organization. A test may set it before it starts an app.
+    pub max_unfinished: Option<usize>,
+    /// The most tags and keys of an organization.
+    pub caps: OrganizationCaps,
+    folder: Arc<TempDir>,
+}
+
+impl TestEnvironment {
+    /// Creates a new world.
+    ///
+    /// # Errors
+    /// Fails if the temporary folder cannot be created.
+    pub fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let clock = TestClock::default();
+        // The folder is deleted with the test, so the data need not survive a power cut.
+        let services = EmbeddedServices::open_with(
+            folder.path(),
+            Durability::Process,
+            clock.as_service_clock(),
+        )?;
+
+        Ok(Self {
+            services,
+            clock,
+            internet: TestInternet::default(),
+            models: ModelSettings::default(),
+            drive: connectors::DriveSettings::default(),
+            max_unfinished: None,
+            caps: OrganizationCaps::default(),
+            folder: Arc::new(folder),
+        })
+    }
+}
+
+/// One process of the app.
+pub struct TestApp {
+    /// The world of this process.
+    pub world: TestEnvironment,
+    /// The faults on the way to the services.
+    pub faults: FaultyTransport,
+    /// The system behind the routes.
+    pub system: LocalSystem,
+    router: Router,
+    queues: QueueSet,
+}
+
+/// An answer to a request.
+#[derive(Debug)]
+pub struct TestAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as JSON; `null` if it is empty or not JSON.
+    pub body: Value,
+}
+
+/// The base of links to files and uploads. Requests to its path reach the routes of the app like
+/// any other request.
+pub const PUBLIC_URL: &str = "http://recollect.test";
+/// The size of the cache for warm indexes in tests, in bytes.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+impl TestApp {
+    /// Starts an app in a new world, without faults.
+    ///
+    /// # Panics
+    /// Panics if the app cannot be set up.
+    pub async fn new() -> Self {
+        let world = TestEnvironment::new().expect("a temporary folder");
+        Self::start(&world, 0)
+            .await
+            .expect("an app in a fresh world")
+    }
+
+    /// Starts a process in `world`, as after a restart. `seed` determines its faults.
+    ///
+    /// # Errors
+    /// Fails if the services refuse a request.
+    pub async fn start(world: &TestEnvironment, seed: u64) -> Result<Self> {
+        let faults = FaultyTransport::new(world.services.clone(), seed);
+        let config = aws::config_through(faults.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
+        let config = config
+            .into_builder()
+            .sleep_impl(SharedAsyncSleep::new(NoSleep))
+            .build();
+        let clock = Arc::new(world.clock.clone());
+        let clients = Clients::new(&config);
+        let mut system =
+            LocalSystem::over_services(world.services.clone(), &clients, clock, Some(PUBLIC_URL))
+                .await?;
+        if let Some(max) = world.max_unfinished {
+            system.ctx.backlog = Backlog::new(max);
+        }
+
+        system.ctx.caps = world.caps;
+        let outside = world.external_systems()?;
+        let queues = QueueSet::open(&system, &outside).await?;
+        let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
+        let app = App::new(system.ctx.clone(), authenticator);
+        let routes = cli::all_routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
+        let router = openapi::with_contract_checks(routes);
+        let router = router.merge(cli::bucket_routes(world.services.clone()));
+
+        Ok(Self {
+            world: world.clone(),
+            faults,
+            system,
+            router,
+            queues,
+        })
+    }
+
+    /// Creates a key of `org` with write access to everything.
+    ///
+    /// # Panics
+    /// Panics if the key cannot be stored.
+    pub async fn create_key(&self, org: &str) -> String {
+        self.create_key_with(org, Permission::Write, None).await
+    }
+
+    /// Creates a key of `org` with limited permissions.
+    ///
+    /// # Panics
+    /// Panics if the key cannot be stored.
+    pub async fn create_key_with(
+        &self,
+        org: &str,
+        permission: Permission,
+        tags: Option<&[&str]>,
+    ) -> String {
+        let tags = tags.map(|tags| {
+            tags.iter()
+                .map(|tag| ContainerTag::parse(tag).expect("a tag"))
+                .collect()
+        });
+
+        let (kind, name) = (
+            if tags.is_some() {
+                KeyKind::Agent
+            } else {
+                KeyKind::Full
+            },
+            "test".to_owned(),
+        );
+        let plan = KeySpec {
+            name,
+            kind,
+            permission,
+            tags,
+            expires_at: None,
+            rate_limit: None,
+        };
+
+        self.create_planned_key(org, plan).await.key_text
+    }
+
+    /// Creates a key of `org` as planned, and returns it with its record.
+    ///
+    /// # Panics
+    /// Panics if the key cannot be stored.
+    pub async fn create_planned_key(&self, org: &str, plan: KeySpec) -> NewKey {
+        let tenant = Tenant::for_operator(OrgId::parse(org).expect("an organization id"));
+        create_key(&self.system.ctx, &tenant, plan)
+            .await
+            .expect("a stored key")
+    }
+
+    /// Sends a request through the routes.
+    ///
+    /// # Panics
+    /// Panics if the request cannot be built.
+    pub async fn send(&self, request: Request<Body>) -> TestAnswer {
+        let (parts, bytes) = self.send_raw(request).await;
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        TestAnswer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
+    }
+
+    pub(crate) async fn send_through_routes(&self, request: Request<Body>) -> Response {
+        self.router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("routes never fail")
+    }
+
+    /// Sends a request with a JSON body.
+    pub async fn call_json(&self, method: &str, path: &str, key: &str, body: &Value) -> TestAnswer {
+        let body = if body.is_null() {
+            Bytes::new()
+        } else {
+            Bytes::from(body.to_string())
+        };
+        self.send(build_request(method, path, key, "application/json", body))
+            .await
+    }
+
+    /// Sends a `POST` with a JSON body.
+    pub async fn post(&self, path: &str, key: &str, body: &Value) -> TestAnswer {
+        self.call_json("POST", path, key, body).await
+    }
+
+    /// Sends a `GET`.
+    pub async fn get(&self, path: &str, key: &str) -> TestAnswer {
+        self.call_json("GET", path, key, &Value::Null).await
+    }
+
+    /// Sends a `DELETE`.
+    pub async fn delete(&self, path: &str, key: &str) -> TestAnswer {
+        self.call_json("DELETE", path, key, &Value::Null).await
+    }
+
+    /// Sends a `POST` of a file with other form fields.
+    pub async fn upload_file(
+        &self,
+        key: &str,
+        name: &str,
+        bytes: &[u8],
+        fields: &[(&str, &str)],
+    ) -> TestAnswer {
+        let (kind, body) = multipart_form(name, bytes, fields);
+        self.send(build_request(
+            "POST",
+            "/v3/documents/file",
+            key,
+            &kind,
+            body,
+        ))
+        .await
+    }
+
+    /// Handles one batch of each queue and returns the number of messages. Faults may interrupt the
+    /// batch; the result is then 0.
+    pub async fn run_workers_once(&self) -> usize {
+        self.queues
+            .handle_one_batch_each()
+            .await
+            .unwrap_or_default()
+    }
+
+    /// Runs the workers and the sweep until nothing is unfinished. Advances the clock whenever they
+    /// wait.
+    ///
+    /// # Errors
+    /// Fails if some work never ends.
+    pub async fn run_until_settled(&self) -> Result<()> {
+        const ROUNDS: usize = 400;
+        for _ in 0..ROUNDS {
+            if self.run_workers_once().await > 0 {
+                continue;
+            }
+            let all = Timestamp::from_millis(i64::MAX);
+            let left = self.system.ctx.documents.list_overdue(all, 1).await;
+            if left.is_ok_and(|left| left.is_empty()) {
+                return Ok(());
+            }
+            self.world.clock.advance_seconds(30);
+            maintenance::sweep_overdue_work(&self.system.ctx, self.world.clock_now())
+                .await
+                .ok();
+        }
+
+        let left = self
+            .system
+            .ctx
+            .documents
+            .list_overdue(Timestamp::from_millis(i64::MAX), 3)
+            .await?;
+        Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
+    }
+
+    /// Adds a document, waits until it is `done`, and returns its id.
+    ///
+    /// # Panics
+    /// Panics if the document does not become `done`.
+    pub async fn add_document(&self, key: &str, body: &Value) -> String {
+        let answer = self.post("/v3/documents", key, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        self.run_until_settled().await.expect("work that ends");
+        let id = answer.body["id"].as_str().expect("an id").to_owned();
+        let document = self.get(&format!("/v3/documents/{id}"), key).await.body;
+        assert_eq!(document["status"], "done", "{document}");
+        id
+    }
+}
+
+impl TestEnvironment {
+    /// Returns the readers of content: parsers in this process, the internet of this world and its
+    /// models. They retry without a pause.
+    pub fn content_readers(&self) -> ContentReaders {
+        ContentReaders {
+            sandbox: Sandbox::in_process(),
+            fetcher: Fetcher::new(self.internet.as_network()).with_retry_pause(Duration::ZERO),
+            models: ModelClient::new(self.models.clone()).with_retry_pause(Duration::ZERO),
+        }
+    }
+
+    /// Returns the external systems that an app in this world reaches: its internet, its models and
+    /// its drive.
+    ///
+    /// # Errors
+    /// Fails if the address of the drive is invalid.
+    pub fn external_systems(&self) -> Result<ExternalServices> {
+        let readers = self.content_readers();
+        let connectors = connectors::all_connectors(&self.drive, readers.fetcher.clone())?;
+        Ok(ExternalServices {
+            readers,
+            connectors,
+            public_url: Some(PUBLIC_URL.to_owned()),
+        })
+    }
+
+    /// Returns the folder that holds all stored data.
+    pub fn data_folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    fn clock_now(&self) -> Timestamp {
+        domain::ports::Clock::now(&self.clock)
+    }
+}
+
+fn build_request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", kind);
+    let request = if key.is_empty() {
+        request
+    } else {
+        request.header("authorization", format!("Bearer {key}"))
+    };
+    request
+        .body(Body::from(body))
+        .expect("a request of plain parts")
+}
+
+/// Builds a form with one file. Returns its content type and its body.
+pub fn multipart_form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Bytes) {
+    const BOUNDARY: &str = "recollect-test-boundary";
+    let mut body = Vec::new();
+    for (field, value) in fields {
+        let part = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n"
+        );
+        body.extend_from_slice(part.as_bytes());
+    }
+
+    let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"");
+    body.extend_from_slice(
+        format!("--{BOUNDARY}\r\n{head}\r\ncontent-type: application/octet-stream\r\n\r\n")
+            .as_bytes(),
+    );
+    body.extend_from_slice(bytes);
+    body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+
+    (
+        format!("multipart/form-data; boundary={BOUNDARY}"),
+        body.into(),
+    )
+}

@@ -1,0 +1,407 @@
+//! Validation of every answer of the app, and of every accepted request, against `openapi.yaml`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use bytes::Bytes;
+use futures::stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::BodyExt;
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::{Map, Value, json};
+
+const TEXT: &str = include_str!("../../../../openapi.yaml");
+/// The URI by which schemas refer to the document.
+const URI: &str = "urn:recollect:openapi";
+
+static CONTRACT: LazyLock<OpenApiContract> = LazyLock::new(OpenApiContract::load);
+
+/// The document, and the schemas of its request bodies and responses, by reference and media type.
+struct OpenApiContract {
+    document: Value,
+    schemas: HashMap<(String, String), Validator>,
+}
+
+/// A request and its answer.
+struct HttpExchange {
+    method: Method,
+    /// The path as the router knows it.
+    path: String,
+    headers: HeaderMap,
+    sent: Bytes,
+    status: StatusCode,
+    answer_headers: HeaderMap,
+    answer: Bytes,
+}
+
+/// Checks whether a route is for browsers and providers rather than for clients: pages, requests
+/// from pages, and addresses that a provider calls. The document leaves these out.
+pub fn is_for_browsers(path: &str) -> bool {
+    let ends = ["/callback", "/notifications"];
+    path.starts_with("/picker")
+        || path.starts_with("/v3/connections/auth/")
+        || ends.iter().any(|end| path.ends_with(end))
+}
+
+/// Wraps routes so that they panic if an answer, or a request that was accepted, does not match the
+/// document.
+pub(crate) fn with_contract_checks(routes: Router) -> Router {
+    routes.layer(from_fn(check_exchange))
+}
+
+async fn check_exchange(request: Request, next: Next) -> Response {
+    let Some(path) = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| path.as_str().to_owned())
+    else {
+        return next.run(request).await;
+    };
+
+    if is_for_browsers(&path) {
+        return next.run(request).await;
+    }
+
+    let (parts, body) = request.into_parts();
+    let (method, headers) = (parts.method.clone(), parts.headers.clone());
+    let sent = read_whole_body(body).await;
+    let response = next
+        .run(Request::from_parts(parts, Body::from(sent.clone())))
+        .await;
+    let (parts, body) = response.into_parts();
+    let answer = read_whole_body(body).await;
+    let (status, answer_headers) = (parts.status, parts.headers.clone());
+    let exchange = HttpExchange {
+        method,
+        path,
+        headers,
+        sent,
+        status,
+        answer_headers,
+        answer: answer.clone(),
+    };
+
+    if let Err(fault) = CONTRACT.check(&exchange).await {
+        let HttpExchange {
+            method,
+            path,
+            answer,
+            ..
+        } = &exchange;
+        let answer = shorten(&String::from_utf8_lossy(answer));
+        panic!(
+            "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
+        );
+    }
+
+    Response::from_parts(parts, Body::from(answer))
+}
+
+async fn read_whole_body(body: Body) -> Bytes {
+    body.collect()
+        .await
+        .expect("bodies in tests are in memory")
+        .to_bytes()
+}
+
+fn shorten(text: &str) -> String {
+    const CHARS: usize = 500;
+    let mut short: String = text.chars().take(CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+impl OpenApiContract {
+    fn load() -> Self {
+        let document: Value = serde_norway::from_str(TEXT).expect("openapi.yaml is YAML");
+        let registry = Registry::new()
+            .add(URI, document.clone())
+            .expect("a document to refer to");
+        let registry = registry.prepare().expect("references within the document");
+        let options = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .with_registry(&registry);
+        let mut schemas = HashMap::new();
+        for kind in ["requestBodies", "responses"] {
+            for (name, component) in object_entries(&document["components"][kind]) {
+                let place = format!("#/components/{kind}/{name}");
+                for (media, _) in object_entries(&component["content"]) {
+                    let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
+                    let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
+                    let schema = schema.unwrap_or_else(|error| panic!("{pointer}: {error}"));
+                    schemas.insert((place.clone(), media.clone()), schema);
+                }
+            }
+        }
+
+        Self { document, schemas }
+    }
+
+    /// Validates the answer, and the request if it was accepted.
+    async fn check(&self, exchange: &HttpExchange) -> Result<(), String> {
+        let method = exchange.method.as_str().to_lowercase();
+        let operation = &self.document["paths"][&exchange.path][method];
+        if operation.is_null() {
+            let refused = exchange.status == StatusCode::METHOD_NOT_ALLOWED;
+            return if refused {
+                Ok(())
+            } else {
+                Err("the document has no such operation".into())
+            };
+        }
+
+        let response = &operation["responses"][exchange.status.as_str()];
+        let response = response["$ref"]
+            .as_str()
+            .ok_or("the document has no such status")?;
+        let (answer, form) = self.check_answer(response, exchange)?;
+        self.check_schema(response, form, &answer)?;
+        let Some(body) = operation["requestBody"]["$ref"].as_str() else {
+            return Ok(());
+        };
+
+        // A batch is accepted even if some of its documents are refused.
+        let is_partial = answer["failed"].as_u64().is_some_and(|failed| failed > 0);
+        if !exchange.status.is_success() || is_partial {
+            return Ok(());
+        }
+
+        let declared = media_type(self.find_component(body));
+        let sent = match declared {
+            Some("multipart/form-data") => form_fields(exchange).await?,
+            _ if exchange.sent.is_empty() => json!({}),
+            _ => serde_json::from_slice(&exchange.sent)
+                .map_err(|error| format!("the request: {error}"))?,
+        };
+
+        self.check_schema(body, declared, &sent)
+            .map_err(|fault| format!("the request was taken, but {fault}"))
+    }
+
+    /// Parses the body of an answer, which must have a media type and headers that the document
+    /// names. Returns the body and the media type.
+    fn check_answer(
+        &self,
+        response: &str,
+        exchange: &HttpExchange,
+    ) -> Result<(Value, Option<&str>), String> {
+        let (component, headers) = (self.find_component(response), &exchange.answer_headers);
+        let missing =
+            object_entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
+        if let Some((name, _)) = missing {
+            return Err(format!("the answer lacks the header {name}"));
+        }
+
+        let declared = headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
+        let mut forms = object_entries(&component["content"]).map(|(media, _)| media.as_str());
+        match forms.clone().next() {
+            None if exchange.answer.is_empty() => return Ok((Value::Null, None)),
+            None => return Err("the answer should be empty".into()),
+            Some(_) => {}
+        }
+
+        let form = forms.find(|media| declared.starts_with(media));
+        let form =
+            form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
+        let value = match form {
+            "application/json" => serde_json::from_slice(&exchange.answer)
+                .map_err(|error| format!("the answer: {error}"))?,
+            _ => String::from_utf8_lossy(&exchange.answer).into(),
+        };
+
+        Ok((value, Some(form)))
+    }
+
+    fn find_component(&self, reference: &str) -> &Value {
+        let component = self.document.pointer(reference.trim_start_matches('#'));
+        component.unwrap_or_else(|| panic!("openapi.yaml has no {reference}"))
+    }
+
+    /// Validates `value` against the schema of a request body or a response, which may be empty.
+    fn check_schema(
+        &self,
+        reference: &str,
+        media: Option<&str>,
+        value: &Value,
+    ) -> Result<(), String> {
+        let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
+        let Some(schema) = self
+            .schemas
+            .get(&form)
+            .filter(|schema| !schema.is_valid(value))
+        else {
+            return Ok(());
+        };
+
+        let faults = schema.iter_errors(value).take(3);
+        let faults: Vec<String> = faults
+            .map(|fault| {
+                shorten(&format!(
+                    "at `{}` {}",
+                    fault.instance_path(),
+                    fault.masked()
+                ))
+            })
+            .collect();
+
+        Err(format!("{reference} does not hold: {}", faults.join("; ")))
+    }
+}
+
+/// Iterates over the properties of a value; there are none if it is not an object.
+fn object_entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
+    value.as_object().into_iter().flatten()
+}
+
+/// Returns the only media type of a request body.
+fn media_type(component: &Value) -> Option<&str> {
+    object_entries(&component["content"])
+        .next()
+        .map(|(media, _)| media.as_str())
+}
+
+/// Parses the fields of a form as texts, with an empty text for the file.
+async fn form_fields(exchange: &HttpExchange) -> Result<Value, String> {
+    let broken = |error: multer::Error| format!("the form: {error}");
+    let kind = exchange
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(broken)?;
+    let bytes = stream::iter([Ok::<_, std::io::Error>(exchange.sent.clone())]);
+    let mut parts = multer::Multipart::new(bytes, boundary);
+    let mut fields = Map::new();
+    while let Some(part) = parts.next_field().await.map_err(broken)? {
+        let name = part.name().unwrap_or_default().to_owned();
+        let text = if name == "file" {
+            String::new()
+        } else {
+            part.text().await.map_err(broken)?
+        };
+        fields.insert(name, text.into());
+    }
+
+    Ok(fields.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::post;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// Returns the error in an answer to this request.
+    async fn check_fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
+        let (method, path, sent) = request;
+        let mut answer_headers = HeaderMap::new();
+        answer_headers.insert(CONTENT_TYPE, "application/json".parse().unwrap());
+        let exchange = HttpExchange {
+            method: method.parse().unwrap(),
+            path: path.into(),
+            headers: HeaderMap::new(),
+            sent: sent.to_string().into(),
+            status: StatusCode::from_u16(status).unwrap(),
+            answer_headers,
+            answer: answer.to_string().into(),
+        };
+
+        CONTRACT.check(&exchange).await.err().unwrap_or_default()
+    }
+
+    #[tokio::test]
+    async fn what_the_document_does_not_say_is_a_fault() {
+        let add = ("POST", "/v3/documents", &json!({"content": "Words."}));
+        let id = "acxV5LHMEsG2hMSNb4umbn";
+        let good = json!({"id": id, "status": "queued"});
+        assert_eq!(check_fault(add, 200, &good).await, "");
+
+        let refusal = json!({"error": "no", "type": "ValidationError", "requestId": id});
+        assert_eq!(check_fault(add, 400, &refusal).await, "");
+        let cases = [
+            (add, 200, json!({"id": id}), "status"),
+            (add, 200, json!({"id": id, "status": "ready"}), "status"),
+            (add, 200, json!({"id": "short", "status": "done"}), "id"),
+            (
+                add,
+                200,
+                json!({"id": id, "status": "done", "more": 1}),
+                "more",
+            ),
+            (add, 201, good.clone(), "no such status"),
+            (add, 401, refusal.clone(), "www-authenticate"),
+            (add, 403, refusal, "type"),
+            (
+                ("PUT", "/v3/documents", &json!({})),
+                200,
+                good.clone(),
+                "no such operation",
+            ),
+            (
+                ("POST", "/v3/document", &json!({})),
+                200,
+                good.clone(),
+                "no such operation",
+            ),
+            (
+                ("POST", "/v3/documents", &json!({"content": 1})),
+                200,
+                good.clone(),
+                "content",
+            ),
+            (("POST", "/v3/documents", &json!({})), 200, good, "content"),
+        ];
+
+        for (request, status, answer, place) in cases {
+            let fault = check_fault(request, status, &answer).await;
+            assert!(
+                fault.contains(place),
+                "{request:?} {status} {answer}: {fault:?} does not name {place}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "differ at POST /v3/documents, answered 200 OK")]
+    async fn a_route_that_answers_something_else_fails_the_test() {
+        let routes = Router::new().route("/v3/documents", post(async || "nonsense"));
+        let request = Request::post("/v3/documents")
+            .body(Body::from("{}"))
+            .unwrap();
+        with_contract_checks(routes).oneshot(request).await.ok();
+    }
+
+    #[test]
+    fn every_example_has_its_schema() {
+        let mut seen = 0;
+        for kind in ["requestBodies", "responses"] {
+            for (name, component) in object_entries(&CONTRACT.document["components"][kind]) {
+                for (media, content) in object_entries(&component["content"]) {
+                    if let Some(example) = content.get("example") {
+                        let place = format!("#/components/{kind}/{name}");
+                        assert_eq!(
+                            CONTRACT.check_schema(&place, Some(media), example),
+                            Ok(()),
+                            "{place}"
+                        );
+                        seen += 1;
+                    }
+                }
+            }
+        }
+
+        assert!(seen > 15, "only {seen} examples");
+    }
+}
