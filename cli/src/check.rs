@@ -5,11 +5,12 @@ use std::fmt;
 
 use anyhow::Result;
 use domain::ports::{BlobStore, StoredBlob};
-use domain::usecase::{
+use domain::{ContainerId, ContainerOwner, Document, DocumentId, OrgId, Tenant};
+use indicatif::ProgressBar;
+use service::Ctx;
+use service::{
     DocumentDamage, RepairOutcome, delete_orphans, find_orphans, inspect_document, repair_document,
 };
-use domain::{ContainerId, ContainerOwner, Ctx, Document, DocumentId, OrgId, Tenant};
-use indicatif::ProgressBar;
 
 /// The number of blobs that are examined at a time.
 const PAGE_BLOBS: usize = 1000;

@@ -8,10 +8,10 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::middleware::{from_fn, from_fn_with_state};
 use domain::OrgId;
-use domain::usecase::Authenticator;
 use edge::App;
 use http::Request;
 use server::{RequestBody, ServerLimits};
+use service::Authenticator;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 

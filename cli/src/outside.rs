@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::Ctx;
 use domain::ports::Connectors;
 use processor::ContentReaders;
+use service::Ctx;
 use sync::{ModelJudge, SyncEngine};
 
 /// Pages, models, providers of items, and the public address of this process.

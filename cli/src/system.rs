@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use aws::{Clients, ResourceNames, SystemClock};
-use domain::Ctx;
 use domain::ports::Clock;
 use embedded::{
     ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY,
     SIGNING_KEY_ID,
 };
+use service::Ctx;
 
 /// Everything in a data folder.
 #[derive(Clone)]

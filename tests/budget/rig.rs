@@ -7,13 +7,13 @@ use aws::Clients;
 use axum::Router;
 use axum::body::Body;
 use cli::{LocalSystem, QueueSet};
-use domain::usecase::Authenticator;
 use domain::{OrgId, Timestamp};
 use edge::{App, LoopbackPeer};
 use embedded::{ACCESS_KEY_ID, InProcessTransport, MeteredTransport, REGION, SECRET_ACCESS_KEY};
 use http::Request;
 use http_body_util::BodyExt;
 use serde_json::Value;
+use service::Authenticator;
 use testkit::TestEnvironment;
 use tower::ServiceExt;
 

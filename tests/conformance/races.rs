@@ -1,10 +1,10 @@
 //! Conformance tests of concurrent requests for one customId or one tag.
 
 use domain::BodyForm;
-use domain::usecase::{Content, NewDocument, submit_document};
 use domain::{ContainerTag, CustomId, DocumentId, Error};
 use futures::future::join_all;
 use serde_json::json;
+use service::{Content, NewDocument, submit_document};
 
 use crate::promises;
 use crate::setting::{PortFixture, retry_unavailable};

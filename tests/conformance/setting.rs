@@ -6,10 +6,11 @@ use bytes::Bytes;
 use domain::document::{BodyForm, ProcessingResult};
 use domain::ports::{ClaimOutcome, CommitOutcome, PortResult};
 use domain::{
-    ContainerId, ContainerTag, Ctx, Document, DocumentBody, DocumentChange, DocumentId,
-    DocumentStatus, DocumentType, Dreaming, IndexHead, Metadata, OrgId, PortError, Revision,
-    TaskType, Tenant, Timestamp,
+    ContainerId, ContainerTag, Document, DocumentBody, DocumentChange, DocumentId, DocumentStatus,
+    DocumentType, Dreaming, IndexHead, Metadata, OrgId, PortError, Revision, TaskType, Tenant,
+    Timestamp,
 };
+use service::Ctx;
 use testkit::{FaultRates, TestApp};
 
 /// The number of fault histories under which each guarantee is tested.

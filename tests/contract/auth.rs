@@ -144,7 +144,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
     let id = ctx.keys.list(&client.tenant).await.expect("keys")[0]
         .id
         .clone();
-    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, false)
+    service::set_key_enabled(ctx, &client.tenant, &id, false)
         .await
         .expect("a disabled key");
     client.app.world.clock.advance_seconds(30);
@@ -155,7 +155,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
         "disabled",
     );
 
-    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, true)
+    service::set_key_enabled(ctx, &client.tenant, &id, true)
         .await
         .expect("an enabled key");
     client.app.world.clock.advance_seconds(30);

@@ -1,7 +1,7 @@
 //! Caps on the container tags and keys of an organization.
 
-use domain::usecase::OrganizationCaps;
 use serde_json::{Value, json};
+use service::OrganizationCaps;
 use testkit::{TestApp, TestEnvironment};
 
 use crate::client::OrgClient;

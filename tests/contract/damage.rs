@@ -130,7 +130,7 @@ impl DamageScene {
     async fn is_whole(&self) -> bool {
         let record = self.client.stored_record(&self.id).await.expect("a record");
         let ctx = &self.client.app.system.ctx;
-        domain::usecase::inspect_document(ctx, &self.client.tenant, &record)
+        service::inspect_document(ctx, &self.client.tenant, &record)
             .await
             .expect("an answer")
             .is_none()
@@ -291,7 +291,7 @@ async fn a_conversation_whose_turns_cannot_be_read_heals_by_what_is_sent() {
         client.run_until_settled().await;
         let record = client.stored_record(&id).await.expect("a record");
         let ctx = &client.app.system.ctx;
-        let damage = domain::usecase::inspect_document(ctx, &client.tenant, &record)
+        let damage = service::inspect_document(ctx, &client.tenant, &record)
             .await
             .expect("an answer");
         assert_eq!(damage, None, "{harm:?}");

@@ -2,9 +2,9 @@
 
 use cli::transfer::ImportOptions;
 use domain::key::Permission;
-use domain::usecase::run_task;
 use domain::{TaskId, TaskState};
 use serde_json::{Value, json};
+use service::run_task;
 use testkit::TestApp;
 
 use crate::client::OrgClient;

@@ -2,13 +2,12 @@
 //! fields that stay under the client's control.
 
 use domain::connection::{ConnectionStatus, DocumentClaim, DocumentOrigin, Provider};
-use domain::usecase::{
+use domain::{BodyForm, Connection, ConnectionId, ContainerTag, DocumentId, DocumentType, Error};
+use serde_json::{Value, json};
+use service::Ctx;
+use service::{
     ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_item,
 };
-use domain::{
-    BodyForm, Connection, ConnectionId, ContainerTag, Ctx, DocumentId, DocumentType, Error,
-};
-use serde_json::{Value, json};
 
 use crate::client::OrgClient;
 use crate::merge::begin_merge;

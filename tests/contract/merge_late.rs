@@ -9,10 +9,10 @@ use domain::document::DocumentBody;
 use domain::key::Permission;
 use domain::ports::UploadArrival;
 use domain::settings::LogContentMode;
-use domain::usecase::accept_file;
 use domain::{Document, DocumentStatus, JobMessage, Revision};
 use futures::FutureExt;
 use serde_json::{Value, json};
+use service::accept_file;
 use testkit::TestApp;
 
 use crate::client::OrgClient;

@@ -385,7 +385,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
     );
 
     let ctx = client.app.system.ctx.clone();
-    let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    let authenticator = service::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let routes = cli::all_routes(
         &App::new(ctx, authenticator),
         1024 * 1024,

@@ -251,7 +251,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     let mut ctx = app.system.ctx.clone();
     ctx.request_log =
         aws::build_context(&app.system.clients, &names, ctx.clock.clone()).request_log;
-    let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    let authenticator = service::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let routes = cli::all_routes(
         &edge::App::new(ctx, authenticator),
         1024 * 1024,

@@ -1,11 +1,11 @@
 //! `POST /v3/documents/file`.
 
 use axum::body::Body;
-use domain::usecase::Authenticator;
 use edge::App;
 use http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use service::Authenticator;
 use testkit::{TestAnswer, multipart_form};
 use tower::ServiceExt;
 

@@ -2,10 +2,10 @@
 
 use axum::body::Body;
 use domain::ports::UploadArrival;
-use domain::usecase::accept_file;
 use domain::{BlobRef, DocumentStatus};
 use http::Request;
 use serde_json::{Value, json};
+use service::accept_file;
 use testkit::{PUBLIC_URL, TestAnswer, multipart_form};
 
 use crate::client::{OrgClient, read_fixture};

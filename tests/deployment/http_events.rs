@@ -1,12 +1,12 @@
 //! Recorded API Gateway events through the Lambda glue get the same answers as the same requests
 //! over HTTP.
 
-use domain::usecase::Authenticator;
 use edge::App;
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::ServiceExt;
 use lambda_http::{Adapter, Context, LambdaEvent};
 use serde_json::{Value, json};
+use service::Authenticator;
 use testkit::{TestAnswer, TestApp, multipart_form};
 
 use crate::tree::read_file;

@@ -77,16 +77,36 @@ fn random_values_come_from_the_types_they_are_for() {
     let secrets = [
         "shared/domain/src/ids.rs",
         "shared/domain/src/key.rs",
-        "shared/domain/src/usecase/connections/tickets.rs",
+        "shared/service/src/connections/tickets.rs",
     ];
     let pauses_and_boundaries = [
-        "shared/domain/src/usecase/conflict.rs",
+        "shared/service/src/conflict.rs",
         "shared/remote/src/models/chat.rs",
         "shared/remote/src/models/multipart.rs",
     ];
     let mut expected = [secrets, pauses_and_boundaries].concat();
     expected.sort_unstable();
     assert_eq!(ours, expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn an_unlimited_tenant_is_created_in_these_places_only() {
+    let mut places = sources_containing(&["Tenant::for_work(", "Tenant::for_operator("]);
+    places.retain(|path| !path.contains("/tests/"));
+    let expected = [
+        "cli/src/check.rs",
+        "cli/src/command/keys.rs",
+        "cli/src/command/transfer.rs",
+        "shared/aws/src/activity.rs",
+        "shared/aws/src/secrets.rs",
+        "shared/domain/src/job.rs",
+        "shared/domain/src/ports/documents.rs",
+        "shared/service/src/access.rs",
+        "shared/service/src/connections/tickets.rs",
+        "shared/service/src/files.rs",
+        "shared/service/src/orphans.rs",
+    ];
+    assert_eq!(places, expected);
 }
 
 #[test]

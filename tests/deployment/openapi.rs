@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ports::Connectors;
-use domain::usecase::Authenticator;
 use edge::App;
 use fake_drive::FakeDrive;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
 use serde_json::{Value, json};
+use service::Authenticator;
 use testkit::{
     DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment, is_for_browsers, multipart_form,
 };

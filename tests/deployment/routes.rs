@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use domain::ports::Connectors;
-use domain::usecase::Authenticator;
 use edge::App;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
 use serde_json::Value;
+use service::Authenticator;
 use testkit::{TestApp, is_for_browsers};
 
 use crate::template::{

@@ -1,10 +1,10 @@
 //! Crashes between any two calls of a deletion and of a merge, at every position in turn. In the
 //! end the whole operation has happened exactly once.
 
-use domain::usecase::run_task;
 use domain::{OrgId, Task, TaskId, TaskState, TaskWork, Tenant};
 use http::StatusCode;
 use serde_json::{Value, json};
+use service::run_task;
 use testkit::{TestApp, TestEnvironment};
 
 /// A time longer than any wait of a deletion or a merge.

@@ -2,10 +2,10 @@
 //! longer than the age from which a blob can count as an orphan. It removes nothing that the worker
 //! still uses.
 
-use domain::Ctx;
 use domain::ports::BlobStore;
-use domain::usecase::collect_orphans;
 use futures::FutureExt;
+use service::Ctx;
+use service::collect_orphans;
 use testkit::{TestApp, TestEnvironment};
 
 use crate::history::HistoryClient;

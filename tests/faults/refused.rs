@@ -1,9 +1,9 @@
 //! Long refusals of one kind of call: a merge is given up and its tags open again, and a purge is
 //! retried without end.
 
-use domain::usecase::run_task;
 use domain::{OrgId, Task, TaskId, TaskState, TaskWork, Tenant};
 use serde_json::{Value, json};
+use service::run_task;
 use testkit::{TestAnswer, TestApp};
 
 /// A time longer than the pause after any failure.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use aws::{Clients, ResourceNames, SystemClock};
 use domain::key::{KeyKind, KeySpec, Permission};
-use domain::usecase::{create_key, expires_at, list_keys, set_key_enabled};
-use domain::{ContainerTag, Ctx, KeyId, OrgId, Tenant};
+use domain::{ContainerTag, KeyId, OrgId, Tenant};
+use service::Ctx;
+use service::{create_key, expires_at, list_keys, set_key_enabled};
 
 use crate::arguments::{Access, KeyAction, KeyStore};
 use crate::system::LocalSystem;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use domain::memory::MAX_MEMORY_CHARS;
-use domain::usecase::{BodyCopy, CLIENT_EXTRACTOR, DocumentCopy, ServedCopy, StatementsCopy};
 use domain::{
     Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentStatus, DocumentType,
     Dreaming, Metadata, Pack, Statement, TaskType, Timestamp, TopicId, Trust,
 };
 use memory::statement_from_client;
 use serde_json::{Map, Value};
+use service::{BodyCopy, CLIENT_EXTRACTOR, DocumentCopy, ServedCopy, StatementsCopy};
 
 /// A memory of another service.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,12 +4,11 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use container_index::{IndexedMemories, ViewCache};
-use domain::usecase::{
-    ContainerCopy, CopyOutcome, copy_document, find_existing_container, report_damage,
-};
-use domain::{Container, ContainerTag, Ctx, Document, DocumentId, Error, Tenant, Timestamp};
+use domain::{Container, ContainerTag, Document, DocumentId, Error, Tenant, Timestamp};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
+use service::Ctx;
+use service::{ContainerCopy, CopyOutcome, copy_document, find_existing_container, report_damage};
 
 use super::lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
 

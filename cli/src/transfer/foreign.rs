@@ -1,12 +1,11 @@
 //! Imports the files of other services.
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::{
-    DocumentCopy, NewDocument, create_container, import_documents, submit_document,
-};
-use domain::{Container, ContainerId, ContainerTag, Ctx, DocumentId, Revision, Tenant};
+use domain::{Container, ContainerId, ContainerTag, DocumentId, Revision, Tenant};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
+use service::Ctx;
+use service::{DocumentCopy, NewDocument, create_container, import_documents, submit_document};
 
 use super::import::{ImportFormat, ImportOptions, ImportReport};
 use super::{mem0, zep};

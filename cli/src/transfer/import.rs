@@ -3,9 +3,10 @@
 use std::io::BufRead;
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::ImportCounts;
-use domain::{ContainerTag, Ctx, Tenant};
+use domain::{ContainerTag, Tenant};
 use indicatif::ProgressBar;
+use service::Ctx;
+use service::ImportCounts;
 
 use super::foreign::import_foreign;
 use super::lines::{HEADER_TYPE, LineType};

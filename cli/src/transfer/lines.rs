@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use domain::memory::{EventPeriod, ReviewDecision};
-use domain::usecase::{ContainerCopy, DocumentCopy};
 use domain::{
     ContainerId, DocumentId, MemoryEdit, MemoryId, MemoryKind, Settings, Timestamp, Trust,
 };
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{ContainerCopy, DocumentCopy};
 
 /// The `type` of the first line.
 pub(super) const HEADER_TYPE: &str = "recollect-export";

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result, anyhow, bail};
 use container_index::{IndexedMemories, ViewCache};
-use domain::usecase::{
+use domain::{Container, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
+use serde::de::DeserializeOwned;
+use service::Ctx;
+use service::{
     ContainerCopy, DocumentCopy, apply_memory_edits, change_settings, import_container,
     import_documents,
 };
-use domain::{Container, ContainerTag, Ctx, MemoryEdit, ProfileBucket, Settings, Tenant};
-use serde::de::DeserializeOwned;
 
 use super::import::{ImportOptions, ImportReport, Lines};
 use super::lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};

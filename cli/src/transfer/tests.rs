@@ -75,7 +75,7 @@ fn messages_of_both_versions_become_turns() {
     let turn = |message: Value| {
         let session = object(json!({"thread_id": "t", "messages": [message]}));
         let new = zep::conversation_of_session(&ContainerTag::default_tag(), &session).unwrap()?;
-        let domain::usecase::Content::Turns(turns) = new.content else {
+        let service::Content::Turns(turns) = new.content else {
             return None;
         };
         let turn = turns.into_iter().next()?;

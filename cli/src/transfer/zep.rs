@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use domain::conversation::ConversationTurn;
-use domain::usecase::{Content, NewDocument};
 use domain::{ContainerTag, CustomId, Metadata};
 use serde_json::{Map, Value};
+use service::{Content, NewDocument};
 
 use super::convert::{ForeignMemory, add_fields, convert_metadata, text_field, time_field};
 

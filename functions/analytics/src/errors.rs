@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::State;
 use domain::Timestamp;
 use domain::activity::{Hour, RequestCount, RequestDimension, RequestTally};
-use domain::usecase::read_tallies;
 use edge::{ApiResult, Json, Query};
 use serde::Serialize;
+use service::read_tallies;
 
 use crate::AnalyticsState;
 use crate::params::AnalyticsParams;

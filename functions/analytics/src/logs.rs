@@ -4,10 +4,10 @@
 use axum::extract::State;
 use domain::Timestamp;
 use domain::activity::{RequestRecord, RequestType};
-use domain::usecase::{self, find_request};
 use edge::{ApiResult, Json, Pagination, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use service::find_request;
 
 use crate::AnalyticsState;
 use crate::params::AnalyticsParams;
@@ -69,7 +69,7 @@ pub(crate) async fn list_logs(
     let ctx = &service.app.ctx;
     let ((page, limit), filter) = (params.page_and_limit()?, params.log_filter()?);
     let span = params.requested_span(ctx.clock.now())?;
-    let found = usecase::list_requests(ctx, &tenant, span, &filter, page, limit).await?;
+    let found = service::list_requests(ctx, &tenant, span, &filter, page, limit).await?;
     Ok(answer_logs(found.requests, page, limit, found.total))
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn list_requests(
         return Ok(answer_logs(records, page, limit, total));
     }
 
-    let found = usecase::list_requests(
+    let found = service::list_requests(
         ctx,
         &tenant,
         params.requested_span(now)?,

@@ -5,13 +5,14 @@ use std::iter::once;
 use axum::extract::State;
 use container_index::count_memories;
 use domain::activity::RequestType;
-use domain::usecase::{
-    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
-};
-use domain::{Container, Ctx, Result, Tenant, Timestamp};
+use domain::{Container, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
+use service::Ctx;
+use service::{
+    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
+};
 
 use crate::AnalyticsState;
 use crate::params::AnalyticsParams;

@@ -2,9 +2,9 @@
 //! and named if it is wrong.
 
 use domain::activity::RequestType;
-use domain::usecase::{RequestFilter, TimeSpan};
 use domain::{Error, Result, Timestamp};
 use serde::Deserialize;
+use service::{RequestFilter, TimeSpan};
 
 /// The number of items on a page if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 20;

@@ -1,10 +1,10 @@
 //! Access to the analytics, and their rate limit.
 
 use axum::extract::FromRequestParts;
-use domain::usecase::admit;
 use domain::{RateLimit, Tenant};
 use edge::{ApiError, Auth, ReadOrganization, request_id};
 use http::request::Parts;
+use service::admit;
 
 use crate::AnalyticsState;
 

@@ -1,8 +1,9 @@
 //! Totals of the organization over all its containers.
 
-use domain::usecase::{self, ContainerScope, find_containers};
-use domain::{Ctx, Result, Tenant};
+use domain::{Result, Tenant};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use service::Ctx;
+use service::{ContainerScope, find_containers};
 
 /// The number of containers that are counted at the same time.
 pub(crate) const PARALLEL_CONTAINERS: usize = 16;
@@ -11,7 +12,7 @@ pub(crate) const PARALLEL_CONTAINERS: usize = 16;
 pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
     let containers = find_containers(ctx, tenant, &ContainerScope::default()).await?;
     let counts = containers.into_iter().map(async |container| {
-        usecase::count_documents(ctx, tenant, &container, usecase::EXACT_COUNT_LIMIT).await
+        service::count_documents(ctx, tenant, &container, service::EXACT_COUNT_LIMIT).await
     });
     let counts = stream::iter(counts).buffer_unordered(PARALLEL_CONTAINERS);
     counts.try_fold(0, async |sum, count| Ok(sum + count)).await

@@ -2,10 +2,11 @@
 //! browsers.
 
 use axum::extract::FromRequestParts;
-use domain::{Ctx, Error, Result, Tenant};
+use domain::{Error, Result, Tenant};
 use edge::ApiError;
 use http::header::HOST;
 use http::request::Parts;
+use service::Ctx;
 use url::{Host, Url};
 
 use crate::ConnectionsState;

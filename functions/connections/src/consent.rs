@@ -4,16 +4,16 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, ConnectionErrorKind, SyncScope};
-use domain::usecase::{
-    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, PICKER_SESSION_SECONDS,
-    accept_consent, begin_consent, derive_token, open_consent_link, open_session_after_consent,
-    random_token,
-};
 use domain::{Secret, Tenant};
 use edge::{ApiResult, Json, Path, Query};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
+use service::{
+    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, PICKER_SESSION_SECONDS,
+    accept_consent, begin_consent, derive_token, open_consent_link, open_session_after_consent,
+    random_token,
+};
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, append_parameters};

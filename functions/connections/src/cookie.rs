@@ -2,9 +2,9 @@
 //! ever sent to another host.
 
 use domain::Secret;
-use domain::usecase::is_token;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
+use service::is_token;
 
 use crate::address::BaseUrl;
 

@@ -1,11 +1,11 @@
 //! `POST /v3/connections/{provider}` and `/{id}/reconnect`: links with which users give permission.
 
 use axum::extract::State;
-use domain::usecase::{self, CreatedConnection, NewConnection, find_connection};
 use domain::{ConnectionId, Error, Metadata, Result};
 use edge::{ApiResult, Auth, Json, Path, WriteSurroundings, deserialize_count, parse_scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{CreatedConnection, NewConnection, find_connection};
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, check_permitted_redirect};
@@ -94,7 +94,7 @@ pub(crate) async fn create_connection(
         metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
     };
 
-    let created = usecase::create_connection(&state.app.ctx, connector, &tenant, new).await?;
+    let created = service::create_connection(&state.app.ctx, connector, &tenant, new).await?;
     Ok(Json(CreateResponse::new(&base, created)))
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn reconnect_connection(
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
     let created =
-        usecase::reconnect_connection(&state.app.ctx, connector, &tenant, &connection, redirect)
+        service::reconnect_connection(&state.app.ctx, connector, &tenant, &connection, redirect)
             .await?;
 
     Ok(Json(CreateResponse::new(&base, created)))
@@ -123,7 +123,7 @@ pub(crate) async fn reconnect_connection(
 pub(crate) fn named_scope(
     tenant: &domain::Tenant,
     sent: Option<&[String]>,
-) -> Result<usecase::ContainerScope> {
+) -> Result<service::ContainerScope> {
     let named = parse_scope(None, sent)?;
     if named.tags.is_empty() && tenant.allowed_tags().is_none() {
         return Err(Error::invalid_field("containerTags", "at least one tag"));

@@ -3,10 +3,6 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, Provider};
-use domain::usecase::{
-    self, ImportOutcome, change_document_limit, delete_connection, delete_connections,
-    find_connection, find_connections, request_import,
-};
 use domain::{ConnectionId, Error};
 use edge::{
     ApiResult, App, Auth, Json, Path, Query, WriteSurroundings, deserialize_bool,
@@ -15,6 +11,10 @@ use edge::{
 use futures::stream::{self, StreamExt, TryStreamExt};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
+use service::{
+    self, ImportOutcome, change_document_limit, delete_connection, delete_connections,
+    find_connection, find_connections, request_import,
+};
 
 use crate::create::named_scope;
 use crate::overview::show_connection;
@@ -206,7 +206,7 @@ pub(crate) async fn receive_notification(
         .get(CHANNEL_TOKEN)
         .and_then(|token| token.to_str().ok());
     let known = match token {
-        Some(token) => usecase::handle_notification(&app.ctx, token).await?,
+        Some(token) => service::handle_notification(&app.ctx, token).await?,
         None => false,
     };
     Ok(if known {

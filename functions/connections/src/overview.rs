@@ -2,13 +2,14 @@
 
 use axum::extract::State;
 use domain::connection::{Connection, RunState};
-use domain::usecase::{self, count_left_out_items, find_connection, find_connections};
-use domain::{Ctx, Error, Result, Tenant};
+use domain::{Error, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, Path, Query, ReadSurroundings, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
+use service::Ctx;
+use service::{count_left_out_items, find_connection, find_connections};
 
 use crate::create::named_scope;
 use crate::wire::{ConnectionShape, ItemShape, RunShape, SyncedDocument, parse_provider};
@@ -108,7 +109,7 @@ pub(crate) async fn list_documents(
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
     let of = parse_provider(&name)?;
     let scope = parse_scope(None, sent.container_tags().as_deref())?;
-    let documents = usecase::list_synced_documents(&app.ctx, &tenant, of, scope).await?;
+    let documents = service::list_synced_documents(&app.ctx, &tenant, of, scope).await?;
     Ok(Json(
         documents.into_iter().map(SyncedDocument::from).collect(),
     ))
@@ -194,7 +195,7 @@ pub(crate) async fn list_items(
     }
 
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let (nodes, next) = usecase::list_items(
+    let (nodes, next) = service::list_items(
         &app.ctx,
         &tenant,
         &connection,

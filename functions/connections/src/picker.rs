@@ -5,10 +5,6 @@
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use domain::connection::{MAX_SELECTED_ITEMS, SelectedItem};
-use domain::usecase::{
-    PICKER_SESSION_SECONDS, PickerLocation, PickerSession, browse_items, derive_token,
-    end_picker_session, enter_picker, find_picker_session, save_selection,
-};
 use domain::{Error, Result, Secret};
 use edge::{ApiError, ApiResult, Json, Path, Query};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
@@ -16,6 +12,10 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::{
+    PICKER_SESSION_SECONDS, PickerLocation, PickerSession, browse_items, derive_token,
+    end_picker_session, enter_picker, find_picker_session, save_selection,
+};
 
 use crate::ConnectionsState;
 use crate::address::BaseUrl;

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use axum::extract::State;
 use domain::connection::Connection;
 use domain::ports::{Connector, PickerView};
-use domain::usecase::{
-    PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
-    save_selection,
-};
 use domain::{Error, Result, Tenant, Timestamp};
 use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteSurroundings, deserialize_count};
 use serde::{Deserialize, Serialize};
+use service::{
+    PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
+    save_selection,
+};
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, check_permitted_redirect};

@@ -5,12 +5,12 @@ use domain::connection::{
     SyncState,
 };
 use domain::ports::{ItemKind, ProviderItem};
-use domain::usecase::item_state_name;
 use domain::{
     ConnectionId, ContainerTag, Document, DocumentStatus, DocumentType, Error, Metadata, Result,
     Timestamp,
 };
 use serde::Serialize;
+use service::item_state_name;
 
 /// Parses the provider in a path or a field.
 ///

@@ -3,13 +3,13 @@
 use axum::extract::State;
 use container_index::count_memories;
 use domain::task::{PurgePhase, PurgeReport, TaskWork};
-use domain::usecase::{
-    EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
-    find_writable_container,
-};
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
 use serde::{Deserialize, Serialize};
+use service::{
+    EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
+    find_writable_container,
+};
 
 use crate::TagsState;
 

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use container_index::count_memories;
-use domain::usecase::{EXACT_COUNT_LIMIT, measure_container};
 use domain::{Container, Result, TaskId, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, ReadSurroundings};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
+use service::{EXACT_COUNT_LIMIT, measure_container};
 
 use crate::TagsState;
 

@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::task::{ContainerMerge, MergePhase, TaskWork};
-use domain::usecase::{MergeOverlap, MergePlan, merge_containers, plan_merge, preview_merge};
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, check_length, deserialize_bool};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
+use service::{MergeOverlap, MergePlan, merge_containers, plan_merge, preview_merge};
 
 use crate::delete::find_task;
 

@@ -1,10 +1,10 @@
 //! `GET` and `PATCH /v3/container-tags/{tag}`: returns or changes one container tag.
 
 use axum::extract::State;
-use domain::usecase::{change_container, find_existing_container};
 use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Path, ReadSurroundings, WriteSurroundings};
 use serde::{Deserialize, Serialize};
+use service::{change_container, find_existing_container};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

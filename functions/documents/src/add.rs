@@ -2,7 +2,6 @@
 //! fields that every way of adding content shares.
 
 use axum::extract::State;
-use domain::usecase::{AcceptedDocument, Content, NewDocument, submit_document};
 use domain::{
     BodyForm, CustomId, DocumentStatus, Dreaming, Error, Metadata, Provenance, Result, TaskType,
     Timestamp,
@@ -12,6 +11,7 @@ use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{AcceptedDocument, Content, NewDocument, submit_document};
 
 /// The most bytes of text: 1 MB. Part of the API.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;

@@ -1,13 +1,13 @@
 //! `POST /v3/documents/batch`: up to 600 texts or addresses, each with its own result.
 
 use axum::extract::State;
-use domain::usecase::{AcceptedDocument, Content, NewDocument, submit_documents};
 use domain::{Error, Result};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use service::{AcceptedDocument, Content, NewDocument, submit_documents};
 
 use crate::add::{CommonFields, body_of_text, read_idempotency_key};
 

@@ -1,13 +1,13 @@
 //! `DELETE /v3/documents/bulk`: deletes by ids, by container tags, or by tags and path.
 
 use axum::extract::State;
-use domain::usecase::{
-    ContainerScope, DocumentNameKind, ListQuery, add_documents_with_same_custom_ids,
-    find_documents, find_superseded_documents, list_documents, path_matches, remove_documents,
-};
 use domain::{Document, Error, Result, Tenant};
 use edge::{ApiResult, App, Auth, Json, WriteContent, parse_scope};
 use serde::{Deserialize, Serialize};
+use service::{
+    ContainerScope, DocumentNameKind, ListQuery, add_documents_with_same_custom_ids,
+    find_documents, find_superseded_documents, list_documents, path_matches, remove_documents,
+};
 
 /// The most ids of one request. Part of the API.
 const MAX_IDS: usize = 100;

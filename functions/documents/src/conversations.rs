@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
-use domain::usecase::{Content, submit_document};
 use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use service::{Content, submit_document};
 
 use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
 

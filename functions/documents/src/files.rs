@@ -3,12 +3,12 @@
 
 use axum::extract::State;
 use bytes::Bytes;
-use domain::usecase::{Content, begin_upload, file_download_url, find_document};
 use domain::{BodyForm, DocumentStatus, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, Path, Query, ReadContent, WriteContent};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{Content, begin_upload, file_download_url, find_document};
 
 use crate::add::{CommonFields, read_idempotency_key};
 use crate::one::DocumentScopeQuery;

@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::usecase::{self, ListQuery, read_document_text};
-use domain::{Ctx, Document, DocumentStatus, Error, Filter, Result, Tenant};
+use domain::{Document, DocumentStatus, Error, Filter, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField,
     deserialize_bool, deserialize_count, parse_scope,
@@ -11,6 +10,8 @@ use edge::{
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use service::Ctx;
+use service::{ListQuery, read_document_text};
 
 use crate::wire::ListedDocument;
 
@@ -78,7 +79,7 @@ pub(crate) async fn list_documents(
 ) -> ApiResult<Json<ListResponse>> {
     let include_content = request.include_content;
     let query = request.into_query()?;
-    let page = usecase::list_documents(&app.ctx, &tenant, &query).await?;
+    let page = service::list_documents(&app.ctx, &tenant, &query).await?;
     let texts = if include_content {
         let (ctx, tenant) = (&app.ctx, &tenant);
         let read = page

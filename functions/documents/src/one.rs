@@ -1,10 +1,6 @@
 //! Requests about one document by its id or customId: read and delete it, and list its chunks.
 
 use axum::extract::State;
-use domain::usecase::{
-    ContainerScope, add_documents_with_same_custom_ids, find_document, read_document_text,
-    read_served_pack, remove_documents,
-};
 use domain::{Document, Pack, Result, TaskType, Tenant, Timestamp};
 use edge::{
     ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, parse_scope,
@@ -12,6 +8,10 @@ use edge::{
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::{
+    ContainerScope, add_documents_with_same_custom_ids, find_document, read_document_text,
+    read_served_pack, remove_documents,
+};
 
 use crate::DocumentsState;
 use crate::wire::FullDocument;

@@ -1,12 +1,12 @@
 //! `GET /v3/documents/processing`: lists unfinished documents.
 
 use axum::extract::State;
-use domain::usecase::{self, ListQuery};
 use domain::{Document, DocumentStatus, Timestamp};
 use edge::{
     ApiResult, App, Auth, Json, Pagination, Query, ReadContent, deserialize_count, parse_scope,
 };
 use serde::{Deserialize, Serialize};
+use service::ListQuery;
 
 use crate::list::page_and_limit;
 use crate::wire::ListedDocument;
@@ -85,7 +85,7 @@ pub(crate) async fn list_processing(
         ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 
-    let mut found = usecase::list_documents(&app.ctx, &tenant, &list_query)
+    let mut found = service::list_documents(&app.ctx, &tenant, &list_query)
         .await?
         .documents;
     let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);

@@ -1,13 +1,13 @@
 //! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`: changes or retries a document.
 
 use axum::extract::State;
-use domain::usecase::{
-    DocumentDescription, DocumentUpdate, find_document, retry_document, update_document,
-};
 use domain::{CustomId, Metadata, Patch, Provenance, Result, TaskType, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, parse_single_tag};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use service::{
+    DocumentDescription, DocumentUpdate, find_document, retry_document, update_document,
+};
 
 use crate::add::{AddResponse, body_of_text, check_filepath};
 use crate::one::DocumentScopeQuery;

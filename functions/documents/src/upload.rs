@@ -4,7 +4,6 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
 use bytes::Bytes;
-use domain::usecase::{Content, submit_document};
 use domain::{BodyForm, Error, Result};
 use edge::{
     ApiResult, App, Auth, Json, WriteContent, check_field_name, note_request_body,
@@ -13,6 +12,7 @@ use edge::{
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use service::{Content, submit_document};
 
 use crate::add::{AddResponse, CommonFields, read_idempotency_key};
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use container_index::IndexedMemories;
-use domain::usecase::{DocumentNameKind, ListQuery, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
@@ -13,6 +12,7 @@ use edge::{
 };
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
+use service::{DocumentNameKind, ListQuery, find_documents, list_documents};
 
 use crate::DocumentsState;
 use crate::list::{DEFAULT_LIMIT, page_and_limit, parse_providers};

@@ -8,11 +8,12 @@ mod sweep;
 use async_trait::async_trait;
 use domain::QueueWorker;
 use domain::ports::{PortResult, UploadArrival};
-use domain::usecase::{accept_file, run_task};
 use domain::{
-    ContainerId, ContainerOwner, Ctx, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
+    ContainerId, ContainerOwner, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
     ProcessingFailure, QueueDelivery, Result, Tenant,
 };
+use service::Ctx;
+use service::{accept_file, run_task};
 use tracing::{error, warn};
 
 pub use orphans::OrphanWalk;

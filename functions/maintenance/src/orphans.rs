@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use domain::ports::BlobStore;
-use domain::usecase::collect_orphans;
-use domain::{Ctx, Result, Timestamp};
+use domain::{Result, Timestamp};
+use service::Ctx;
+use service::collect_orphans;
 use tracing::info;
 
 /// The number of objects that one sweep examines. The sweeps of a day examine a quarter of a

@@ -3,8 +3,9 @@
 
 use domain::activity::Hour;
 use domain::ports::{HourCounts, PortResult};
-use domain::usecase::{TimeSpan, tally_hour};
-use domain::{Ctx, Tenant, Timestamp};
+use domain::{Tenant, Timestamp};
+use service::Ctx;
+use service::{TimeSpan, tally_hour};
 use tracing::{info, warn};
 
 /// The time in seconds from the end of an hour until it is counted. By then its last requests have

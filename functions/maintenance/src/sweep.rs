@@ -1,7 +1,8 @@
 //! The sweep: picks up work that a crash or a lost message has left unfinished.
 
 use domain::ports::{ERASE_AFTER_SECONDS, OverdueWork, PortResult};
-use domain::{Ctx, Job, JobMessage, Timestamp};
+use domain::{Job, JobMessage, Timestamp};
+use service::Ctx;
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up. The next sweep follows in a minute.

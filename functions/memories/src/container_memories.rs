@@ -1,12 +1,12 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
 use container_index::{IndexedMemories, MemoryIndex, ViewCache};
-use domain::usecase::{find_existing_container, find_writable_container};
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
 };
 use edge::App;
 use memory::{Ledger, Memory};
+use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
 use crate::fields::MemoryTarget;

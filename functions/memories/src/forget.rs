@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::usecase::{
-    ContainerScope, DocumentNameKind, apply_memory_edits, find_documents, read_served_pack,
-};
 use domain::{
     ContainerId, ContainerTag, Document, DocumentId, Error, MemoryEdit, MemoryId, Result, Tenant,
     Timestamp,
@@ -13,6 +10,9 @@ use domain::{
 use edge::{ApiResult, Auth, Json, WriteContent};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
+use service::{
+    ContainerScope, DocumentNameKind, apply_memory_edits, find_documents, read_served_pack,
+};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use axum::extract::State;
 use domain::memory::ReviewDecision;
-use domain::usecase::apply_memory_edits;
 use domain::{ContainerTag, Error, MemoryEdit, MemoryId, PortError, Timestamp};
 use edge::{ApiResult, Auth, Json, Path, ReadSurroundings, WriteSurroundings, review_status};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::apply_memory_edits;
 
 use crate::MemoriesState;
 use crate::container_memories::ContainerMemories;

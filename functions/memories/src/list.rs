@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use axum::extract::State;
 use container_index::IndexedMemories;
-use domain::usecase::find_containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField,
@@ -13,6 +12,7 @@ use edge::{
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use service::find_containers;
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::usecase::{find_existing_container, find_writable_container};
 use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
 use search_engine::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
 use serde::{Deserialize, Serialize};
+use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};

@@ -1,7 +1,6 @@
 //! `PATCH /v4/memories`: adds a new version of a memory.
 
 use axum::extract::State;
-use domain::usecase::apply_memory_edits;
 use domain::{
     Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
 };
@@ -9,6 +8,7 @@ use edge::{ApiResult, Auth, Json, WriteContent, deserialize_optional_object};
 use memory::{Memory, statement_from_client, topic_id_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::apply_memory_edits;
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};

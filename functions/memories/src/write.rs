@@ -1,13 +1,13 @@
 //! `POST /v4/memories`: adds memories in a client's own words.
 
 use axum::extract::State;
-use domain::usecase::{find_writable_container, write_memories};
 use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_optional_object};
 use http::StatusCode;
 use memory::{DocumentStatements, Ledger, Memory, statement_from_client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{find_writable_container, write_memories};
 
 use crate::MemoriesState;
 use crate::fields::{

@@ -1,9 +1,8 @@
 //! Adds processed documents of one container to its index, in one transaction.
 
-use domain::usecase::{Committed, ConflictRetry, commit_changes};
-use domain::{
-    ContainerId, Ctx, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant,
-};
+use domain::{ContainerId, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant};
+use service::Ctx;
+use service::{Committed, ConflictRetry, commit_changes};
 
 /// Commits the revisions among `members` that are processed and still wanted.
 ///

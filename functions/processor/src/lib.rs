@@ -15,10 +15,11 @@ use std::thread::available_parallelism;
 
 use async_trait::async_trait;
 use domain::{
-    ContainerId, Ctx, DeliveryOutcome, DocumentId, Error, Job, JobMessage, OrgId, QueueDelivery,
+    ContainerId, DeliveryOutcome, DocumentId, Error, Job, JobMessage, OrgId, QueueDelivery,
     QueueWorker, Revision, Tenant,
 };
 use futures::{FutureExt, StreamExt, stream};
+use service::Ctx;
 use tracing::{error, warn};
 
 pub use prepare::WINDOW_CHARS;

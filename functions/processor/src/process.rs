@@ -2,11 +2,12 @@
 
 use domain::document::{ProcessingResult, StatementsRef};
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
-use domain::usecase::{protect_file, read_present_tag};
 use domain::{
-    Authorship, BlobRef, Ctx, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage,
-    Pack, ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
+    Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
+    ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
+use service::Ctx;
+use service::{protect_file, read_present_tag};
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;

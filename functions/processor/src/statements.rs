@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::document::StatementsRef;
-use domain::usecase::CLIENT_EXTRACTOR;
 use domain::{
-    Authorship, Ctx, Document, Provenance, Result, SourceMedium, Statement, StatementSet, TaskType,
+    Authorship, Document, Provenance, Result, SourceMedium, Statement, StatementSet, TaskType,
     Tenant, Timestamp,
 };
 use futures::{StreamExt, stream};
@@ -17,6 +16,8 @@ use memory::model::{
 };
 use memory::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use remote::{AnswerError, ModelClient, Question};
+use service::CLIENT_EXTRACTOR;
+use service::Ctx;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 

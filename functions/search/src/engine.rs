@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use container_index::{IndexedChunks, IndexedMemories, decode_attributes};
-use domain::usecase::{ContainerScope, find_containers, path_matches};
 use domain::{
-    ContainerId, Ctx, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant,
-    Timestamp,
+    ContainerId, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant, Timestamp,
 };
 use memory::Memory;
 use search_engine::{
     ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
 };
+use service::Ctx;
+use service::{ContainerScope, find_containers, path_matches};
 
 use crate::Recall;
 

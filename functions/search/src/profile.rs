@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::usecase::{ContainerScope, find_containers, find_existing_container};
 use domain::{Container, ContainerTag, Error, Filter, ProfileBucket, Result, Tenant};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, Path, ReadContent, ReadSurroundings, check_length,
@@ -18,6 +17,7 @@ use http::HeaderMap;
 use memory::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use service::{ContainerScope, find_containers, find_existing_container};
 
 use crate::Recall;
 use crate::engine::open_memories;

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use axum::extract::State;
 use container_index::IndexedChunks;
-use domain::usecase::{find_document, read_document_text};
 use domain::{
     Attribution, DocumentType, Filter, IndexedDocument, PortError, Result, Tenant, Timestamp, Trust,
 };
@@ -13,6 +12,7 @@ use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_cou
 use search_engine::ContainerIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::{find_document, read_document_text};
 
 use crate::Recall;
 use crate::engine::{

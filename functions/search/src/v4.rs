@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use axum::extract::State;
 use container_index::{IndexedChunks, IndexedMemories};
-use domain::usecase::ContainerScope;
 use domain::{ContainerId, Error, Filter, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, deserialize_object,
@@ -12,6 +11,7 @@ use edge::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::ContainerScope;
 
 use crate::Recall;
 use crate::engine::{

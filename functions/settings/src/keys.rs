@@ -2,14 +2,14 @@
 
 use axum::extract::State;
 use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
-use domain::usecase::{
-    AgentKeySpec, ScopedKeySpec, create_agent_key, create_scoped_key, delete_key, list_keys,
-    set_key_enabled, toggle_key,
-};
 use domain::{ContainerTag, Error, KeyId, Result, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, parse_single_tag};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::{
+    AgentKeySpec, ScopedKeySpec, create_agent_key, create_scoped_key, delete_key, list_keys,
+    set_key_enabled, toggle_key,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

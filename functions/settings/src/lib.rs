@@ -11,9 +11,9 @@ mod wire;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::{delete, get, post, put};
-use domain::usecase::update_settings;
 use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
 use serde_json::{Map, Value, json};
+use service::update_settings;
 
 /// Returns the routes of this function.
 pub fn router(app: App) -> Router {

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use domain::Error;
-use domain::usecase::{ResetCounts, reset_organization};
 use edge::{Admin, ApiResult, App, Auth, Json};
 use serde::{Deserialize, Serialize};
+use service::{ResetCounts, reset_organization};
 
 /// The confirmation that is accepted in place of the organization's id.
 const CONFIRMATION: &str = "RESET";

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use domain::key::KeyKind;
-use domain::usecase::{end_session, open_session};
 use domain::{ContainerTag, Tenant};
 use edge::{Admin, AnyKey, ApiResult, App, Auth, Json};
 use serde_json::{Value, json};
+use service::{end_session, open_session};
 
 /// The name of the key `local`, which has no record.
 const LOCAL_KEY_NAME: &str = "local";

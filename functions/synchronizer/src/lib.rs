@@ -4,9 +4,10 @@
 use async_trait::async_trait;
 use domain::job::{MAX_DELAY_SECONDS, message_delay};
 use domain::{
-    ConnectionId, Ctx, DeliveryOutcome, Error, Job, JobMessage, QueueDelivery, QueueWorker, Result,
+    ConnectionId, DeliveryOutcome, Error, Job, JobMessage, QueueDelivery, QueueWorker, Result,
     Tenant,
 };
+use service::Ctx;
 use sync::{NextStep, SyncEngine};
 use tracing::{error, warn};
 

@@ -35,9 +35,9 @@ mod vault;
 
 use std::sync::Arc;
 
-use domain::Ctx;
 use domain::ports::Clock;
-use domain::usecase::{Backlog, MAX_UNFINISHED, OrganizationCaps};
+use service::Ctx;
+use service::{Backlog, MAX_UNFINISHED, OrganizationCaps};
 
 pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
-use domain::usecase::report_damage;
-use domain::{ContainerId, Ctx, OrgId, Tenant, Timestamp};
+use domain::{ContainerId, OrgId, Tenant, Timestamp};
+use service::Ctx;
+use service::report_damage;
 
 use crate::view::{ContainerView, Loaded};
 

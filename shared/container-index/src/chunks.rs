@@ -8,10 +8,11 @@ use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PortError,
+    ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PortError,
     SegmentRef, Tenant,
 };
 use search_engine::{ChunkInput, ContainerIndex, DIMENSIONS, Document, QuantizedVector, Segment};
+use service::Ctx;
 use tracing::debug;
 
 use crate::view::ContainerView;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use domain::BlobRef;
 use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, IndexHead, PortError, Revision, SegmentRef, Tenant};
+use domain::{ContainerId, IndexHead, PortError, Revision, SegmentRef, Tenant};
 use search_engine::{Segment, merge_segments};
+use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;

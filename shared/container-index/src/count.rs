@@ -1,8 +1,9 @@
 //! Counting memories.
 
 use domain::ports::PortResult;
-use domain::{Container, Ctx, Tenant, Timestamp};
+use domain::{Container, Tenant, Timestamp};
 use memory::Ledger;
+use service::Ctx;
 
 use crate::cache::ViewCache;
 use crate::memories::IndexedMemories;

@@ -10,12 +10,13 @@ use bytes::Bytes;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    BlobRef, ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord,
-    MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
+    BlobRef, ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, MemoryEdit,
+    MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
 };
 use memory::asking::topic_question_words;
 use memory::{DocumentStatements, Ledger, Memory};
 use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
+use service::Ctx;
 use tracing::debug;
 
 use crate::chunks::last_of_each;

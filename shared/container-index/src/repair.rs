@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use domain::ports::PortResult;
-use domain::usecase::repair_document;
-use domain::{ContainerId, Ctx, DocumentId, Result, Tenant};
+use domain::{ContainerId, DocumentId, Result, Tenant};
+use service::Ctx;
+use service::repair_document;
 
 use crate::chunks::IndexedChunks;
 use crate::compact::rewrite_index;

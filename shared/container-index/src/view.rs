@@ -5,8 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::ports::PortResult;
 use domain::{
-    ContainerId, Ctx, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
+    ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
 };
+use service::Ctx;
 use tracing::warn;
 
 /// The number of reads of the log for a record that the head already counts. The pause between them

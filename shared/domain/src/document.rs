@@ -119,7 +119,7 @@ pub struct DocumentBody {
 
 /// The last component of the path at which a client stores a file with a form. The object store
 /// reports when the file has arrived.
-pub(crate) const UPLOAD_NAME: &str = "upload";
+pub const UPLOAD_NAME: &str = "upload";
 /// The last component of the path to which such a file is copied once it has arrived. No form can
 /// write to it.
 const PROTECTED_NAME: &str = "kept";
@@ -127,7 +127,7 @@ const PROTECTED_NAME: &str = "kept";
 impl DocumentBody {
     /// Returns the other of the two locations of a file that was uploaded with a form, or `None`
     /// for any other file.
-    pub(crate) fn other_upload_location(&self) -> Option<BlobRef> {
+    pub fn other_upload_location(&self) -> Option<BlobRef> {
         let (folder, name) = self.blob.path().rsplit_once('/')?;
         let other_name = match name {
             UPLOAD_NAME => PROTECTED_NAME,

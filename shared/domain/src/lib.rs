@@ -1,8 +1,8 @@
-//! The domain of Recollect: its types, ports and use cases, independent of storage and transport.
+//! The domain of Recollect: its types, rules, errors and ports, independent of storage and
+//! transport.
 //!
-//! Types enforce their own rules (an invalid container tag cannot exist), ports state the
-//! guarantees that storage must give, and use cases are plain functions over a [`Ctx`]. This crate
-//! does no I/O, reads no clock and depends on no framework.
+//! Types enforce their own rules: an invalid container tag cannot exist. Ports state the guarantees
+//! that storage must give. This crate does no I/O, reads no clock and depends on no framework.
 
 pub mod activity;
 pub mod blob;
@@ -29,17 +29,12 @@ pub mod tenant;
 pub mod time;
 pub mod vault;
 
-pub mod usecase;
-
-mod ctx;
-
 pub use blob::BlobRef;
 pub use connection::Connection;
 pub use container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, IndexHead, IndexedDocument,
     LogRecord, MergeRole, SegmentRef,
 };
-pub use ctx::Ctx;
 pub use document::{
     BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, FailureCode,
     ProcessingFailure, TaskType,

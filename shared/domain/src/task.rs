@@ -193,6 +193,17 @@ pub struct ContainerMerge {
     pub superseded: u64,
 }
 
+impl ContainerMerge {
+    /// Returns all physical containers of the merge.
+    pub fn container_ids(&self) -> Vec<ContainerId> {
+        self.target_ids
+            .iter()
+            .chain(self.sources.iter().flat_map(|(_, ids)| ids))
+            .cloned()
+            .collect()
+    }
+}
+
 /// The phases of a merge, with the names of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -56,8 +56,9 @@ impl Tenant {
         }
     }
 
-    /// Creates the tenant of work that runs behind a queue or a schedule.
-    pub(crate) fn for_work(org: OrgId) -> Self {
+    /// Creates the tenant of work that runs behind a queue or a schedule. It may do everything in
+    /// its organization, so a test lists the sources that call this.
+    pub fn for_work(org: OrgId) -> Self {
         Self {
             org,
             key: None,
@@ -109,7 +110,7 @@ impl Tenant {
     }
 
     /// Records that the request accessed containers.
-    pub(crate) fn record_access<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
+    pub fn record_access<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
         self.lock_accessed().extend(containers.into_iter().cloned());
     }
 

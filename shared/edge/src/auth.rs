@@ -6,11 +6,11 @@ use std::net::IpAddr;
 
 use axum::extract::{FromRef, FromRequestParts};
 use domain::key::KeyKind;
-use domain::usecase::admit;
 use domain::{Error, Result, Tenant};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use service::admit;
 
 use crate::error::ApiError;
 use crate::record::{note_tenant, request_id};

@@ -1,10 +1,10 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
-use domain::usecase::{ContainerScope, SortBy};
 use domain::{ContainerTag, Error, Result, Tenant};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use service::{ContainerScope, SortBy};
 
 /// The position of a page in a listing.
 #[derive(Debug, Clone, Serialize)]

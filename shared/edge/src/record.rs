@@ -10,10 +10,11 @@ use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use domain::activity::RequestRecord;
 use domain::settings::LogContentMode;
-use domain::{Ctx, OrgId, Revision, Tenant, Timestamp};
+use domain::{OrgId, Revision, Tenant, Timestamp};
 use http::header::CONTENT_TYPE;
 use http::{Method, Uri};
 use serde_json::{Map, Value, json};
+use service::Ctx;
 use tracing::warn;
 
 use crate::error::format_error_chain;

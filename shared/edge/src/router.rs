@@ -7,9 +7,10 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use domain::usecase::Authenticator;
-use domain::{Ctx, Error};
+use domain::Error;
 use http::{HeaderName, HeaderValue};
+use service::Authenticator;
+use service::Ctx;
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::{error, info};
 

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use aws::{Clients, ResourceNames, SystemClock};
 use axum::Router;
+use domain::QueueWorker;
 use domain::ports::PortResult;
-use domain::usecase::Authenticator;
-use domain::{Ctx, QueueWorker};
 use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
+use service::Authenticator;
+use service::Ctx;
 
 pub use events::{batch_response, parse_deliveries};
 pub use stage::strip_stage;

@@ -6,11 +6,12 @@ use bytes::Bytes;
 use domain::connection::{DocumentClaim, Grant, OAuthTokens};
 use domain::ports::{Clock, Connections, Connector, ConnectorResult, ProviderAccess, SyncStore};
 use domain::settings::Settings;
-use domain::usecase::{self, ItemDocument, TicketKind, TicketValue};
 use domain::{
-    BodyForm, Connection, ConnectionId, ContainerTag, Ctx, CustomId, DocumentId, Result, Secret,
-    Tenant, Timestamp,
+    BodyForm, Connection, ConnectionId, ContainerTag, CustomId, DocumentId, Result, Secret, Tenant,
+    Timestamp,
 };
+use service::Ctx;
+use service::{ItemDocument, TicketKind, TicketValue};
 
 #[async_trait]
 pub(crate) trait SyncService: Send + Sync {
@@ -112,7 +113,7 @@ impl SyncService for PortService<'_> {
         tenant: &Tenant,
         connection: &Connection,
     ) -> ConnectorResult<ProviderAccess> {
-        usecase::provider_access(self.0, connector, tenant, connection).await
+        service::provider_access(self.0, connector, tenant, connection).await
     }
 
     async fn renew_access(
@@ -121,7 +122,7 @@ impl SyncService for PortService<'_> {
         tenant: &Tenant,
         connection: &Connection,
     ) -> ConnectorResult<ProviderAccess> {
-        usecase::renew_provider_access(self.0, connector, tenant, connection).await
+        service::renew_provider_access(self.0, connector, tenant, connection).await
     }
 
     async fn grant_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<OAuthTokens>> {
@@ -140,7 +141,7 @@ impl SyncService for PortService<'_> {
         until: Timestamp,
     ) -> Result<Secret> {
         let of = TicketValue::new(tenant, id);
-        usecase::issue_ticket(self.0, TicketKind::Channel, &of, until).await
+        service::issue_ticket(self.0, TicketKind::Channel, &of, until).await
     }
 
     async fn document_id_of(
@@ -149,7 +150,7 @@ impl SyncService for PortService<'_> {
         tag: &ContainerTag,
         custom_id: &CustomId,
     ) -> Result<Option<DocumentId>> {
-        usecase::item_document_id(self.0, tenant, tag, custom_id).await
+        service::item_document_id(self.0, tenant, tag, custom_id).await
     }
 
     async fn file_document(
@@ -159,7 +160,7 @@ impl SyncService for PortService<'_> {
         bytes: Bytes,
         form: BodyForm,
     ) -> Result<DocumentId> {
-        Ok(usecase::file_item(self.0, tenant, item, bytes, form)
+        Ok(service::file_item(self.0, tenant, item, bytes, form)
             .await?
             .id)
     }
@@ -169,7 +170,7 @@ impl SyncService for PortService<'_> {
         tenant: &Tenant,
         item: &ItemDocument,
     ) -> Result<Option<DocumentId>> {
-        usecase::refile_item(self.0, tenant, item).await
+        service::refile_item(self.0, tenant, item).await
     }
 
     async fn release_document(
@@ -178,7 +179,7 @@ impl SyncService for PortService<'_> {
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> Result<bool> {
-        usecase::release_item(self.0, tenant, document, claim).await
+        service::release_item(self.0, tenant, document, claim).await
     }
 
     async fn owns_document(
@@ -217,7 +218,7 @@ impl SyncService for PortService<'_> {
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> Result<()> {
-        usecase::give_up_claim(self.0, tenant, document, claim)
+        service::give_up_claim(self.0, tenant, document, claim)
             .await
             .map(|_| ())
     }

@@ -38,7 +38,8 @@ mod tests;
 use std::sync::Arc;
 
 use domain::ports::Connectors;
-use domain::{ConnectionId, Ctx, Result, Tenant};
+use domain::{ConnectionId, Result, Tenant};
+use service::Ctx;
 
 pub use judge::{ItemJudge, JudgeError, JudgedItem, ModelJudge, ModelVerdict};
 pub use step::NextStep;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use domain::connection::{ConnectionStatus, RunPhase, SyncScope, SyncState};
 use domain::ports::{Connector, ConnectorError, Connectors};
-use domain::{Connection, ConnectionId, Result, Tenant, usecase};
+use domain::{Connection, ConnectionId, Result, Tenant};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
@@ -207,7 +207,7 @@ pub(crate) async fn update_connection(
     mut change: impl FnMut(&mut Connection) -> bool + Send,
 ) -> Result<Option<Connection>> {
     let (connections, clock) = (tools.desk.connections(), tools.desk.clock());
-    usecase::update_connection(connections, clock, tenant, id, |connection| {
+    service::update_connection(connections, clock, tenant, id, |connection| {
         Ok(change(connection))
     })
     .await

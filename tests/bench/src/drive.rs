@@ -17,11 +17,11 @@ use domain::connection::{
     RunTrigger, SyncScope,
 };
 use domain::ports::Clock;
-use domain::usecase::change_connection;
 use domain::{ConnectionId, ContainerTag, GrantId, OrgId, Secret, Tenant};
 use fake_drive::{DriveConfig, FakeDrive};
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use serde_json::{Value, json};
+use service::change_connection;
 use sync::{ModelJudge, NextStep, SyncEngine};
 
 use crate::rig::{BenchSystem, resident_megabytes};

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use content::{ContentSource, extract_document};
 use domain::key::{KeyKind, KeySpec, Permission};
-use domain::usecase::create_key;
 use domain::{OrgId, Tenant};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
+use service::create_key;
 
 use crate::make;
 use crate::rig::{BenchSystem, percentiles};

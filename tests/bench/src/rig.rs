@@ -10,7 +10,6 @@ use axum::body::Body;
 use cli::{ExternalServices, LocalSystem, Workers};
 use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
-use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
 use embedded::{
     ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, MeteredTransport, REGION,
@@ -22,6 +21,7 @@ use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
+use service::Authenticator;
 use tempfile::TempDir;
 use tower::ServiceExt;
 

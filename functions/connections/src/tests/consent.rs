@@ -419,7 +419,7 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
         .put(&world.tenant, "oauth-app/x", &secret)
         .await
         .unwrap();
-    domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
+    service::change_settings(&world.ctx, &world.tenant, |settings| {
         let app = settings
             .apps
             .entry(domain::settings::AppProvider::CloudDrive)

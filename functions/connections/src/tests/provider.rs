@@ -10,7 +10,8 @@ use domain::ports::{
     GrantedPermission, ItemContent, ItemKind, ItemPage, NotificationSubscription, OAuthClient,
     OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
-use domain::{ConnectionId, Ctx, GrantId, Metadata, Secret, Tenant, Timestamp};
+use domain::{ConnectionId, GrantId, Metadata, Secret, Tenant, Timestamp};
+use service::Ctx;
 
 /// The scripted answers of the drive, and a record of the requests to it.
 #[derive(Default)]

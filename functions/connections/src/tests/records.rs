@@ -5,11 +5,9 @@ use domain::connection::{
     RunTrigger, SkipReason, SyncQueue, SyncQueueEntry, SyncState,
 };
 use domain::ports::SyncWrite;
-use domain::usecase::{
-    RequestFilter, TicketKind, TicketValue, TimeSpan, issue_ticket, list_requests,
-};
 use domain::{ConnectionId, Timestamp};
 use serde_json::{Value, json};
+use service::{RequestFilter, TicketKind, TicketValue, TimeSpan, issue_ticket, list_requests};
 
 use super::world::{DRIVE, TestWorld};
 
@@ -258,7 +256,7 @@ async fn connections_whose_user_never_came_make_room() {
 #[tokio::test]
 async fn no_link_of_a_browser_gets_into_the_request_log() {
     let world = TestWorld::new().await;
-    domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
+    service::change_settings(&world.ctx, &world.tenant, |settings| {
         settings.log_content = domain::settings::LogContentMode::Full;
         Ok(())
     })

@@ -2,10 +2,10 @@
 
 use domain::ports::ProviderAccess;
 use domain::settings::AppProvider;
-use domain::usecase::{change_settings, provider_access, renew_provider_access};
 use domain::{ConnectionId, Secret};
 use http::StatusCode;
 use serde_json::json;
+use service::{change_settings, provider_access, renew_provider_access};
 
 use super::consent::grant_of;
 use super::world::{Browser, TestWorld};

@@ -12,14 +12,15 @@ use axum::body::Body;
 use domain::connection::Connection;
 use domain::key::{KeyKind, KeySpec, Permission};
 use domain::ports::{Clock, Connectors};
-use domain::usecase::{Authenticator, create_key};
-use domain::{ConnectionId, ContainerTag, Ctx, OrgId, Tenant, Timestamp};
+use domain::{ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
 use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use service::Ctx;
+use service::{Authenticator, create_key};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -233,7 +234,7 @@ impl TestWorld {
             change(connection);
             Ok(true)
         };
-        domain::usecase::change_connection(&self.ctx, &self.tenant, &id, change)
+        service::change_connection(&self.ctx, &self.tenant, &id, change)
             .await
             .unwrap();
     }

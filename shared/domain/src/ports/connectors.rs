@@ -8,10 +8,16 @@ use bytes::Bytes;
 
 use crate::connection::{OAuthAppRef, OAuthTokens, Provider, ProviderAccount, SkipReason};
 use crate::document::{BodyForm, DocumentType};
-use crate::error::ErrorSource;
+use crate::error::{Error, ErrorSource};
 use crate::metadata::Metadata;
 use crate::time::Timestamp;
 use crate::vault::Secret;
+
+/// The number of seconds after which a request is worth another try when a quota is used up. The
+/// provider only says "tomorrow".
+const QUOTA_SECONDS: u64 = 3600;
+/// The same when the provider asks to slow down without saying for how long.
+const THROTTLE_SECONDS: u64 = 30;
 
 /// The result of a request to a provider.
 pub type ConnectorResult<T> = std::result::Result<T, ConnectorError>;
@@ -54,6 +60,35 @@ pub enum ConnectorError {
     /// There is a fault in this program, or the provider behaves differently than expected.
     #[error("{0}")]
     Fault(String),
+}
+
+impl From<ConnectorError> for Error {
+    fn from(error: ConnectorError) -> Self {
+        match error {
+            ConnectorError::Throttled { retry_after } => Self::RateLimited {
+                message: "the provider asks to slow down".into(),
+                retry_after_seconds: retry_after.unwrap_or(THROTTLE_SECONDS),
+            },
+            ConnectorError::QuotaExceeded => Self::RateLimited {
+                message: "a quota of the provider is used up until tomorrow".into(),
+                retry_after_seconds: QUOTA_SECONDS,
+            },
+            ConnectorError::Unavailable(source) => Self::Unavailable(source),
+            ConnectorError::Reauth(_) => Self::invalid(
+                "the permission has ended: the account has to be connected again (POST \
+                 /v3/connections/{id}/reconnect gives the link)",
+            ),
+            ConnectorError::App(message) => Self::invalid(message),
+            ConnectorError::Policy(_) => {
+                Self::invalid("an administrator at the provider does not allow the OAuth app")
+            }
+            ConnectorError::CursorLost | ConnectorError::PageLost => {
+                Self::invalid("the listing has changed; begin again with its first page")
+            }
+            ConnectorError::Item(_) => Self::NotFound("Item"),
+            ConnectorError::Fault(message) => Self::Internal(message.into()),
+        }
+    }
 }
 
 /// The data that a request to a provider needs.

@@ -4,9 +4,9 @@
 use domain::connection::{
     DocumentClaim, DocumentIntent, Grant, ItemRecord, PendingRemoval, Run, RunTrigger, SyncQueue,
 };
-use domain::usecase::item_custom_id;
 use domain::{DocumentId, Timestamp};
 use futures::stream::{self, TryStreamExt};
+use service::item_custom_id;
 use tracing::warn;
 
 use crate::limits::MAX_CONCURRENT_REQUESTS;

@@ -5,8 +5,8 @@ use domain::connection::{
     DocumentClaim, DocumentIntent, PendingRemoval, RunPhase, SyncQueue, SyncQueueEntry,
 };
 use domain::ports::{PortResult, ProviderItem};
-use domain::usecase::item_custom_id;
 use domain::{DocumentId, Timestamp};
+use service::item_custom_id;
 
 use crate::limits::{GRACE_SECONDS, MAX_REMOVALS, MAX_REMOVALS_PERCENT, MIN_HELD_REMOVALS};
 use crate::queue;

@@ -11,11 +11,11 @@ use domain::ports::{
     Clock, Connections, Connector, ConnectorError, ConnectorResult, ProviderAccess, SyncStore,
 };
 use domain::settings::Settings;
-use domain::usecase::ItemDocument;
 use domain::{
     BodyForm, Connection, ConnectionId, ContainerId, ContainerTag, CustomId, DocumentId, Error,
     Result, Secret, Tenant, Timestamp,
 };
+use service::ItemDocument;
 
 use super::memory::MemoryStore;
 use crate::desk::SyncService;

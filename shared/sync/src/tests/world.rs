@@ -10,8 +10,8 @@ use domain::connection::{
 };
 use domain::ports::Connectors;
 use domain::settings::Settings;
-use domain::usecase::item_custom_id;
 use domain::{ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
+use service::item_custom_id;
 
 use super::drive::{DriveEvents, SimulatedDrive};
 use super::memory::{ConnectionRows, MemoryStore};

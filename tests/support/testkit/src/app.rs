@@ -13,7 +13,6 @@ use axum::response::Response;
 use bytes::Bytes;
 use cli::{ExternalServices, LocalSystem, QueueSet};
 use domain::key::{KeyKind, KeySpec, NewKey, Permission};
-use domain::usecase::{Authenticator, Backlog, OrganizationCaps, create_key};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
 use embedded::{ACCESS_KEY_ID, Durability, EmbeddedServices, REGION, SECRET_ACCESS_KEY};
@@ -22,6 +21,7 @@ use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings};
 use sandbox::Sandbox;
 use serde_json::Value;
+use service::{Authenticator, Backlog, OrganizationCaps, create_key};
 use tempfile::TempDir;
 use tower::ServiceExt;
 

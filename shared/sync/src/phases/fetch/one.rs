@@ -6,8 +6,8 @@ use domain::connection::{Connection, DocumentClaim, DocumentOrigin, ItemRecord, 
 use domain::ports::{
     Connector, ConnectorError, ItemContent, ItemKind, ProviderAccess, ProviderItem,
 };
-use domain::usecase::{ItemDocument, item_custom_id};
 use domain::{DocumentId, Error, Tenant, Timestamp};
+use service::{ItemDocument, item_custom_id};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use tracing::error;

@@ -1,0 +1,93 @@
+//! Commits to the log of a container.
+
+use crate::ConflictRetry;
+use crate::Ctx;
+use domain::container::{DocumentChange, IndexHead};
+use domain::error::Result;
+use domain::ids::{ContainerId, DocumentId};
+use domain::job::{Job, JobMessage};
+use domain::ports::CommitOutcome;
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+
+/// The outcome of [`commit_changes`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Committed {
+    /// All changes took effect.
+    Done,
+    /// Nothing changed, because these documents have changed since they were read.
+    Stale(Vec<DocumentId>),
+}
+
+/// Commits changes to a container in one transaction, and requests the maintenance that they leave
+/// to do. Repeats the commit while other commits of the container are first. `at` is the time of
+/// the commit, or `None` for the time of the attempt that succeeds.
+///
+/// Safe to repeat: the commit takes effect only while every document is stored as given.
+///
+/// # Errors
+/// Returns the errors of the ports. Nothing has changed then, unless the response to the commit was
+/// lost.
+pub async fn commit_changes(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    changes: &[DocumentChange],
+    at: Option<Timestamp>,
+) -> Result<Committed> {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        let head = ctx.index.get_head(tenant, container).await?;
+        let at = at.unwrap_or_else(|| ctx.clock.now());
+        let outcome = ctx
+            .index
+            .commit(tenant, container, &head, changes, at)
+            .await?;
+
+        match outcome {
+            CommitOutcome::Done(purges) => {
+                request_maintenance(ctx, tenant, container, &head, changes, purges).await;
+                return Ok(Committed::Done);
+            }
+            CommitOutcome::Stale(documents) => return Ok(Committed::Stale(documents)),
+            CommitOutcome::Moved => retry.wait().await?,
+        }
+    }
+}
+
+/// Requests the purges and the compaction that a commit leaves to maintenance. The sweep finds a
+/// lost purge, and a lost compaction is requested again after some more records.
+async fn request_maintenance(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    head: &IndexHead,
+    changes: &[DocumentChange],
+    purges: Vec<String>,
+) {
+    let container = || container.clone();
+    let mut jobs: Vec<Job> = purges
+        .into_iter()
+        .map(|purge| Job::PurgeV1 {
+            container: container(),
+            purge,
+        })
+        .collect();
+    if head.needs_compaction(changes) {
+        jobs.push(Job::CompactV1 {
+            container: container(),
+        });
+    }
+
+    let messages: Vec<JobMessage> = jobs
+        .into_iter()
+        .map(|job| JobMessage {
+            org: tenant.org().clone(),
+            job,
+        })
+        .collect();
+    if !messages.is_empty() {
+        ctx.jobs.send(&messages).await.ok();
+    }
+}

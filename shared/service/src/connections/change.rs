@@ -1,0 +1,216 @@
+//! Finding connections for callers who may see them, and changing their records.
+
+use tracing::warn;
+
+use crate::ConflictRetry;
+use crate::Ctx;
+use crate::find::{ContainerScope, find_containers};
+use crate::revise::announce;
+use domain::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
+use domain::error::{Error, Result};
+use domain::ids::ConnectionId;
+use domain::job::{Job, JobMessage, message_delay};
+use domain::ports::{Clock, Connections};
+use domain::tag::ContainerTag;
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+/// Returns the connection, if the caller reaches its container.
+///
+/// # Errors
+/// Returns [`Error::NotFound`] and the errors of the ports.
+pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
+    let connection = find_any(ctx, tenant, id).await?;
+    if connection.status.is_visible() {
+        Ok(connection)
+    } else {
+        Err(missing())
+    }
+}
+
+/// Acts as [`find_connection`], but also finds a connection that is being deleted.
+pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
+    let id = ConnectionId::parse(id).ok_or_else(missing)?;
+    let found = ctx.connections.get(tenant, &id).await?;
+    let connection = found
+        .filter(|connection| tenant.can_access(&connection.tag))
+        .ok_or_else(missing)?;
+    note_container(ctx, tenant, &connection.tag).await?;
+    Ok(connection)
+}
+
+/// Returns the connections in `scope`, oldest first, of one provider or of all.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
+pub async fn find_connections(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    provider: Option<Provider>,
+    scope: &ContainerScope,
+) -> Result<Vec<Connection>> {
+    let mut found = find_all(ctx, tenant, provider, scope).await?;
+    found.retain(|connection| connection.status.is_visible());
+    Ok(found)
+}
+
+/// Acts as [`find_connections`], but also finds connections that are being deleted.
+pub(super) async fn find_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    provider: Option<Provider>,
+    scope: &ContainerScope,
+) -> Result<Vec<Connection>> {
+    for tag in &scope.tags {
+        tenant.check_access(tag)?;
+        note_container(ctx, tenant, tag).await?;
+    }
+
+    let mut found = ctx.connections.list(tenant).await?;
+    found.retain(|connection| {
+        let has_scope_tag = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
+        let has_provider = provider.is_none_or(|provider| provider == connection.provider);
+        has_scope_tag && has_provider && tenant.can_access(&connection.tag)
+    });
+
+    Ok(found)
+}
+
+/// Records for the request log which container a request came to.
+pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
+    find_containers(
+        ctx,
+        tenant,
+        &ContainerScope {
+            tags: vec![tag.clone()],
+        },
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) fn missing() -> Error {
+    Error::NotFound("Connection")
+}
+
+/// Changes the record of a connection by `change`, which returns whether there is anything to
+/// write. It runs again when another writer was first.
+///
+/// # Errors
+/// Returns [`Error::NotFound`], the errors of `change` and those of the ports.
+pub async fn change_connection(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Connection> {
+    let (connections, clock) = (ctx.connections.as_ref(), ctx.clock.as_ref());
+    update_connection(connections, clock, tenant, id, change)
+        .await?
+        .ok_or_else(missing)
+}
+
+/// Acts as [`change_connection`], but on single ports. Returns the record, or `None` if the
+/// connection no longer exists.
+///
+/// # Errors
+/// Returns the errors of `change` and those of the ports.
+pub async fn update_connection(
+    connections: &dyn Connections,
+    clock: &dyn Clock,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Option<Connection>> {
+    let mut retry = ConflictRetry::new(clock);
+    loop {
+        let Some(mut connection) = connections.get(tenant, id).await? else {
+            return Ok(None);
+        };
+        if !change(&mut connection)? {
+            return Ok(Some(connection));
+        }
+
+        connection.rev += 1;
+        connection.updated_at = clock.now();
+        if connections.save(tenant, &connection).await? {
+            return Ok(Some(connection));
+        }
+
+        retry.wait().await?;
+    }
+}
+
+/// Acts as [`change_connection`]. If something has changed and the connection may run, it then runs
+/// at once.
+pub(super) async fn change_and_run(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Connection> {
+    let now = ctx.clock.now();
+    let changed = change_connection(ctx, tenant, id, |connection| {
+        let is_changed = change(connection)?;
+        if is_changed && connection.can_run() {
+            request_at(connection, RunTrigger::Manual, now);
+        }
+        Ok(is_changed)
+    })
+    .await?;
+
+    if changed.can_run() {
+        wake(ctx, tenant, &changed.id).await;
+    }
+
+    Ok(changed)
+}
+
+/// Sends the message that a connection has work to do. The sweep sends a lost message again.
+pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
+    announce(ctx, &[to_sync(tenant, id)]).await;
+}
+
+/// Acts as [`wake`], after `seconds` or the longest delay of a message.
+pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
+    let delay = message_delay(seconds);
+    if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), delay).await {
+        warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweeper");
+    }
+}
+
+fn to_sync(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
+    JobMessage {
+        org: tenant.org().clone(),
+        job: Job::SyncV1 {
+            connection: id.clone(),
+        },
+    }
+}
+
+/// Requests a run, unless a run is requested already that is due by then. Returns whether there is
+/// anything to write.
+pub(super) fn request_at(connection: &mut Connection, trigger: RunTrigger, at: Timestamp) -> bool {
+    let is_requested =
+        connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
+    if !is_requested {
+        connection.request_run(trigger, at);
+    }
+    !is_requested
+}
+
+/// Begins the deletion of a connection if it has not begun: from now on the connection is hidden,
+/// and its next step cleans up. If deletion has begun, the remaining documents can be deleted with
+/// the connection, but no longer be kept. Returns whether there is anything to write.
+pub(super) fn begin_end(connection: &mut Connection, with_documents: bool, now: Timestamp) -> bool {
+    let was_visible = connection.status.is_visible();
+    if was_visible {
+        connection.status = ConnectionStatus::Deleting;
+        connection.delete_documents = with_documents;
+        connection.requested = None;
+        connection.next_run_at = Some(now);
+    }
+    let adds_document_deletion = connection.status == ConnectionStatus::Deleting
+        && with_documents
+        && !std::mem::replace(&mut connection.delete_documents, true);
+    was_visible || adds_document_deletion
+}

@@ -1,0 +1,296 @@
+//! The items that a user may select, and saving a selection.
+
+use std::collections::HashSet;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::access::provider_access;
+use super::change::{change_and_run, missing};
+use crate::ConflictRetry;
+use crate::Ctx;
+use domain::connection::{
+    Connection, ConnectionStatus, MAX_SELECTED_ITEMS, SelectedItem, Selection, SyncScope,
+};
+use domain::error::{Error, Result};
+use domain::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
+use domain::tenant::Tenant;
+/// The number of items that are looked up in parallel.
+const PARALLEL_REQUESTS: usize = 8;
+/// The largest length of an id in bytes, of an item or of a shared drive.
+const MAX_ID_BYTES: usize = 256;
+/// The number of characters of a name that are kept. The name is only shown.
+const MAX_NAME: usize = 100;
+/// The largest size of a selection in bytes: it is stored in one record.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Returns a page of the items that the user of a connection may select.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] without permission, and the errors of the provider and of the ports.
+pub async fn browse_items(
+    ctx: &Ctx,
+    connector: &dyn Connector,
+    tenant: &Tenant,
+    connection: &Connection,
+    location: PickerLocation<'_>,
+) -> Result<ItemPage> {
+    check_selectable(connector, connection)?;
+    let access = provider_access(ctx, connector, tenant, connection).await?;
+    let PickerLocation {
+        view,
+        parent,
+        query,
+        page,
+    } = location;
+
+    Ok(connector
+        .list_selectable(&access, view, parent, query, page)
+        .await?)
+}
+
+/// The place in the picker that a user looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct PickerLocation<'a> {
+    /// The view, such as the user's own files or a shared drive.
+    pub view: &'a PickerView,
+    /// The folder.
+    pub parent: Option<&'a str>,
+    /// A text that names of items must contain.
+    pub query: Option<&'a str>,
+    /// The page of the listing.
+    pub page: Option<&'a str>,
+}
+
+fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Result<()> {
+    if connector.oauth_flow().is_some() {
+        return Ok(());
+    }
+    let name = connection.provider.as_str();
+    let explanation = "what it takes was said when it was made";
+    Err(Error::Unsupported(format!(
+        "nothing can be selected of a connection to {name}; {explanation}"
+    )))
+}
+
+/// Looks up the items that a caller selects. An id may be an alias of an item, such as `root`, but
+/// a run finds the item only under its own id.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] naming an item that the account does not see or that cannot be
+/// selected, and the errors of [`save_selection`], of the provider and of the ports.
+pub async fn resolve_selected_items(
+    ctx: &Ctx,
+    connector: &dyn Connector,
+    tenant: &Tenant,
+    connection: &Connection,
+    choices: Vec<String>,
+) -> Result<Vec<SelectedItem>> {
+    check_selectable(connector, connection)?;
+    check_state(connection)?;
+    check_count(choices.len())?;
+    choices.iter().try_for_each(|id| check_id(id))?;
+    let access = &provider_access(ctx, connector, tenant, connection).await?;
+
+    let resolve_item = |id: String| async move {
+        let item = connector
+            .get_item(access, &id)
+            .await?
+            .filter(|item| !item.is_trashed);
+        item.map_or_else(|| Err(unseen(&id)), seen)
+    };
+
+    stream::iter(choices.into_iter().map(resolve_item))
+        .buffered(PARALLEL_REQUESTS)
+        .try_collect()
+        .await
+}
+
+fn unseen(id: &str) -> Error {
+    Error::invalid_field(
+        "resources",
+        format!("the account does not see the item {id}"),
+    )
+}
+
+fn seen(item: ProviderItem) -> Result<SelectedItem> {
+    let folder = match item.kind {
+        ItemKind::Folder => true,
+        ItemKind::File { .. } | ItemKind::Shortcut { .. } => false,
+        ItemKind::Unreadable(reason) => {
+            let message = format!("the item {} cannot be read: {}", item.id, reason.as_str());
+            return Err(Error::invalid_field("resources", message));
+        }
+    };
+
+    Ok(SelectedItem {
+        id: item.id,
+        name: item.name,
+        folder,
+        drive: item.drive,
+    })
+}
+
+fn check_count(count: usize) -> Result<()> {
+    if count > MAX_SELECTED_ITEMS {
+        let rule =
+            format!("at most {MAX_SELECTED_ITEMS} items; select the folders that they lie in");
+        return Err(Error::invalid_field("resources", rule));
+    }
+    Ok(())
+}
+
+/// Saves a selection in place of the previous one and requests a run. Items that are no longer
+/// selected lose their documents.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] for items that cannot be selected, [`Error::Conflict`] before there
+/// is permission and when the connection takes everything, and the errors of the ports.
+pub async fn save_selection(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    items: Vec<SelectedItem>,
+) -> Result<Connection> {
+    check_state(connection)?;
+    let selection = store(ctx, tenant, connection, checked(items)?).await?;
+
+    change_and_run(ctx, tenant, &connection.id, |connection| {
+        check_state(connection)?;
+        if connection.status == ConnectionStatus::AwaitingSelection {
+            connection.status = ConnectionStatus::Active;
+            connection.problem = None;
+        }
+        connection.selection = connection.selection.max(selection.rev);
+        Ok(true)
+    })
+    .await
+}
+
+fn check_state(connection: &Connection) -> Result<()> {
+    match connection.status {
+        ConnectionStatus::Deleting => Err(missing()),
+        ConnectionStatus::PendingOauth => Err(Error::Conflict(
+            "the user of this connection has not given permission yet; that comes before a selection".into(),
+        )),
+        _ if connection.scope == SyncScope::Full => {
+            Err(Error::Conflict("this connection takes the whole drive: nothing is to be selected".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_id(id: &str) -> Result<()> {
+    if (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let rule = format!("ids of 1 to {MAX_ID_BYTES} bytes without control characters");
+    Err(Error::invalid_field("resources", rule))
+}
+
+/// Checks the items, and returns each once with its name cut to fit a record.
+fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
+    check_count(items.len())?;
+    let (mut seen, mut unique_items) = (HashSet::new(), Vec::with_capacity(items.len()));
+
+    for mut item in items {
+        check_id(&item.id)?;
+        item.drive.as_deref().map_or(Ok(()), check_id)?;
+        item.name = item
+            .name
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(MAX_NAME)
+            .collect();
+        if seen.insert(item.id.clone()) {
+            unique_items.push(item);
+        }
+    }
+
+    if serde_json::to_vec(&unique_items).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
+        return Err(Error::invalid_field(
+            "resources",
+            format!("at most {MAX_BYTES} bytes; select fewer"),
+        ));
+    }
+
+    Ok(unique_items)
+}
+
+/// Stores the selection unless it equals the stored one.
+async fn store(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    items: Vec<SelectedItem>,
+) -> Result<Selection> {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        let current = ctx.sync.get_selection(tenant, &connection.id).await?;
+        if current.rev > 0 && current.items == items {
+            return Ok(current);
+        }
+
+        let next = Selection {
+            rev: current.rev + 1,
+            items: items.clone(),
+        };
+
+        if ctx
+            .sync
+            .save_selection(tenant, &connection.id, &next)
+            .await?
+        {
+            return Ok(next);
+        }
+
+        retry.wait().await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(id: &str, name: &str) -> SelectedItem {
+        SelectedItem {
+            id: id.into(),
+            name: name.into(),
+            folder: false,
+            drive: None,
+        }
+    }
+
+    #[test]
+    fn a_selection_has_each_item_once_and_fits_a_record() {
+        let kept = checked(vec![
+            item("a", "A\u{7}"),
+            item("b", &"ü".repeat(300)),
+            item("a", "again"),
+        ])
+        .unwrap();
+        assert_eq!(
+            kept.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
+        assert_eq!(
+            (kept[0].name.as_str(), kept[1].name.chars().count()),
+            ("A", MAX_NAME)
+        );
+        for bad in ["", "a\nb", &"x".repeat(MAX_ID_BYTES + 1)] {
+            assert!(checked(vec![item(bad, "")]).is_err(), "{bad:?}");
+        }
+
+        let many = |count: usize| {
+            (0..count)
+                .map(|n| item(&n.to_string(), "n"))
+                .collect::<Vec<_>>()
+        };
+        assert!(
+            checked(many(MAX_SELECTED_ITEMS)).is_ok()
+                && checked(many(MAX_SELECTED_ITEMS + 1)).is_err()
+        );
+        let large = (0..MAX_SELECTED_ITEMS)
+            .map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
+        assert!(checked(large.collect()).is_err());
+    }
+}

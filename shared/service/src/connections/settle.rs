@@ -1,0 +1,88 @@
+//! Attaching a permission that was given to its connection.
+
+use super::change::{change_and_run, change_connection, missing};
+use super::consent::ConsentRefusal;
+use super::grants::{discard, grant_id, leave_grant, permitted, revive_others, store_grant};
+use super::tickets::ConsentQuestion;
+use crate::Ctx;
+use domain::connection::{Connection, Grant, SyncScope};
+use domain::error::{Error, Result};
+use domain::ports::{GrantedPermission, OAuthFlow};
+use domain::tenant::Tenant;
+
+/// Stores the permission as a grant and reactivates the connection.
+pub(super) async fn settle(
+    ctx: &Ctx,
+    oauth: &dyn OAuthFlow,
+    tenant: &Tenant,
+    connection: &Connection,
+    question: &ConsentQuestion,
+    permission: GrantedPermission,
+) -> Result<std::result::Result<Connection, ConsentRefusal>> {
+    let id = grant_id(connection, &question.app, &permission);
+    if is_other_account(connection, &permission) {
+        discard(ctx, oauth, tenant, &id, &question.app, &permission).await?;
+        let message = "This connection belongs to another account. Open the link again and choose the account that it \
+                       was made with, or make a new connection.";
+        return Ok(Err(ConsentRefusal {
+            kind: None,
+            message: message.into(),
+        }));
+    }
+
+    if connection.grant.is_none() {
+        // Once the connection names the grant, deleting the connection also revokes it.
+        let set_grant = |connection: &mut Connection| {
+            connection.grant = Some(id.clone());
+            Ok(connection.status.is_visible())
+        };
+        change_connection(ctx, tenant, &connection.id, set_grant).await?;
+    }
+
+    let grant = store_grant(ctx, tenant, connection, &question.app, &permission).await?;
+    let changed = activate(ctx, tenant, connection, &grant, &permission).await;
+    let changed = match changed {
+        Err(Error::NotFound(what)) => {
+            leave_grant(ctx, oauth, tenant, &grant.id, &connection.id).await?;
+            return Err(Error::NotFound(what));
+        }
+        changed => changed?,
+    };
+
+    if let Some(old) = connection.grant.as_ref().filter(|old| **old != grant.id) {
+        leave_grant(ctx, oauth, tenant, old, &connection.id).await?;
+    }
+
+    revive_others(ctx, tenant, &grant, &connection.id).await?;
+    Ok(Ok(changed))
+}
+
+/// Checks whether items of another account have already been taken.
+fn is_other_account(connection: &Connection, permission: &GrantedPermission) -> bool {
+    let is_other = connection
+        .account
+        .as_ref()
+        .is_some_and(|account| account.subject != permission.account.subject);
+    let has_begun = connection.scope == SyncScope::Full || connection.selection > 0;
+    is_other && has_begun
+}
+
+async fn activate(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    grant: &Grant,
+    permission: &GrantedPermission,
+) -> Result<Connection> {
+    change_and_run(ctx, tenant, &connection.id, |connection| {
+        if !connection.status.is_visible() {
+            return Err(missing());
+        }
+        connection.grant = Some(grant.id.clone());
+        connection.account = Some(permission.account.clone());
+        connection.expires_at = permission.tokens.refresh_until;
+        permitted(connection);
+        Ok(true)
+    })
+    .await
+}

@@ -1,0 +1,116 @@
+//! The size of a container.
+
+use crate::Ctx;
+use domain::container::{Container, LogEntry, LogRecord};
+use domain::error::Result;
+use domain::ids::ContainerId;
+use domain::memory::MemoryEdit;
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+
+/// The number of documents of a physical container up to which they are counted one by one.
+pub const EXACT_COUNT_LIMIT: usize = 1_000;
+/// The same where the answer must not wait for a count.
+pub const QUICK_COUNT_LIMIT: usize = 100;
+/// A number of documents that no container reaches.
+const UNLIMITED: usize = 1 << 30;
+
+/// Returns the number of documents of a container tag. It is exact while each of its physical
+/// containers has at most `exact_limit` documents; otherwise it is the number of documents that
+/// search serves, which are those that are processed.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn count_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    exact_limit: usize,
+) -> Result<u64> {
+    let mut documents = 0;
+    for id in &container.ids {
+        let exact_count = ctx.documents.count(tenant, id, exact_limit).await?;
+        documents += match exact_count {
+            Some(count) => count as u64,
+            None => match ctx.index.get_head(tenant, id).await?.document_count {
+                Some(count) => count,
+                None => ctx
+                    .documents
+                    .count(tenant, id, UNLIMITED)
+                    .await?
+                    .unwrap_or(UNLIMITED) as u64,
+            },
+        };
+    }
+
+    Ok(documents)
+}
+
+/// The size of a container in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContainerSize {
+    /// The number of documents, as [`count_documents`] counts them.
+    pub documents: u64,
+    /// The time of the last change of the tag or of one of its documents. For a container too large
+    /// to be read through, the time of the last addition to its index.
+    pub last_activity: Timestamp,
+}
+
+/// Returns the size of a container and the time of its last use.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn measure_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+) -> Result<ContainerSize> {
+    let mut size = ContainerSize {
+        documents: 0,
+        last_activity: container.updated_at,
+    };
+
+    for id in &container.ids {
+        let (documents, next) = ctx
+            .documents
+            .list_page(tenant, id, false, None, EXACT_COUNT_LIMIT)
+            .await?;
+        let newest = if next.is_none() {
+            size.documents += documents.len() as u64;
+            documents.iter().map(|document| document.updated_at).max()
+        } else {
+            let part = Container {
+                ids: vec![id.clone()],
+                ..container.clone()
+            };
+            size.documents += count_documents(ctx, tenant, &part, EXACT_COUNT_LIMIT).await?;
+            last_commit(ctx, tenant, id).await?
+        };
+        size.last_activity =
+            newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
+    }
+
+    Ok(size)
+}
+
+/// Returns the time of the last commit to the index, as far as its newest record tells.
+async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    let records = ctx
+        .index
+        .read_log(tenant, id, head.seq.saturating_sub(1))
+        .await?;
+    let entries = records.iter().flat_map(|LogRecord { entries, .. }| entries);
+    let times = entries.filter_map(|entry| match entry {
+        LogEntry::Put { document, .. } => Some(Timestamp::from_millis(document.updated_at)),
+        LogEntry::Act {
+            action: MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. },
+        } => Some(*at),
+        LogEntry::Act {
+            action: MemoryEdit::Update { version, .. },
+        } => Some(version.said_at),
+        LogEntry::Remove { .. } => None,
+    });
+
+    Ok(times.max())
+}

@@ -1,0 +1,252 @@
+//! Stored bytes that can no longer be read: finding them, and recreating them where possible.
+//!
+//! The results of processing a document (its pack and statements) are recreated from its body. A
+//! body is what the client sent: once it is lost, only the client can send it again. Damage never
+//! affects more than its own document.
+
+use tracing::{error, warn};
+
+use crate::Ctx;
+use crate::find::{read_document, visible_document};
+use crate::memories::CLIENT_EXTRACTOR;
+use crate::update::{check_changeable, process_again};
+use domain::blob::BlobRef;
+use domain::conversation::{self, ConversationTurn};
+use domain::document::{Document, DocumentStatus, FailureCode, IndexedRevision, ProcessingFailure};
+use domain::error::{Error, Result};
+use domain::ids::{ContainerId, DocumentId};
+use domain::job::{Job, JobMessage};
+use domain::memory::StatementSet;
+use domain::pack::Pack;
+use domain::ports::BlobContent;
+use domain::tenant::Tenant;
+
+/// The largest number of documents that one message names.
+const REPORT_BATCH_SIZE: usize = 500;
+
+/// The parts of a document's stored bytes that cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DocumentDamage {
+    /// The bytes that the client sent.
+    pub body: bool,
+    /// The pack: text, chunks and vectors that search serves.
+    pub pack: bool,
+    /// The statements.
+    pub statements: bool,
+}
+
+/// The outcome of healing a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepairOutcome {
+    /// Nothing is damaged, the damage is already recorded, or the document is being processed.
+    Nothing,
+    /// The document is processed again.
+    Queued,
+    /// The document cannot be recreated from what is stored, and is `failed`.
+    Failed,
+    /// Search serves the document as before; only its body is lost.
+    BodyLost,
+}
+
+/// Reads everything that is stored of a document and returns the damage, or `None` if all of it can
+/// be read. A document that changes meanwhile counts as intact.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn inspect_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<DocumentDamage>> {
+    let indexed = document.indexed.as_ref();
+    let mut blobs = vec![document.body.blob.clone()];
+    blobs.extend(indexed.map(|served| served.pack.clone()));
+    blobs.extend(indexed.and_then(IndexedRevision::statements_blob).cloned());
+    let mut stored = ctx.blobs.read(tenant, &blobs).await?.into_iter();
+
+    let body = stored.next();
+    let is_awaited =
+        document.body.awaited_until.is_some() && document.status != DocumentStatus::Done;
+    let pack = indexed.and_then(|_| stored.next());
+    let statements = stored.next();
+    let damage = DocumentDamage {
+        body: !is_awaited && body.is_some_and(|body| body.into_intact_bytes().is_none()),
+        pack: pack.is_some_and(|pack| !is_readable(pack, |bytes| Pack::decode(bytes).is_ok())),
+        statements: statements.is_some_and(|content| {
+            !is_readable(content, |bytes| StatementSet::decode(bytes).is_ok())
+        }),
+    };
+
+    if damage == DocumentDamage::default() {
+        return Ok(None);
+    }
+
+    let current = read_document(ctx, tenant, &document.id).await?;
+    let is_unchanged = current.is_some_and(|current| {
+        current.revision == document.revision && current.indexed == document.indexed
+    });
+
+    Ok(is_unchanged.then_some(damage))
+}
+
+fn is_readable(stored: BlobContent, can_decode: impl Fn(&[u8]) -> bool) -> bool {
+    stored
+        .into_intact_bytes()
+        .is_some_and(|bytes| can_decode(&bytes))
+}
+
+/// Checks whether a missing blob is lost rather than just replaced: it is lost if the document
+/// still names it.
+pub(crate) async fn is_lost(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    blob: &BlobRef,
+) -> Result<bool> {
+    let current = read_document(ctx, tenant, &document.id).await?;
+    Ok(current.is_some_and(|current| {
+        current.revision == document.revision
+            && (current.uses_blob(blob)
+                || current
+                    .indexed
+                    .iter()
+                    .flat_map(IndexedRevision::all_blobs)
+                    .any(|other| other == blob))
+    }))
+}
+
+/// Returns the stored turns of a conversation. If they cannot be read, returns an empty list, so
+/// that the conversation starts over with what is sent. Returns `None` if they are just being
+/// replaced.
+pub(crate) async fn read_turns(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<Vec<ConversationTurn>>> {
+    let (id, body) = (&document.id, &document.body.blob);
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(body))
+        .await?
+        .pop();
+    let turns = match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(bytes) => conversation::parse_turns(&bytes).ok(),
+        BlobContent::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
+        BlobContent::Missing | BlobContent::Damaged => None,
+    };
+
+    if turns.is_none() {
+        warn!(document.id = %id, "the stored turns of {id} cannot be read; it begins anew with what is sent");
+    }
+
+    Ok(Some(turns.unwrap_or_default()))
+}
+
+/// Asks maintenance to repair documents that could not be read, and the container's index. A lost
+/// message only costs time, because readers report the same damage again.
+pub async fn report_damage(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    documents: &[DocumentId],
+) {
+    let batches = documents
+        .chunks(REPORT_BATCH_SIZE)
+        .map(<[DocumentId]>::to_vec);
+    let batches = if documents.is_empty() {
+        vec![Vec::new()]
+    } else {
+        batches.collect()
+    };
+
+    for documents in batches {
+        let job = Job::MendV1 {
+            container: container.clone(),
+            documents,
+        };
+        if let Err(error) = ctx
+            .jobs
+            .send(&[JobMessage {
+                org: tenant.org().clone(),
+                job,
+            }])
+            .await
+        {
+            warn!(container.id = %container, error = &error as &dyn std::error::Error,
+                "could not ask for the repair of {container}");
+        }
+    }
+}
+
+/// Repairs a document that could not be read. Its pack and statements are recreated from its body;
+/// if the body is lost as well, the document becomes `failed` with `damaged`. Calling it again
+/// changes nothing more, so each document is named in the log once.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<RepairOutcome> {
+    let Some(document) = visible_document(ctx, tenant, id).await? else {
+        return Ok(RepairOutcome::Nothing);
+    };
+
+    if document.status != DocumentStatus::Done || document.superseded_by.is_some() {
+        return Ok(RepairOutcome::Nothing);
+    }
+
+    let Some(damage) = inspect_document(ctx, tenant, &document).await? else {
+        return Ok(RepairOutcome::Nothing);
+    };
+
+    if !damage.pack && !damage.statements {
+        error!(document.id = %id, "the content that was sent of document {id} cannot be read; it is still found");
+        return Ok(RepairOutcome::BodyLost);
+    }
+
+    let is_unrepairable = damage.body || (damage.statements && is_written(&document));
+    if !is_unrepairable {
+        return reprocess(ctx, tenant, &document).await;
+    }
+
+    let message =
+        "The stored data of this document cannot be read; send its content again.".to_owned();
+    let failure = ProcessingFailure {
+        code: FailureCode::Damaged,
+        message,
+    };
+
+    if !ctx
+        .documents
+        .fail_damaged(tenant, &document, &failure, ctx.clock.now())
+        .await?
+    {
+        return Ok(RepairOutcome::Nothing);
+    }
+
+    error!(document.id = %id, "the stored data of document {id} cannot be read; it is failed");
+    Ok(RepairOutcome::Failed)
+}
+
+/// Checks whether a client wrote the memories of a document. They are not in its text, so they
+/// cannot be found there again.
+fn is_written(document: &Document) -> bool {
+    let statements_ref = document
+        .indexed
+        .as_ref()
+        .and_then(|served| served.learned.as_ref());
+    statements_ref.is_some_and(|learned| learned.extractor == CLIENT_EXTRACTOR)
+}
+
+async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<RepairOutcome> {
+    match check_changeable(ctx, tenant, document).await {
+        Ok(()) => {}
+        // A merge is under way. Whoever reads the container after it finds the damage again.
+        Err(Error::Conflict(_)) => return Ok(RepairOutcome::Nothing),
+        Err(error) => return Err(error),
+    }
+    if process_again(ctx, tenant, document).await?.is_none() {
+        return Ok(RepairOutcome::Nothing);
+    }
+    let id = &document.id;
+    error!(document.id = %id, "what was stored of document {id} cannot be read; it is processed again");
+    Ok(RepairOutcome::Queued)
+}

@@ -1,0 +1,165 @@
+//! A container as plain values, which an export writes and an import reads again without loss.
+
+mod copy;
+
+use bytes::Bytes;
+
+use crate::ConflictRetry;
+use crate::Ctx;
+use crate::find::read_document;
+use domain::blob::BlobRef;
+use domain::container::IndexedDocument;
+use domain::document::{Document, IndexedRevision, StatementsRef};
+use domain::error::{PortError, Result};
+use domain::memory::StatementSet;
+use domain::pack::Pack;
+use domain::ports::{BlobContent, PortResult};
+use domain::tenant::Tenant;
+
+pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy};
+/// The outcome of copying a document.
+#[derive(Debug)]
+pub enum CopyOutcome {
+    /// The copy is complete.
+    Copied(Box<DocumentCopy>),
+    /// The document was deleted meanwhile.
+    Deleted,
+    /// The stored data of the document cannot be read.
+    Damaged,
+}
+
+/// Copies a document with its bytes, its chunks and its statements.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn copy_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut document: Document,
+) -> Result<CopyOutcome> {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        let blobs = blobs_of(&document);
+        let stored = ctx.blobs.read(tenant, &blobs).await?;
+        if stored.contains(&BlobContent::Damaged) {
+            return Ok(CopyOutcome::Damaged);
+        }
+
+        let bytes = stored
+            .into_iter()
+            .map(BlobContent::into_intact_bytes)
+            .collect();
+        match copy(&document, bytes) {
+            Ok(Some(copy)) => return Ok(CopyOutcome::Copied(Box::new(copy))),
+            Ok(None) => {}
+            Err(PortError::Corrupt(_)) => return Ok(CopyOutcome::Damaged),
+            Err(error) => return Err(error.into()),
+        }
+
+        match read_document(ctx, tenant, &document.id).await? {
+            Some(unchanged) if unchanged == document => return Ok(CopyOutcome::Damaged),
+            // A later revision has replaced the bytes.
+            Some(newer) => document = newer,
+            None => return Ok(CopyOutcome::Deleted),
+        }
+
+        retry.wait().await?;
+    }
+}
+
+fn blobs_of(document: &Document) -> Vec<BlobRef> {
+    let indexed_blobs = document
+        .indexed
+        .iter()
+        .flat_map(|served| [Some(&served.pack), served.statements_blob()]);
+    std::iter::once(&document.body.blob)
+        .chain(indexed_blobs.flatten())
+        .cloned()
+        .collect()
+}
+
+/// Builds the copy of a document from the bytes of [`blobs_of`]. Returns `None` when required bytes
+/// are missing.
+fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<DocumentCopy>> {
+    let mut bytes = bytes.into_iter();
+    let body = bytes.next().flatten();
+    if body.is_none() && document.body.awaited_until.is_none() {
+        return Ok(None);
+    }
+
+    let served = match &document.indexed {
+        None => None,
+        Some(indexed) => {
+            let copy = copy_served(
+                document,
+                indexed,
+                bytes.next().flatten(),
+                bytes.next().flatten(),
+            )?;
+            let Some(copy) = copy else { return Ok(None) };
+            Some(copy)
+        }
+    };
+
+    Ok(Some(DocumentCopy {
+        id: document.id.clone(),
+        container_id: document.container.clone(),
+        custom_id: document.custom_id.clone(),
+        status: document.status,
+        failure: document.failure.clone(),
+        revision_number: document.revision_number,
+        created_at: document.created_at,
+        updated_at: document.updated_at,
+        indexed_at: None,
+        // A copy elsewhere is in step with no provider, but keeps the name that people know.
+        kind: document.display_type(),
+        title: document.display_title().map(str::to_owned),
+        properties: document.properties.clone(),
+        url: document.url.clone(),
+        metadata: document.metadata.as_object().clone(),
+        filepath: document.filepath.clone(),
+        filter_by_metadata: document
+            .filter_by_metadata
+            .as_ref()
+            .map(|filter| filter.as_object().clone()),
+        task_type: document.task_type,
+        dreaming: document.dreaming,
+        document_date: document.document_date,
+        provenance: document.provenance,
+        body: body.map(|bytes| BodyCopy::new(document.body.form.clone(), &bytes)),
+        served,
+    }))
+}
+
+fn copy_served(
+    document: &Document,
+    indexed: &IndexedRevision,
+    pack: Option<Bytes>,
+    statements: Option<Bytes>,
+) -> PortResult<Option<ServedCopy>> {
+    let Some(pack) = pack else { return Ok(None) };
+    if indexed.statements_blob().is_some() && statements.is_none() {
+        return Ok(None);
+    }
+
+    let indexed_document = IndexedDocument::for_served_revision(document);
+    let indexed_document = indexed_document.as_ref();
+    let statements = statements
+        .map(|blob| StatementSet::decode(&blob))
+        .transpose()?;
+    let statements = statements.map(|found| found.statements).unwrap_or_default();
+    let copy_statements = |statements_ref: &StatementsRef| StatementsCopy {
+        extractor: statements_ref.extractor.clone(),
+        fallback_reason: statements_ref.fallback_reason.clone(),
+        statements,
+    };
+
+    Ok(Some(ServedCopy {
+        is_current: document.is_newest_revision(&indexed.revision),
+        kind: indexed_document.map_or(indexed.kind, |shown| shown.kind),
+        title: indexed_document.and_then(|shown| shown.title.clone()),
+        pack: Pack::decode(&pack)?,
+        learned: indexed.learned.as_ref().map(copy_statements),
+        authorship: indexed.authorship.clone(),
+    }))
+}

@@ -1,0 +1,463 @@
+//! Looking up the containers and documents that a caller names.
+
+use std::collections::{HashMap, HashSet};
+
+use futures::stream::{self, StreamExt};
+
+use crate::Ctx;
+use crate::damage::{is_lost, report_damage};
+use domain::blob::BlobRef;
+use domain::container::{Container, ContainerOwner};
+use domain::document::{BodyForm, Document};
+use domain::error::{Error, PortError, Result};
+use domain::ids::{CustomId, DocumentId};
+use domain::pack::Pack;
+use domain::ports::BlobContent;
+use domain::tag::ContainerTag;
+use domain::tenant::Tenant;
+
+/// The containers that a request is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContainerScope {
+    /// The tags that were named. Empty means every container that the key reaches.
+    pub tags: Vec<ContainerTag>,
+}
+
+/// Returns the existing containers in scope. A tag that nobody has written to is omitted.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a named tag outside the key's containers.
+pub async fn find_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+) -> Result<Vec<Container>> {
+    for tag in &scope.tags {
+        tenant.check_access(tag)?;
+    }
+
+    let requested_tags = match (scope.tags.as_slice(), tenant.allowed_tags()) {
+        ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
+        ([], Some(tags)) => tags,
+        (tags, _) => tags,
+    };
+
+    let mut found = Vec::new();
+    for tag in requested_tags {
+        found.extend(ctx.containers.get(tenant, tag).await?);
+    }
+
+    found.dedup_by(|a, b| a.tag == b.tag);
+    Ok(known_once(tenant, found))
+}
+
+/// Leaves each physical container in one container only: while containers are merged, a source and
+/// its target both name it.
+fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
+    // Targets come first, so that they keep the physical containers.
+    found.sort_by_key(|container| {
+        container
+            .merge
+            .as_ref()
+            .is_some_and(|merge| merge.into.is_some())
+    });
+
+    let mut seen = HashSet::new();
+    for container in &mut found {
+        container.ids.retain(|id| seen.insert(id.clone()));
+        tenant.record_access(&container.ids);
+    }
+
+    found.sort_by(|a, b| a.tag.cmp(&b.tag));
+    found
+}
+
+/// The kind of name by which a caller refers to a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DocumentNameKind {
+    /// The id, or otherwise the customId.
+    #[default]
+    Either,
+    /// The id.
+    Id,
+    /// The customId.
+    CustomId,
+}
+
+/// Returns the document with this id or customId in the containers of `scope`.
+///
+/// # Errors
+/// Returns [`Error::NotFound`], and [`Error::Conflict`] when the customId exists in several
+/// containers and `scope` names none.
+pub async fn find_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    name: &str,
+    scope: &ContainerScope,
+) -> Result<Document> {
+    find_named(ctx, tenant, name, DocumentNameKind::Either, scope, None).await
+}
+
+/// The number of documents that are looked up in parallel.
+const PARALLEL_READS: usize = 16;
+/// The number of records that one read fetches.
+const BATCH_SIZE: usize = 100;
+
+/// Returns the documents with these names, each with its own result, in the order given.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
+pub async fn find_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    names: &[String],
+    name_kind: DocumentNameKind,
+    scope: &ContainerScope,
+) -> Result<Vec<Result<Document>>> {
+    // Containers are listed once for all names.
+    let containers = if name_kind == DocumentNameKind::Id {
+        Vec::new()
+    } else {
+        find_containers(ctx, tenant, scope).await?
+    };
+    let containers = containers.as_slice();
+    let find = |name: &String| {
+        let name = name.clone();
+        async move { find_named(ctx, tenant, &name, name_kind, scope, Some(containers)).await }
+    };
+
+    Ok(stream::iter(names.iter().map(find))
+        .buffered(PARALLEL_READS)
+        .collect()
+        .await)
+}
+
+async fn find_named(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    name: &str,
+    name_kind: DocumentNameKind,
+    scope: &ContainerScope,
+    containers: Option<&[Container]>,
+) -> Result<Document> {
+    for tag in &scope.tags {
+        tenant.check_access(tag)?;
+    }
+
+    if name_kind != DocumentNameKind::CustomId
+        && let Some(id) = DocumentId::parse(name)
+        && let Some(document) = visible_document(ctx, tenant, &id).await?
+        && let Some(tag) = seen_as(ctx, tenant, &document, scope).await?
+    {
+        return Ok(Document { tag, ..document });
+    }
+
+    if name_kind == DocumentNameKind::Id {
+        return Err(Error::NotFound("Document"));
+    }
+
+    let custom_id =
+        CustomId::parse_conversation_id(name).map_err(|_| Error::NotFound("Document"))?;
+    match containers {
+        Some(containers) => find_by_custom_id(ctx, tenant, &custom_id, containers).await,
+        None => {
+            find_by_custom_id(
+                ctx,
+                tenant,
+                &custom_id,
+                &find_containers(ctx, tenant, scope).await?,
+            )
+            .await
+        }
+    }
+}
+
+/// Returns the tag under which the caller sees a document: its present tag, or a tag that is being
+/// merged into it.
+async fn seen_as(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    scope: &ContainerScope,
+) -> Result<Option<ContainerTag>> {
+    let requested_tags = if scope.tags.is_empty() {
+        tenant.allowed_tags()
+    } else {
+        Some(scope.tags.as_slice())
+    };
+
+    let Some(requested_tags) = requested_tags.filter(|named| !named.contains(&document.tag)) else {
+        return Ok(Some(document.tag.clone()));
+    };
+
+    let container = ctx.containers.get(tenant, &document.tag).await?;
+    if container.is_none_or(|container| container.merge.is_none()) {
+        return Ok(None);
+    }
+
+    for tag in requested_tags {
+        let source = ctx.containers.get(tenant, tag).await?;
+        if source.is_some_and(|source| source.ids.contains(&document.container)) {
+            return Ok(Some(tag.clone()));
+        }
+    }
+
+    Ok(None)
+}
+
+/// Adds to these documents all others with the same customIds behind their tags. While containers
+/// are merged there may be several, and a caller who names one means the customId. A superseded
+/// document is returned alone.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn add_documents_with_same_custom_ids(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut documents: Vec<Document>,
+) -> Result<Vec<Document>> {
+    let (mut tags, mut ids) = (HashMap::new(), Vec::new());
+    for document in documents
+        .iter()
+        .filter(|document| document.superseded_by.is_none())
+    {
+        let Some(custom_id) = &document.custom_id else {
+            continue;
+        };
+        if !tags.contains_key(&document.tag) {
+            let container = ctx.containers.get(tenant, &document.tag).await?;
+            tags.insert(
+                document.tag.clone(),
+                container.map_or_else(Vec::new, |container| container.ids),
+            );
+        }
+        let other_ids = tags
+            .get(&document.tag)
+            .into_iter()
+            .flatten()
+            .filter(|id| **id != document.container);
+        ids.extend(other_ids.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
+    }
+
+    for batch in ids.chunks(BATCH_SIZE) {
+        let found = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
+        documents.extend(found.filter(|document| document.superseded_by.is_none()));
+    }
+
+    Ok(documents)
+}
+
+async fn find_by_custom_id(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    custom_id: &CustomId,
+    containers: &[Container],
+) -> Result<Document> {
+    let mut ids = Vec::new();
+    for container in containers {
+        ids.extend(
+            container
+                .ids
+                .iter()
+                .map(|id| DocumentId::derived(tenant.org(), id, custom_id)),
+        );
+    }
+
+    let mut found = Vec::new();
+    for batch in ids.chunks(BATCH_SIZE) {
+        found.extend(
+            ctx.documents
+                .get(tenant, batch)
+                .await?
+                .into_iter()
+                .flatten(),
+        );
+    }
+
+    found.retain(|document| document.superseded_by.is_none());
+    for document in &mut found {
+        let owner = containers
+            .iter()
+            .find(|container| container.ids.contains(&document.container));
+        document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
+    }
+
+    // Of the documents that a merge has yet to examine, the newest is the one that it will keep.
+    found.sort_by_key(|document| {
+        (
+            document.tag.clone(),
+            std::cmp::Reverse(document.content_order()),
+        )
+    });
+    found.dedup_by(|older, newer| older.tag == newer.tag);
+    if found.len() > 1 {
+        let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
+        let message = format!(
+            "several containers have this customId ({}); add containerTag",
+            tags.join(", ")
+        );
+        return Err(Error::Conflict(message));
+    }
+
+    found.pop().ok_or(Error::NotFound("Document"))
+}
+
+/// Returns the record with this id as a caller may see it: under its present tag, or `None` if that
+/// tag was deleted.
+pub(crate) async fn visible_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &DocumentId,
+) -> Result<Option<Document>> {
+    let Some(mut document) = read_document(ctx, tenant, id).await? else {
+        return Ok(None);
+    };
+
+    let Some(tag) = read_present_tag(ctx, tenant, &document).await? else {
+        return Ok(None);
+    };
+
+    document.tag = tag;
+    tenant.record_access([&document.container]);
+
+    Ok(Some(document))
+}
+
+/// Returns the tag that a document belongs to now, or `None` if it was deleted. The tag in the
+/// document's record may belong to another container by now.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn read_present_tag(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<ContainerTag>> {
+    let owner = ctx
+        .containers
+        .list_owners(tenant, std::slice::from_ref(&document.container))
+        .await?
+        .pop();
+    Ok(match owner {
+        Some(ContainerOwner::Deleted) => None,
+        Some(ContainerOwner::Tag(tag)) => Some(tag),
+        Some(ContainerOwner::Original) | None => Some(document.tag.clone()),
+    })
+}
+
+/// Returns the record with this id, whether or not the tenant's key reaches it.
+pub(crate) async fn read_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &DocumentId,
+) -> Result<Option<Document>> {
+    Ok(ctx
+        .documents
+        .get(tenant, std::slice::from_ref(id))
+        .await?
+        .pop()
+        .flatten())
+}
+
+/// Returns the canonical text of the newest revision if that is processed and can be read.
+/// Otherwise returns the text or address that was sent.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn read_document_text(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<String>> {
+    if let Some(pack) = newest_pack(document)
+        && let Some(pack) = read_pack(ctx, tenant, document, pack).await?
+    {
+        return Ok(Some(pack.text));
+    }
+
+    match document.body.form {
+        BodyForm::Text => {}
+        BodyForm::Url => return Ok(document.url.clone()),
+        BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
+    }
+
+    let body = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(&document.body.blob))
+        .await?
+        .pop();
+    Ok(body
+        .and_then(BlobContent::into_intact_bytes)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Returns the pack of the newest processed revision, or `None` if there is none or it cannot be
+/// read.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn read_served_pack(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<Pack>> {
+    match document.indexed.as_ref() {
+        Some(indexed) => read_pack(ctx, tenant, document, &indexed.pack).await,
+        None => Ok(None),
+    }
+}
+
+fn newest_pack(document: &Document) -> Option<&BlobRef> {
+    let extracted = document
+        .extracted
+        .as_ref()
+        .filter(|new| document.is_newest_revision(&new.revision));
+    let indexed = document
+        .indexed
+        .as_ref()
+        .filter(|old| document.is_newest_revision(&old.revision));
+    extracted
+        .map(|new| &new.pack)
+        .or(indexed.map(|old| &old.pack))
+}
+
+/// Reads a pack of the document. Reports a damaged pack to maintenance and returns `None`.
+async fn read_pack(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    blob: &BlobRef,
+) -> Result<Option<Pack>> {
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(blob))
+        .await?
+        .pop();
+    let pack = match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(bytes) => Pack::decode(&bytes).ok(),
+        BlobContent::Damaged => None,
+        BlobContent::Missing if !is_lost(ctx, tenant, document, blob).await? => {
+            // A deletion or a replacement between the two reads removed the pack. The caller sees
+            // the new state when it asks again.
+            return Err(PortError::Unavailable("the pack is being replaced".into()).into());
+        }
+        BlobContent::Missing => None,
+    };
+
+    if pack.is_none() {
+        report_damage(
+            ctx,
+            tenant,
+            &document.container,
+            std::slice::from_ref(&document.id),
+        )
+        .await;
+    }
+
+    Ok(pack)
+}

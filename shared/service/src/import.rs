@@ -1,0 +1,409 @@
+//! Writing copies of documents into a container, with the same ids, times and memories.
+
+use std::collections::HashSet;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::Ctx;
+use crate::caps::create_container;
+use crate::describe::DocumentDescription;
+use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
+use crate::place::Place;
+use crate::revise::{Identity, NewBody, Said, announce, compose};
+use crate::{Committed, commit_changes};
+use domain::container::{Container, ContainerChange, ContainerOwner, DocumentChange};
+use domain::document::{Document, DocumentStatus, IndexedRevision, StatementsRef};
+use domain::error::{Error, PortError, Result};
+use domain::ids::{ContainerId, DocumentId, Revision};
+use domain::job::JobMessage;
+use domain::memory::StatementSet;
+use domain::patch::Patch;
+use domain::ports::{CreationConditions, MAX_CHANGES_PER_COMMIT};
+use domain::settings::ProfileBucket;
+use domain::tag::ContainerTag;
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+/// The message for a container whose removal is under way.
+const DELETED_CONTAINER_MESSAGE: &str =
+    "this container was deleted and is being removed; import it when that has ended";
+/// The number of documents whose bytes are stored in parallel.
+const PARALLEL_WRITES: usize = 8;
+
+/// Counts of imported copies by outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    /// Documents that are searchable as they were.
+    pub written: usize,
+    /// Documents that were not done and are processed (again).
+    pub queued: usize,
+    /// Documents that already existed and were left unchanged.
+    pub already_present: usize,
+    /// Documents left out because the file that was announced for them never arrived.
+    pub without_content: usize,
+}
+
+impl std::ops::AddAssign for ImportCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.written += other.written;
+        self.queued += other.queued;
+        self.already_present += other.already_present;
+        self.without_content += other.without_content;
+    }
+}
+
+/// Creates a tag for the copied container, or checks that the tag has it. The present description
+/// of the tag is kept; missing parts are filled in from the copy, also after an import that was
+/// interrupted.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] when the tag has another container, or the container another tag,
+/// and [`Error::Invalid`] for copies that cannot be imported.
+pub async fn import_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    copy: &ContainerCopy,
+) -> Result<Container> {
+    let [id] = copy.container_ids.as_slice() else {
+        return Err(Error::invalid(
+            "a tag over several containers cannot be imported as it was",
+        ));
+    };
+
+    if ContainerId::parse(id.as_str()).is_none() {
+        return Err(Error::invalid_field(
+            "containerIds",
+            "this is not the id of a container",
+        ));
+    }
+
+    ProfileBucket::check_buckets("profileBuckets", &copy.profile_buckets)?;
+
+    let containers = ctx.containers.list(tenant).await?;
+    if let Some(other) = containers
+        .iter()
+        .find(|other| other.tag != *tag && other.ids.contains(id))
+    {
+        let message = format!(
+            "this container exists already, under the tag {}; a copy would share its ids",
+            other.tag
+        );
+        return Err(Error::Conflict(message));
+    }
+
+    check_owner(ctx, tenant, tag, id).await?;
+
+    let container = match containers.into_iter().find(|existing| existing.tag == *tag) {
+        Some(existing) => existing,
+        None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
+    };
+
+    if container.ids != [id.clone()] {
+        let message =
+            format!("the container tag {tag} exists already, with other content; name another tag");
+        return Err(Error::Conflict(message));
+    }
+
+    let change = missing_in(&container, copy);
+    let is_new = container.updated_at == container.created_at && copy.updated_at != copy.created_at;
+    if change == ContainerChange::default() && !is_new {
+        return Ok(container);
+    }
+
+    Ok(ctx
+        .containers
+        .update_settings(tenant, tag, &change, id.clone(), copy.updated_at)
+        .await?)
+}
+
+/// Checks whether the tag may have this physical container. The removal of a deleted container
+/// would remove the copy too.
+async fn check_owner(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: &ContainerId,
+) -> Result<()> {
+    match ctx
+        .containers
+        .list_owners(tenant, std::slice::from_ref(id))
+        .await?
+        .pop()
+    {
+        Some(ContainerOwner::Deleted) => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
+        Some(ContainerOwner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
+            "this container was merged into the tag {other}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
+    fn missing<T: Clone>(is_set: bool, copy: Option<&T>) -> Patch<T> {
+        if is_set {
+            Patch::Keep
+        } else {
+            copy.cloned().into()
+        }
+    }
+
+    let buckets = Some(&copy.profile_buckets).filter(|buckets| !buckets.is_empty());
+    ContainerChange {
+        name: missing(container.name.is_some(), copy.name.as_ref()),
+        entity_context: missing(
+            container.entity_context.is_some(),
+            copy.entity_context.as_ref(),
+        ),
+        profile_buckets: missing(!container.profile_buckets.is_empty(), buckets),
+        memory_paths: missing(container.memory_paths.is_some(), copy.memory_paths.as_ref()),
+    }
+}
+
+/// Writes copies of documents. Documents that were done are searchable at once, with the chunks and
+/// statements they had; the others are sent to be processed. A document that already exists is left
+/// alone, so calling it again resumes an interrupted import.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] for a copy that cannot be read, and the errors of the ports. After an
+/// error, some documents are written.
+pub async fn import_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    copies: Vec<DocumentCopy>,
+) -> Result<ImportCounts> {
+    let mut imported = ImportCounts::default();
+    let mut copies_with_content = Vec::new();
+    for copy in unknown(ctx, tenant, container, copies, &mut imported).await? {
+        match copy.body {
+            Some(_) => copies_with_content.push(copy),
+            None => imported.without_content += 1,
+        }
+    }
+
+    let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
+    let stored = stream::iter(copies_with_content)
+        .map(prepare)
+        .buffered(PARALLEL_WRITES);
+    let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
+    let (indexed, unindexed): (Vec<_>, Vec<_>) = stored
+        .into_iter()
+        .partition(|(document, _)| document.indexed.is_some());
+    let mut written: Vec<Document> = Vec::new();
+
+    // Search shows the time of a commit as the last change of its documents.
+    for same_time in indexed.chunk_by(|(_, a), (_, b)| a == b) {
+        for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
+            written.extend(create(ctx, tenant, batch).await?);
+        }
+    }
+
+    for (document, _) in unindexed {
+        match ctx
+            .documents
+            .accept_revision(tenant, &document, None, &[])
+            .await
+        {
+            Ok(()) => written.push(document),
+            Err(PortError::Conflict) => discard(ctx, tenant, &document).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
+
+    let queued = written
+        .iter()
+        .filter(|document| document.status == DocumentStatus::Queued);
+    let messages: Vec<JobMessage> = queued
+        .map(|document| JobMessage::process_document(tenant.org(), document))
+        .collect();
+    for batch in messages.chunks(MAX_CHANGES_PER_COMMIT) {
+        announce(ctx, batch).await;
+    }
+
+    imported.queued += messages.len();
+    imported.written += written.len() - messages.len();
+
+    Ok(imported)
+}
+
+/// Returns the copies that do not exist yet, each once, with their ids in this organization.
+async fn unknown(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    mut copies: Vec<DocumentCopy>,
+    imported: &mut ImportCounts,
+) -> Result<Vec<DocumentCopy>> {
+    for copy in &mut copies {
+        copy.check_importable()?;
+        if let Some(custom_id) = &copy.custom_id {
+            copy.id = DocumentId::derived(tenant.org(), container.primary_id(), custom_id);
+        }
+    }
+
+    let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
+    let mut known_ids = HashSet::new();
+    for batch in ids.chunks(100) {
+        for document in ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten()
+        {
+            if document.container != *container.primary_id() {
+                let message = format!(
+                    "the document {} exists already, under the tag {}",
+                    document.id, document.tag
+                );
+                return Err(Error::Conflict(message));
+            }
+            known_ids.insert(document.id);
+        }
+    }
+
+    let total = copies.len();
+    copies.retain(|copy| known_ids.insert(copy.id.clone()));
+    imported.already_present += total - copies.len();
+
+    Ok(copies)
+}
+
+/// Stores the bytes of a copy. Returns its record, and the time from which search serves it.
+async fn prepare(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    copy: DocumentCopy,
+) -> Result<(Document, Timestamp)> {
+    let body = copy
+        .body
+        .as_ref()
+        .ok_or_else(|| Error::invalid_field("body", "is missing"))?;
+    let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
+    let declared_properties = Said {
+        description: DocumentDescription::default(),
+        task_type: copy.task_type,
+        dreaming: copy.dreaming,
+        document_date: copy.document_date,
+        provenance: copy.provenance,
+    };
+
+    let creation_conditions = CreationConditions::default();
+    let location = Place {
+        container: container.primary_id().clone(),
+        id: copy.id.clone(),
+        creation_conditions,
+    };
+
+    let identity = Identity::new(container, location, copy.custom_id.clone());
+    let (metadata, filter) = copy.metadata()?;
+    let mut document = compose(ctx, tenant, identity, &declared_properties, body, None).await?;
+    document.revision_number = copy.revision_number.max(1);
+    (document.created_at, document.updated_at) = (copy.created_at, copy.updated_at);
+    (document.kind, document.title) = (copy.kind, copy.title);
+    (document.properties, document.url) = (copy.properties, copy.url);
+    (document.metadata, document.filter_by_metadata) = (metadata, filter);
+    document.filepath = copy.filepath;
+    if let Some(served_copy) = &copy.served {
+        if copy.status == DocumentStatus::Done && served_copy.is_current {
+            document.status = DocumentStatus::Done;
+        }
+        document.indexed = Some(serve(ctx, tenant, &document, served_copy).await?);
+    }
+
+    Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
+}
+
+/// Stores the content of a document that search serves.
+async fn serve(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    served_copy: &ServedCopy,
+) -> Result<IndexedRevision> {
+    let mut stored_document = document.clone();
+    if document.status != DocumentStatus::Done {
+        // The newest revision will have its own pack at its own path.
+        stored_document.revision = Revision::random();
+    }
+
+    let mut statements_ref = None;
+    if let Some(copy) = &served_copy.learned {
+        let bytes = StatementSet::new(copy.statements.clone()).encode();
+        let has_statements = !copy.statements.is_empty();
+        let path = stored_document.statements_path();
+        let statements = if has_statements {
+            Some(ctx.blobs.put(tenant, &path, bytes.into()).await?)
+        } else {
+            None
+        };
+        statements_ref = Some(StatementsRef {
+            statements,
+            count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
+            extractor: copy.extractor.clone(),
+            fallback_reason: copy.fallback_reason.clone(),
+        });
+    }
+
+    Ok(IndexedRevision {
+        pack: ctx
+            .blobs
+            .put(
+                tenant,
+                &stored_document.pack_path(),
+                served_copy.pack.encode().into(),
+            )
+            .await?,
+        revision: stored_document.revision,
+        body: document.body.blob.clone(),
+        chunks: u32::try_from(served_copy.pack.chunks.len()).unwrap_or(u32::MAX),
+        kind: served_copy.kind,
+        title: served_copy.title.clone(),
+        learned: statements_ref,
+        authorship: served_copy.authorship.clone(),
+    })
+}
+
+/// Commits documents that search serves from the same time on. Returns those that no other writer
+/// has created meanwhile.
+async fn create(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    batch: &[(Document, Timestamp)],
+) -> Result<Vec<Document>> {
+    let mut documents: Vec<Document> = batch.iter().map(|(document, _)| document.clone()).collect();
+    while let Some(first) = documents.first() {
+        let container = first.container.clone();
+        let changes: Vec<DocumentChange> = documents
+            .iter()
+            .map(|document| DocumentChange::Create(Box::new(document.clone())))
+            .collect();
+        match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].1)).await? {
+            Committed::Done => break,
+            Committed::Stale(ids) => {
+                let conflicting: Vec<Document> = documents
+                    .extract_if(.., |document| ids.contains(&document.id))
+                    .collect();
+                if conflicting.is_empty() {
+                    return Err(PortError::Conflict.into());
+                }
+                for document in &conflicting {
+                    discard(ctx, tenant, document).await;
+                }
+            }
+        }
+    }
+
+    Ok(documents)
+}
+
+/// Deletes the stored bytes of a document that another writer was first to create.
+async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let unused: Vec<_> = indexed_blobs
+        .chain([&document.body.blob])
+        .cloned()
+        .collect();
+    ctx.blobs.delete(tenant, &unused).await.ok();
+}

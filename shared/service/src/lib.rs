@@ -1,0 +1,94 @@
+//! The use cases of the service, each a function over the ports in a [`Ctx`]. Where a step may be
+//! repeated, its documentation names the write that makes the repetition harmless.
+
+mod access;
+mod analytics;
+mod backlog;
+mod caps;
+mod commit;
+mod conflict;
+mod connections;
+mod containers;
+mod counts;
+mod ctx;
+mod damage;
+mod describe;
+mod export;
+mod files;
+mod find;
+mod import;
+mod items;
+mod list;
+mod manage_keys;
+mod memories;
+mod merge;
+mod orphans;
+mod place;
+mod purge;
+mod rate;
+mod remove;
+mod reset;
+mod revise;
+mod settings;
+mod submit;
+mod tasks;
+mod update;
+
+pub use access::Authenticator;
+pub use analytics::{
+    RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
+};
+pub use backlog::{Backlog, MAX_UNFINISHED};
+pub use caps::{OrganizationCaps, create_container};
+pub use commit::{Committed, commit_changes};
+pub use conflict::ConflictRetry;
+pub use connections::{
+    AppChoice, ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, CreatedConnection,
+    ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation, PickerSession,
+    TicketKind, TicketValue, accept_consent, begin_consent, browse_items, change_connection,
+    change_document_limit, count_left_out_items, create_connection, delete_connection,
+    delete_connections, derive_token, digest_token, end_picker_session, enter_picker,
+    find_connection, find_connections, find_oauth_client, find_picker_session, handle_notification,
+    is_token, issue_ticket, item_state_name, list_items, list_synced_documents, open_consent_link,
+    open_picker, open_session_after_consent, provider_access, random_token, reconnect_connection,
+    renew_provider_access, request_import, resolve_selected_items, save_selection,
+    update_connection,
+};
+pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
+pub use counts::{
+    ContainerSize, EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, measure_container,
+};
+pub use ctx::Ctx;
+pub use damage::{DocumentDamage, RepairOutcome, inspect_document, repair_document, report_damage};
+pub use describe::DocumentDescription;
+pub use export::{
+    BodyCopy, ContainerCopy, CopyOutcome, DocumentCopy, ServedCopy, StatementsCopy, copy_document,
+};
+pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
+pub use find::{
+    ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
+    find_document, find_documents, read_document_text, read_present_tag, read_served_pack,
+};
+pub use import::{ImportCounts, import_container, import_documents};
+pub use items::{
+    ItemDocument, file_item, give_up_claim, item_custom_id, item_document_id, refile_item,
+    release_item,
+};
+pub use list::{DocumentPage, ListQuery, SortBy, list_documents, path_matches};
+pub use manage_keys::{
+    AgentKeySpec, ScopedKeySpec, create_agent_key, create_key, create_scoped_key, delete_key,
+    end_session, expires_at, list_keys, open_session, set_key_enabled, toggle_key,
+};
+pub use memories::{
+    CLIENT_EXTRACTOR, apply_memory_edits, find_existing_container, find_writable_container,
+    write_memories,
+};
+pub use merge::{MergeOverlap, find_superseded_documents, preview_merge};
+pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
+pub use rate::admit;
+pub use remove::remove_documents;
+pub use reset::{ResetCounts, reset_organization};
+pub use settings::{change_settings, reset_settings, update_settings};
+pub use submit::{AcceptedDocument, Content, NewDocument, submit_document, submit_documents};
+pub use tasks::run_task;
+pub use update::{DocumentUpdate, retry_document, update_document};

@@ -1,0 +1,389 @@
+//! Merging containers. Readers see the containers as one from the first moment. The task then finds
+//! documents with equal customIds, of which the one with the newest content stays.
+
+use std::collections::BTreeMap;
+
+use crate::Ctx;
+use crate::connections::move_connections;
+use crate::find::{ContainerScope, find_containers};
+use crate::remove::batches;
+use crate::tasks::Next;
+use crate::{Committed, ConflictRetry, commit_changes};
+use domain::container::{Container, DocumentChange};
+use domain::document::Document;
+use domain::error::Result;
+use domain::ids::{ContainerId, DocumentId, TaskId};
+use domain::tag::ContainerTag;
+use domain::task::{ContainerMerge, MergePhase};
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+
+/// The number of seconds for which requests that began before the merge may still write; their
+/// writes must be found. After that time no reader holds the former containers of a tag, either.
+/// Lambda ends requests after 29 seconds.
+const REQUEST_SECONDS: i64 = 30;
+/// The number of seconds to wait for documents that are still processed, before they are looked at
+/// again.
+const INGEST_SECONDS: i64 = 15;
+/// The number of documents that one step looks at.
+const PAGE_SIZE: usize = 50;
+/// The number of records that one read fetches.
+const BATCH_SIZE: usize = 100;
+/// Runs one step of the merge.
+pub(super) async fn step(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    task: &TaskId,
+    started_at: Timestamp,
+    merge: &mut ContainerMerge,
+) -> Result<Next> {
+    match merge.phase {
+        MergePhase::Queued => {
+            follow(ctx, tenant, merge).await?;
+            merge.phase = MergePhase::WaitingForIngest;
+            let end = started_at.plus_seconds(REQUEST_SECONDS);
+            return Ok(Next::Later(ctx.clock.now().seconds_until(end)));
+        }
+        MergePhase::WaitingForIngest => {
+            merge.phase = MergePhase::CopyingVectors;
+            (merge.source, merge.container, merge.cursor) = (0, 0, None);
+            (merge.looked_at, merge.in_flight) = (0, 0);
+        }
+        MergePhase::CopyingVectors => return look(ctx, tenant, merge).await,
+        MergePhase::DbCommitting => {
+            // Connections that were created meanwhile are moved as well.
+            follow(ctx, tenant, merge).await?;
+            // The sources end before the target opens: a deletion of the target in between would
+            // leave sources that read a deleted container.
+            for (source, _) in &merge.sources {
+                ctx.containers.end_merge_role(tenant, source, task).await?;
+            }
+            merge.phase = MergePhase::CleanupPending;
+        }
+        MergePhase::CleanupPending => {
+            ctx.containers
+                .end_merge_role(tenant, &merge.target, task)
+                .await?;
+            merge.phase = MergePhase::Completed;
+            return Ok(Next::Ended);
+        }
+        MergePhase::Completed | MergePhase::Failed => return Ok(Next::Ended),
+    }
+
+    Ok(Next::Again)
+}
+
+/// Moves the connections of the sources to the target.
+async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &ContainerMerge) -> Result<()> {
+    let sources: Vec<&ContainerTag> = merge.sources.iter().map(|(tag, _)| tag).collect();
+    move_connections(ctx, tenant, &sources, &merge.target).await
+}
+
+/// Opens the tags again after a failed merge. The target has all documents, perhaps some with equal
+/// customIds, and the sources are gone.
+pub(super) async fn give_up(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    task: &TaskId,
+    merge: &mut ContainerMerge,
+) -> Result<()> {
+    for tag in merge
+        .sources
+        .iter()
+        .map(|(tag, _)| tag)
+        .chain([&merge.target])
+    {
+        ctx.containers.end_merge_role(tenant, tag, task).await?;
+    }
+
+    merge.phase = MergePhase::Failed;
+    Ok(())
+}
+
+/// Looks at one page of the sources' documents.
+async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<Next> {
+    let Some((_, containers)) = merge.sources.get(merge.source) else {
+        if merge.in_flight > 0 {
+            merge.phase = MergePhase::WaitingForIngest;
+            return Ok(Next::Later(INGEST_SECONDS));
+        }
+        merge.phase = MergePhase::DbCommitting;
+        return Ok(Next::Again);
+    };
+
+    let Some(container) = containers.get(merge.container) else {
+        (merge.source, merge.container) = (merge.source + 1, 0);
+        return Ok(Next::Again);
+    };
+
+    let (documents, next) = ctx
+        .documents
+        .list_page(tenant, container, false, merge.cursor.as_deref(), PAGE_SIZE)
+        .await?;
+    let container_ids = merge.container_ids();
+    let (mut losers, mut in_flight) = (Vec::new(), 0);
+    for duplicates in rivals(ctx, tenant, &container_ids, &documents).await? {
+        if duplicates
+            .iter()
+            .any(|document| !document.status.is_final())
+        {
+            in_flight += 1;
+            continue;
+        }
+        losers.extend(decided(duplicates));
+    }
+
+    let outcome = supersede(ctx, tenant, losers).await?;
+    merge.looked_at += documents.len() as u64;
+    merge.in_flight += in_flight + outcome.changed;
+    merge.superseded += outcome.superseded;
+    if next.is_none() {
+        merge.container += 1;
+    }
+    merge.cursor = next;
+    Ok(Next::Again)
+}
+
+/// Returns, for each listed document with a customId, all current documents with that customId in
+/// any of the containers, if there are several.
+async fn rivals(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    documents: &[Document],
+) -> Result<Vec<Vec<Document>>> {
+    let candidate_ids = |document: &Document| -> Vec<DocumentId> {
+        let Some(custom_id) = &document.custom_id else {
+            return Vec::new();
+        };
+        let mut ids: Vec<DocumentId> = containers
+            .iter()
+            .map(|id| DocumentId::derived(tenant.org(), id, custom_id))
+            .collect();
+        ids.push(document.id.clone());
+        ids.sort();
+        ids.dedup();
+        ids
+    };
+
+    let groups: Vec<Vec<DocumentId>> = documents.iter().map(candidate_ids).collect();
+    let all_ids: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
+    let mut documents_by_id: BTreeMap<DocumentId, Document> = BTreeMap::new();
+    for batch in all_ids.chunks(BATCH_SIZE) {
+        let records = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
+        let active = records.filter(|document| document.superseded_by.is_none());
+        documents_by_id.extend(active.map(|document| (document.id.clone(), document)));
+    }
+
+    let active_groups = groups.iter().map(|ids| {
+        ids.iter()
+            .filter_map(|id| documents_by_id.get(id).cloned())
+            .collect()
+    });
+    Ok(active_groups
+        .filter(|group: &Vec<Document>| group.len() > 1)
+        .collect())
+}
+
+/// Returns all but the document with the newest content, each naming that document as its
+/// successor.
+fn decided(mut duplicates: Vec<Document>) -> Vec<Document> {
+    duplicates.sort_by_key(Document::content_order);
+    let Some(winner) = duplicates.pop().map(|document| document.id) else {
+        return Vec::new();
+    };
+    duplicates
+        .iter_mut()
+        .for_each(|document| document.superseded_by = Some(winner.clone()));
+    duplicates
+}
+
+/// The outcome of superseding documents.
+#[derive(Default)]
+struct Settled {
+    superseded: u64,
+    /// Documents whose content has changed since they were looked at. Another pass is needed.
+    changed: u64,
+}
+
+/// Removes documents from the index and from listings.
+async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<Settled> {
+    let mut outcome = Settled::default();
+    for (container, batch) in batches(losers) {
+        supersede_batch(ctx, tenant, &container, batch, &mut outcome).await?;
+    }
+    Ok(outcome)
+}
+
+/// Copies the claims of documents made from items to the documents that supersede them. This
+/// happens before the commit, so that the claims exist once it takes effect; a claim that is added
+/// meanwhile comes with an edit, which makes the commit fail.
+async fn pass_claims_on(ctx: &Ctx, tenant: &Tenant, losers: &[Document]) -> Result<()> {
+    for loser in losers.iter().filter(|loser| loser.origin.is_some()) {
+        let Some(winner) = &loser.superseded_by else {
+            continue;
+        };
+        for claim in ctx.connections.list_claims(tenant, &loser.id).await? {
+            ctx.connections
+                .claim_document(tenant, winner, &claim)
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+async fn supersede_batch(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    mut losers: Vec<Document>,
+    outcome: &mut Settled,
+) -> Result<()> {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        if losers.is_empty() {
+            return Ok(());
+        }
+
+        pass_claims_on(ctx, tenant, &losers).await?;
+        let changes: Vec<DocumentChange> = losers
+            .iter()
+            .map(|document| DocumentChange::Supersede(Box::new(document.clone())))
+            .collect();
+
+        if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
+            outcome.superseded += changes.len() as u64;
+            return Ok(());
+        }
+
+        let ids: Vec<_> = losers.iter().map(|document| document.id.clone()).collect();
+        let current = ctx.documents.get(tenant, &ids).await?;
+        let mut remaining = Vec::with_capacity(losers.len());
+        for (loser, current) in losers.into_iter().zip(current) {
+            match current.filter(|current| current.superseded_by.is_none()) {
+                Some(current) if current.is_newest_revision(&loser.revision) => {
+                    remaining.push(Document {
+                        superseded_by: loser.superseded_by,
+                        ..current
+                    });
+                }
+                Some(_) => outcome.changed += 1,
+                None => {}
+            }
+        }
+        losers = remaining;
+
+        retry.wait().await?;
+    }
+}
+
+/// Returns the documents of some containers that merges have superseded.
+///
+/// # Errors
+/// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
+pub async fn find_superseded_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+) -> Result<Vec<Document>> {
+    let mut found = Vec::new();
+    for container in find_containers(ctx, tenant, scope).await? {
+        // Only merged containers can have any.
+        for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
+            let mut cursor: Option<String> = None;
+            loop {
+                let (documents, next) = ctx
+                    .documents
+                    .list_page(tenant, id, true, cursor.as_deref(), PAGE_SIZE)
+                    .await?;
+                found.extend(documents);
+                if next.is_none() {
+                    break;
+                }
+                cursor = next;
+            }
+        }
+    }
+
+    Ok(found)
+}
+
+/// The result of previewing a merge for one source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeOverlap {
+    /// The tag of the source.
+    pub tag: ContainerTag,
+    /// The number of its documents.
+    pub documents: u64,
+    /// The number of its documents whose customId others have as well.
+    pub equal_custom_ids: u64,
+    /// The number of its documents that a newer one would supersede.
+    pub superseded: u64,
+}
+
+/// Previews a merge without changing anything.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn preview_merge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    target: &Container,
+    sources: &[Container],
+) -> Result<Vec<MergeOverlap>> {
+    let container_ids: Vec<ContainerId> = [target]
+        .into_iter()
+        .chain(sources)
+        .flat_map(|container| container.ids.clone())
+        .collect();
+    let mut overlaps = Vec::with_capacity(sources.len());
+    for source in sources {
+        let mut overlap = MergeOverlap {
+            tag: source.tag.clone(),
+            documents: 0,
+            equal_custom_ids: 0,
+            superseded: 0,
+        };
+        for container in &source.ids {
+            preview(ctx, tenant, &container_ids, container, &mut overlap).await?;
+        }
+        overlaps.push(overlap);
+    }
+
+    Ok(overlaps)
+}
+
+async fn preview(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container_ids: &[ContainerId],
+    container: &ContainerId,
+    overlap: &mut MergeOverlap,
+) -> Result<()> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let (documents, next) = ctx
+            .documents
+            .list_page(tenant, container, false, cursor.as_deref(), PAGE_SIZE)
+            .await?;
+
+        overlap.documents += documents.len() as u64;
+        for duplicates in rivals(ctx, tenant, container_ids, &documents).await? {
+            overlap.equal_custom_ids += 1;
+            let is_superseded = decided(duplicates)
+                .iter()
+                .any(|loser| loser.container == *container);
+            overlap.superseded += u64::from(is_superseded);
+        }
+
+        if next.is_none() {
+            return Ok(());
+        }
+        cursor = next;
+    }
+}

@@ -1,0 +1,205 @@
+//! Orphans: blobs that nothing names, left by a process that was killed between storing bytes and
+//! recording them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::Ctx;
+use domain::blob::BlobRef;
+use domain::container::SegmentRef;
+use domain::document::{Document, IndexedRevision, ProcessingResult};
+use domain::error::Result;
+use domain::ids::{ContainerId, DocumentId, OrgId};
+use domain::ports::{BlobStore, StoredBlob};
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+
+/// The age in seconds from which a blob may count as an orphan. It is far longer than any request,
+/// lease or upload form lasts, so whoever stored the blob has recorded it by then, or never will.
+pub const ORPHAN_AGE_SECONDS: i64 = 24 * 3600;
+/// The number of records that one read fetches.
+const RECORD_BATCH_SIZE: usize = 100;
+/// The path component that segments have in place of a document id.
+const SEGMENT_FOLDER: &str = "segments";
+
+/// Returns the orphans among stored blobs: those that are old enough at `now` and that neither a
+/// document nor the head of an index names. Blobs that a worker may still store for a revision that
+/// is not final are never orphans, however old.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn find_orphans(
+    ctx: &Ctx,
+    blobs: &[StoredBlob],
+    now: Timestamp,
+) -> Result<Vec<StoredBlob>> {
+    let is_old = |stored: &&StoredBlob| {
+        stored
+            .stored_at
+            .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_AGE_SECONDS) < now)
+    };
+
+    let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
+    for stored in blobs.iter().filter(is_old) {
+        // A foreign path does not tell who stored the blob.
+        if let Some(maker) = Maker::of(stored.blob.path()) {
+            by_org.entry(&stored.org).or_default().push((stored, maker));
+        }
+    }
+
+    let mut orphans = Vec::new();
+    for (org, blobs) in by_org {
+        let tenant = Tenant::for_work(org.clone());
+        let documents = documents(ctx, &tenant, &blobs).await?;
+        let segments = segments(ctx, &tenant, &blobs).await?;
+        for (stored, maker) in blobs {
+            let is_referenced = match maker {
+                Maker::Document(id) => documents
+                    .get(&id)
+                    .is_some_and(|document| names(document, &stored.blob)),
+                Maker::Index(_) => segments.contains(&stored.blob),
+            };
+            if !is_referenced {
+                orphans.push(stored.clone());
+            }
+        }
+    }
+
+    Ok(orphans)
+}
+
+/// Deletes the orphans on one page of the bucket. Returns their number and the position of the next
+/// page.
+///
+/// # Errors
+/// Returns the errors of the ports. It is safe to repeat.
+pub async fn collect_orphans(
+    ctx: &Ctx,
+    store: BlobStore,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<(usize, Option<String>)> {
+    let page = ctx.blobs.list_inventory(store, after, limit).await?;
+    let orphans = find_orphans(ctx, &page.blobs, ctx.clock.now()).await?;
+    delete_orphans(ctx, &orphans).await?;
+    Ok((orphans.len(), page.next))
+}
+
+/// Deletes blobs that [`find_orphans`] returned.
+///
+/// # Errors
+/// Returns the errors of the ports. It is safe to repeat.
+pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
+    for org_orphans in orphans.chunk_by(|a, b| a.org == b.org) {
+        let blobs: Vec<BlobRef> = org_orphans
+            .iter()
+            .map(|orphan| orphan.blob.clone())
+            .collect();
+        ctx.blobs
+            .delete(&Tenant::for_work(org_orphans[0].org.clone()), &blobs)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The owner of a blob, as its path tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Maker {
+    Document(DocumentId),
+    Index(ContainerId),
+}
+
+impl Maker {
+    fn of(path: &str) -> Option<Self> {
+        let mut parts = path.split('/');
+        let container = ContainerId::parse(parts.next()?)?;
+        match (parts.next()?, parts.next()?, parts.next()) {
+            (SEGMENT_FOLDER, _, None) => Some(Self::Index(container)),
+            (document, _, Some(_)) => DocumentId::parse(document).map(Self::Document),
+            _ => None,
+        }
+    }
+}
+
+async fn documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    blobs: &[(&StoredBlob, Maker)],
+) -> Result<HashMap<DocumentId, Document>> {
+    let ids: HashSet<&DocumentId> = blobs
+        .iter()
+        .filter_map(|(_, maker)| match maker {
+            Maker::Document(id) => Some(id),
+            Maker::Index(_) => None,
+        })
+        .collect();
+    let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
+
+    let mut found = HashMap::new();
+    for batch in ids.chunks(RECORD_BATCH_SIZE) {
+        let records = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
+        found.extend(records.map(|document| (document.id.clone(), document)));
+    }
+
+    Ok(found)
+}
+
+async fn segments(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    blobs: &[(&StoredBlob, Maker)],
+) -> Result<HashSet<BlobRef>> {
+    let containers: HashSet<&ContainerId> = blobs
+        .iter()
+        .filter_map(|(_, maker)| match maker {
+            Maker::Index(container) => Some(container),
+            Maker::Document(_) => None,
+        })
+        .collect();
+
+    let mut found = HashSet::new();
+    for container in containers {
+        let head = ctx.index.get_head(tenant, container).await?;
+        found.extend(head.segments.into_iter().flat_map(SegmentRef::into_blobs));
+    }
+
+    Ok(found)
+}
+
+/// Checks whether the record names the blob, or a worker may still record it.
+fn names(document: &Document, blob: &BlobRef) -> bool {
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
+    let is_referenced = indexed_blobs
+        .chain(extracted_blobs)
+        .chain([&document.body.blob])
+        .any(|referenced| referenced == blob);
+    is_referenced || (!document.status.is_final() && document.unserved_blobs().contains(blob))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_ours_tell_who_made_them() {
+        let (container, document) = (ContainerId::random(), DocumentId::random());
+        let of_document = Maker::of(&format!("{container}/{document}/revision/pack"));
+        assert_eq!(of_document, Some(Maker::Document(document.clone())));
+        let of_index = Maker::of(&format!("{container}/segments/revision-memories"));
+        assert_eq!(of_index, Some(Maker::Index(container.clone())));
+
+        for foreign in [
+            String::new(),
+            "x/y/z".into(),
+            format!("{container}/{document}"),
+            "a/segments/b".into(),
+        ] {
+            assert_eq!(Maker::of(&foreign), None, "{foreign}");
+        }
+    }
+}

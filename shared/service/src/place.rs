@@ -1,0 +1,254 @@
+//! Places: the document that a request is about. Every attempt at a write determines the place
+//! again, and the write takes effect only while it holds ([`CreationConditions`]). One customId is
+//! therefore one document, whatever else is sent, deleted or merged meanwhile.
+
+use sha2::{Digest, Sha256};
+
+use crate::Ctx;
+use crate::find::read_document;
+use crate::revise::NewBody;
+use crate::submit::NewDocument;
+use domain::container::Container;
+use domain::document::{Document, DocumentStatus};
+use domain::error::{Error, Result};
+use domain::ids::{ContainerId, CustomId, DocumentId};
+use domain::ports::{CreationConditions, RememberedRequest};
+use domain::tenant::Tenant;
+
+/// The number of seconds within which the same content from the same key is a client's retry. Two
+/// minutes are part of the API.
+pub(crate) const REPEAT_SECONDS: i64 = 120;
+/// The number of seconds for which an `Idempotency-Key` is honoured. 24 hours are part of the API.
+const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
+
+/// The place of an existing or future document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) container: ContainerId,
+    pub(crate) id: DocumentId,
+    /// The condition under which a document may be created here.
+    pub(crate) creation_conditions: CreationConditions,
+}
+
+/// Returns the place of the document with this customId, or the place for a new one. Behind a tag
+/// that others were merged into, the document may be in any of their containers.
+pub(crate) async fn place_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+) -> Result<Place> {
+    Ok(places_of(ctx, tenant, container, custom_id).await?.0)
+}
+
+/// Returns the place as [`place_of`] does, and the documents with this customId behind the tag that
+/// a merge has superseded.
+pub(crate) async fn places_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+) -> Result<(Place, Vec<DocumentId>)> {
+    let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
+    let ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
+    let location = |index: usize| {
+        let alternative_ids = ids
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index)
+            .map(|(_, id)| id.clone());
+
+        let creation_conditions = CreationConditions {
+            alternative_ids: alternative_ids.collect(),
+            request_key: None,
+        };
+        Place {
+            container: container.ids[index].clone(),
+            id: ids[index].clone(),
+            creation_conditions,
+        }
+    };
+
+    if ids.len() == 1 {
+        return Ok((location(0), Vec::new()));
+    }
+
+    let documents = ctx.documents.get(tenant, &ids).await?;
+    let is_superseded = |document: &&Document| document.superseded_by.is_some();
+    let superseded = documents
+        .iter()
+        .flatten()
+        .filter(is_superseded)
+        .map(|document| document.id.clone())
+        .collect();
+    let active = documents
+        .iter()
+        .enumerate()
+        .filter_map(|(index, document)| Some((index, document.as_ref()?)));
+    let active = active.filter(|(_, document)| document.superseded_by.is_none());
+    if let Some((index, _)) = active.max_by_key(|(_, document)| document.content_order()) {
+        return Ok((location(index), superseded));
+    }
+
+    // A superseded document stays as it is. If the document that superseded it is gone, its place
+    // is free.
+    let free_index = documents.iter().position(Option::is_none);
+    let free_index =
+        free_index.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
+
+    Ok((location(free_index), superseded))
+}
+
+/// The document that a request without a customId is about.
+pub(crate) struct Target {
+    pub(crate) location: Place,
+    /// The document that exists there.
+    pub(crate) old: Option<Document>,
+}
+
+/// Returns the document that a request without a customId is about: the one that the same request
+/// has created before, or a new one.
+///
+/// Without an `Idempotency-Key`, it is the same request while the document still has the content
+/// that is sent (`body`). Once the document has other content, the sent content exists nowhere and
+/// begins a document of its own.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its
+/// document is gone, and the errors of the port.
+pub(crate) async fn repeated(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+    body: &NewBody,
+) -> Result<Target> {
+    let mut stale: Option<DocumentId> = None;
+    loop {
+        let request = Request::of(tenant, container, new);
+        let new_id = DocumentId::random();
+        let remembered = request
+            .remember(ctx, tenant, &new_id, stale.as_ref())
+            .await?;
+        let is_new = remembered.document == new_id;
+
+        // A tag that was deleted and is used again has another container, where the same request
+        // creates another document.
+        let id = if request.is_named {
+            remembered.document.derive_moved(container.primary_id())
+        } else {
+            remembered.document
+        };
+
+        let old = if is_new {
+            None
+        } else {
+            read_document(ctx, tenant, &id).await?
+        };
+
+        if old.is_none() && remembered.created_document.as_ref() == Some(&id) {
+            let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
+            return Err(Error::Conflict(message.into()));
+        }
+
+        if !request.is_named
+            && let Some(different) = old.as_ref().filter(|old| !body.is_of(old))
+        {
+            stale = Some(different.id.clone());
+            continue;
+        }
+
+        let request = request.is_named.then_some(request.name);
+        let creation_conditions = CreationConditions {
+            alternative_ids: Vec::new(),
+            request_key: request,
+        };
+        let location = Place {
+            container: container.primary_id().clone(),
+            id,
+            creation_conditions,
+        };
+        return Ok(Target { location, old });
+    }
+}
+
+impl Target {
+    /// Returns the document if the request was repeated and asks for nothing more. A document that
+    /// failed with the same content is processed again.
+    pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
+        self.old
+            .as_ref()
+            .filter(|old| old.status != DocumentStatus::Failed || !body.is_of(old))
+    }
+}
+
+/// The record by which a repeated request is recognized.
+struct Request {
+    /// The name of the record.
+    name: String,
+    /// A digest of everything that was sent.
+    digest: String,
+    seconds: i64,
+    /// `true` if the request has an `Idempotency-Key`.
+    is_named: bool,
+}
+
+impl Request {
+    fn of(tenant: &Tenant, container: &Container, new: &NewDocument) -> Self {
+        // The tag is part of the digest: under one idempotency key, the same content for another
+        // container is another request.
+        let digest = format!("{}#{}", container.tag, new.digest());
+        let key = tenant.key_id().map_or("local", |key| key.as_str());
+
+        match &new.idempotency_key {
+            Some(client_key) => {
+                let name = format!("key#{key}#{}", hex::encode(Sha256::digest(client_key)));
+                Self {
+                    name,
+                    digest,
+                    seconds: IDEMPOTENCY_SECONDS,
+                    is_named: true,
+                }
+            }
+            None => {
+                let name = format!("same#{key}#{}#{digest}", container.primary_id());
+                Self {
+                    name,
+                    digest,
+                    seconds: REPEAT_SECONDS,
+                    is_named: false,
+                }
+            }
+        }
+    }
+
+    /// Records that this request is about `document`, unless an earlier one is recorded with
+    /// another document than `stale`. Returns the record.
+    async fn remember(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        document: &DocumentId,
+        stale: Option<&DocumentId>,
+    ) -> Result<RememberedRequest> {
+        let now = ctx.clock.now();
+        let new_request = RememberedRequest {
+            document: document.clone(),
+            request_digest: self.digest.clone(),
+            created_document: None,
+        };
+
+        let until = now.plus_seconds(self.seconds);
+        let remembered = ctx
+            .recent_requests
+            .remember(tenant, &self.name, new_request, stale, now, until)
+            .await?;
+        if remembered.request_digest != self.digest {
+            return Err(Error::Conflict(
+                "this Idempotency-Key was used for another request".into(),
+            ));
+        }
+
+        Ok(remembered)
+    }
+}

@@ -1,0 +1,194 @@
+//! Removing what is stored of a deleted container, which no reader can see any more.
+//!
+//! The task's record names what a step is about to remove, with its counts, before the step removes
+//! it. Each thing is therefore counted once, and what a crash leaves half removed is removed again.
+
+mod documents;
+mod index;
+mod log;
+
+use crate::Ctx;
+use crate::tasks::Next;
+use domain::activity::{Hour, RETENTION_SECONDS};
+use domain::blob::BlobRef;
+use domain::error::Result;
+use domain::ids::ContainerId;
+use domain::ports::BlobContent;
+use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
+use domain::tenant::Tenant;
+
+/// The number of seconds for which requests that began before the deletion may still be answered.
+/// They must find what they read, and what they write must exist in order to be removed.
+pub(crate) const REQUEST_SECONDS: i64 = 60;
+/// The longest time for which a worker that began before the deletion can run, in seconds.
+const WORKER_SECONDS: i64 = 16 * 60;
+/// The number of objects that one step removes.
+const OBJECT_PAGE_SIZE: usize = 250;
+
+/// Runs one step of the purge.
+pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
+    if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
+        return Ok(Next::Later(seconds));
+    }
+
+    remove(ctx, tenant, purge).await?;
+    match (purge.phase, purge.containers.get(purge.container).cloned()) {
+        (PurgePhase::Waiting, _) => return finish_pass(ctx, tenant, purge).await,
+        (PurgePhase::RequestLog { hour }, _) => log::plan(ctx, tenant, purge, hour).await?,
+        (_, None) => {
+            purge.phase = PurgePhase::RequestLog {
+                hour: first_hour(ctx, purge),
+            }
+        }
+        (PurgePhase::Documents | PurgePhase::Superseded, Some(container)) => {
+            return documents::plan(ctx, tenant, purge, &container).await;
+        }
+        (PurgePhase::Index, Some(container)) => index::plan(ctx, tenant, purge, &container).await?,
+        (PurgePhase::Objects, Some(container)) => {
+            plan_objects(ctx, tenant, purge, &container).await?
+        }
+    }
+
+    Ok(Next::Again)
+}
+
+/// Removes what the record names as pending, and counts it.
+async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<()> {
+    if purge.pending == PendingErasure::default() {
+        return Ok(());
+    }
+
+    let pending = &purge.pending;
+    if !pending.documents.is_empty() {
+        documents::remove(ctx, tenant, &pending.documents).await?;
+    }
+
+    if let PurgePhase::RequestLog { hour } = purge.phase {
+        ctx.request_log
+            .remove_contents(tenant, hour, &pending.items)
+            .await?;
+    } else if let Some(container) = purge
+        .containers
+        .get(purge.container)
+        .filter(|_| !pending.items.is_empty())
+    {
+        index::remove(ctx, tenant, container, &pending.items).await?;
+    }
+
+    if !pending.objects.is_empty() {
+        let objects: Vec<BlobRef> = pending
+            .objects
+            .iter()
+            .cloned()
+            .map(BlobRef::Object)
+            .collect();
+        ctx.blobs.delete(tenant, &objects).await?;
+    }
+
+    let pending = std::mem::take(&mut purge.pending);
+    purge.report.add_report(&pending.report);
+
+    Ok(())
+}
+
+async fn plan_objects(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut ContainerPurge,
+    container: &ContainerId,
+) -> Result<()> {
+    let found = ctx
+        .blobs
+        .list_objects(tenant, &format!("{container}/"), OBJECT_PAGE_SIZE)
+        .await?;
+    if found.is_empty() {
+        (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
+        return Ok(());
+    }
+
+    let bytes = found.iter().map(|(_, bytes)| bytes).sum();
+    let report = PurgeReport {
+        objects: found.len() as u64,
+        object_bytes: bytes,
+        ..PurgeReport::default()
+    };
+
+    let objects = found.into_iter().map(|(path, _)| path).collect();
+    purge.pending = PendingErasure {
+        objects,
+        report,
+        ..PendingErasure::default()
+    };
+
+    Ok(())
+}
+
+/// Returns the first hour whose requests can show the content. In the second pass, returns the
+/// first hour whose requests can still have been under way at the deletion.
+fn first_hour(ctx: &Ctx, purge: &ContainerPurge) -> Hour {
+    if purge.verifying {
+        return Hour::containing(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
+    }
+    let retained_since = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
+    // The request that created the tag came before it.
+    Hour::containing(
+        purge
+            .tag_created_at
+            .max(retained_since)
+            .plus_seconds(-REQUEST_SECONDS),
+    )
+}
+
+/// Begins the second pass once no worker can still be under way, and ends the purge after it.
+async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
+    if purge.verifying {
+        ctx.containers
+            .remove_owner_marks(tenant, &purge.containers)
+            .await?;
+        return Ok(Next::Ended);
+    }
+    if let Some(seconds) = left(ctx, purge, WORKER_SECONDS) {
+        return Ok(Next::Later(seconds));
+    }
+    (purge.verifying, purge.container, purge.phase) = (true, 0, PurgePhase::Documents);
+    Ok(Next::Again)
+}
+
+/// Returns the seconds that are left until `seconds` after the deletion, or `None` if that time has
+/// passed.
+fn left(ctx: &Ctx, purge: &ContainerPurge, seconds: i64) -> Option<i64> {
+    Some(
+        ctx.clock
+            .now()
+            .seconds_until(purge.deleted_at.plus_seconds(seconds)),
+    )
+    .filter(|left| *left > 0)
+}
+
+/// Returns the blobs that are stored beside the records, each once. Objects are found and removed
+/// by listing.
+fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
+    let mut inline: Vec<BlobRef> = blobs
+        .into_iter()
+        .filter(|blob| matches!(blob, BlobRef::Inline(_)))
+        .cloned()
+        .collect();
+    inline.sort();
+    inline.dedup();
+    inline
+}
+
+/// Counts the blobs that exist.
+async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result<u64> {
+    /// The number of blobs that one read fetches.
+    const BATCH_SIZE: usize = 100;
+    let mut existing = 0;
+    for batch in blobs.chunks(BATCH_SIZE) {
+        let found = ctx.blobs.read(tenant, batch).await?;
+        existing += found
+            .iter()
+            .filter(|stored| **stored != BlobContent::Missing)
+            .count() as u64;
+    }
+    Ok(existing)
+}

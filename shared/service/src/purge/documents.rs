@@ -1,0 +1,156 @@
+//! Purging the records of documents, and their small blobs.
+
+use crate::Ctx;
+use crate::purge::{count_existing, inline};
+use crate::tasks::Next;
+use domain::blob::BlobRef;
+use domain::document::{Document, IndexedRevision, ProcessingResult};
+use domain::error::Result;
+use domain::ids::{ContainerId, DocumentId};
+use domain::ports::ClaimOutcome;
+use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
+use domain::tenant::Tenant;
+
+/// The number of documents that one step removes.
+const PAGE_SIZE: usize = 100;
+/// The number of seconds to wait for a worker's lease to end.
+const BUSY_SECONDS: i64 = 60;
+/// The number of seconds that the purge leases a document for: long enough to remove a page of
+/// documents, so that no worker takes one meanwhile.
+const LEASE_SECONDS: i64 = 120;
+
+/// Plans which documents to remove next. A document that a worker has leased is waited for, because
+/// what the worker stores must be found.
+pub(super) async fn plan(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut ContainerPurge,
+    container: &ContainerId,
+) -> Result<Next> {
+    let is_superseded = purge.phase == PurgePhase::Superseded;
+    let (page, next) = ctx
+        .documents
+        .list_page(
+            tenant,
+            container,
+            is_superseded,
+            purge.cursor.as_deref(),
+            PAGE_SIZE,
+        )
+        .await?;
+    let ids: Vec<DocumentId> = page.into_iter().map(|document| document.id).collect();
+    let (mut claimed, mut is_busy) = (Vec::new(), false);
+    for document in ctx.documents.get(tenant, &ids).await?.into_iter().flatten() {
+        match take(ctx, tenant, document, container).await? {
+            Some(document) => claimed.push(document),
+            None => is_busy = true,
+        }
+    }
+
+    let documents: Vec<DocumentId> = claimed.iter().map(|document| document.id.clone()).collect();
+    let report = weigh(ctx, tenant, &claimed).await?;
+    purge.pending = PendingErasure {
+        documents,
+        report,
+        ..PendingErasure::default()
+    };
+
+    if is_busy {
+        // The same page comes again, without the documents that are removed by then.
+        return Ok(if claimed.is_empty() {
+            Next::Later(BUSY_SECONDS)
+        } else {
+            Next::Again
+        });
+    }
+
+    if next.is_none() {
+        purge.phase = if is_superseded {
+            PurgePhase::Index
+        } else {
+            PurgePhase::Superseded
+        };
+    }
+
+    purge.cursor = next;
+    Ok(Next::Again)
+}
+
+/// Takes a document away from the workers. Returns `None` while one of them has it.
+async fn take(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: Document,
+    container: &ContainerId,
+) -> Result<Option<Document>> {
+    if document.status.is_final() || document.container != *container {
+        return Ok(Some(document).filter(|document| document.container == *container));
+    }
+
+    let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
+    match ctx
+        .documents
+        .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
+        .await?
+    {
+        ClaimOutcome::Claimed(claimed) => Ok(Some(*claimed)),
+        // A document that is gone has become final at this moment.
+        ClaimOutcome::Busy | ClaimOutcome::Outdated => Ok(None),
+    }
+}
+
+/// Counts what these documents contain.
+async fn weigh(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<PurgeReport> {
+    let mut report = PurgeReport {
+        documents: documents.len() as u64,
+        ..PurgeReport::default()
+    };
+
+    let mut candidates = Vec::new();
+    for document in documents {
+        let referenced = inline(named(document));
+        candidates.extend(
+            inline(&document.unserved_blobs())
+                .into_iter()
+                .filter(|blob| !referenced.contains(blob)),
+        );
+
+        report.inline_blobs += referenced.len() as u64;
+        let Some(indexed) = document.indexed.as_ref().filter(|_| document.is_served()) else {
+            continue;
+        };
+
+        report.chunks += u64::from(indexed.chunks);
+        report.statements += indexed
+            .learned
+            .as_ref()
+            .map_or(0, |learned| u64::from(learned.count));
+    }
+
+    report.inline_blobs += count_existing(ctx, tenant, &candidates).await?;
+    Ok(report)
+}
+
+/// Returns the blobs that a record names. A worker may have stored more
+/// ([`Document::unserved_blobs`]).
+fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
+    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
+    indexed_blobs
+        .chain(extracted_blobs)
+        .chain([&document.body.blob])
+}
+
+/// Removes documents. Their blobs are removed first, so that a crash leaves the records that name
+/// them.
+pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
+    let mut blobs = Vec::new();
+    for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {
+        blobs.extend(named(document).cloned().chain(document.unserved_blobs()));
+    }
+    let blobs = inline(&blobs);
+    if !blobs.is_empty() {
+        ctx.blobs.delete(tenant, &blobs).await?;
+    }
+    Ok(ctx.documents.erase_records(tenant, ids).await?)
+}

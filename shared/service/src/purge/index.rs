@@ -1,0 +1,116 @@
+//! Purging the head, the log and the purge records of the index.
+
+use crate::Ctx;
+use crate::purge::{count_existing, inline};
+use domain::blob::BlobRef;
+use domain::error::Result;
+use domain::ids::ContainerId;
+use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
+use domain::tenant::Tenant;
+
+/// The number of items that one step removes, plus one.
+const ITEM_PAGE_SIZE: usize = 201;
+/// The prefix of the names of purge records; their ids follow.
+const PURGE_PREFIX: &str = "P#";
+
+/// Plans which items to remove next.
+pub(super) async fn plan(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut ContainerPurge,
+    container: &ContainerId,
+) -> Result<()> {
+    let mut items = ctx
+        .index
+        .list_items(tenant, container, ITEM_PAGE_SIZE)
+        .await?;
+    if items.is_empty() {
+        purge.phase = PurgePhase::Objects;
+        return Ok(());
+    }
+
+    let mut report = PurgeReport::default();
+    let blobs = purged_blobs(ctx, tenant, container, &items).await?;
+    report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
+
+    // The head comes last, so it is among the items when there are no more.
+    if items.len() < ITEM_PAGE_SIZE {
+        let head = ctx.index.get_head(tenant, container).await?;
+        let memories = head.memories.unwrap_or(0);
+        // This makes a compaction that is under way fail; it then removes what it has stored.
+        if head.seq > 0
+            && !ctx
+                .index
+                .publish_segments(tenant, container, head.generation, &head.segments, memories)
+                .await?
+        {
+            return Ok(());
+        }
+
+        report.segments = head.segments.len() as u64;
+        report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
+    }
+
+    items.truncate(ITEM_PAGE_SIZE - 1);
+    report.index_records = items.len() as u64;
+    purge.pending = PendingErasure {
+        items,
+        report,
+        ..PendingErasure::default()
+    };
+
+    Ok(())
+}
+
+/// Removes items, and the small blobs that they name.
+pub(super) async fn remove(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    items: &[String],
+) -> Result<()> {
+    let mut blobs = purged_blobs(ctx, tenant, container, items).await?;
+    blobs.extend(segment_blobs(ctx, tenant, container).await?);
+    let blobs = inline(&blobs);
+    if !blobs.is_empty() {
+        ctx.blobs.delete(tenant, &blobs).await?;
+    }
+    Ok(ctx.index.delete_items(tenant, container, items).await?)
+}
+
+/// Returns the blobs that the purge records among the items name.
+async fn purged_blobs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    items: &[String],
+) -> Result<Vec<BlobRef>> {
+    let mut blobs = Vec::new();
+    for id in items
+        .iter()
+        .filter_map(|item| item.strip_prefix(PURGE_PREFIX))
+    {
+        blobs.extend(
+            ctx.index
+                .get_purge(tenant, container, id)
+                .await?
+                .unwrap_or_default(),
+        );
+    }
+
+    Ok(blobs)
+}
+
+/// Returns the small segments.
+async fn segment_blobs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+) -> Result<Vec<BlobRef>> {
+    let segments = ctx.index.get_head(tenant, container).await?.segments;
+    let blobs: Vec<BlobRef> = segments
+        .into_iter()
+        .flat_map(domain::SegmentRef::into_blobs)
+        .collect();
+    Ok(inline(&blobs))
+}

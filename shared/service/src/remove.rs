@@ -1,0 +1,84 @@
+//! Deleting documents in any state, with immediate effect.
+
+use crate::ConflictRetry;
+use crate::Ctx;
+use crate::{Committed, commit_changes};
+use domain::container::DocumentChange;
+use domain::document::Document;
+use domain::error::Result;
+use domain::ids::ContainerId;
+use domain::ports::MAX_CHANGES_PER_COMMIT;
+use domain::tenant::Tenant;
+
+/// Deletes documents. The records and index entries of up to twenty documents of a container are
+/// deleted in one transaction. No search that starts after the response can find them, and no
+/// worker can bring them back. Their blobs are deleted later, by purge records of the same
+/// transactions.
+///
+/// Deleting a document that is already gone succeeds, because the caller found it a moment ago. A
+/// document that has changed since it was read is read again, and stays if `should_remove` no
+/// longer accepts it. After an error, some documents may be deleted, and the others are unchanged.
+/// Returns how many were deleted.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn remove_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: Vec<Document>,
+    should_remove: impl Fn(&Document) -> bool,
+) -> Result<usize> {
+    let mut removed = 0;
+    for (container, batch) in batches(documents) {
+        removed += remove_batch(ctx, tenant, &container, batch, &should_remove).await?;
+    }
+    Ok(removed)
+}
+
+/// Groups the documents, each once, into batches that one commit of their container can change.
+pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Document>)> {
+    documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
+    documents.dedup_by(|a, b| a.id == b.id);
+    let by_container = documents.chunk_by(|a, b| a.container == b.container);
+    let batches = by_container.flat_map(|documents| documents.chunks(MAX_CHANGES_PER_COMMIT));
+    batches
+        .map(|batch| (batch[0].container.clone(), batch.to_vec()))
+        .collect()
+}
+
+async fn remove_batch(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    mut documents: Vec<Document>,
+    should_remove: &impl Fn(&Document) -> bool,
+) -> Result<usize> {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        documents.retain(should_remove);
+        if documents.is_empty() {
+            return Ok(0);
+        }
+
+        let changes: Vec<DocumentChange> = documents
+            .iter()
+            .map(|document| DocumentChange::Remove(Box::new(document.clone())))
+            .collect();
+        if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
+            return Ok(changes.len());
+        }
+
+        retry.wait().await?;
+        let ids: Vec<_> = documents
+            .iter()
+            .map(|document| document.id.clone())
+            .collect();
+        documents = ctx
+            .documents
+            .get(tenant, &ids)
+            .await?
+            .into_iter()
+            .flatten()
+            .collect();
+    }
+}

@@ -1,0 +1,434 @@
+//! Accepting a document: its bytes are stored first, then its record, then the message is sent. A
+//! crash in between does no harm: bytes without a record are invisible, and the sweep finds a
+//! record without a message.
+
+mod content;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt};
+use sha2::{Digest, Sha256};
+
+use crate::ConflictRetry;
+use crate::Ctx;
+use crate::caps::create_container;
+use crate::damage::inspect_document;
+use crate::describe::{DocumentDescription, describe};
+use crate::find::read_document;
+use crate::place::{Place, REPEAT_SECONDS, place_of, repeated};
+use crate::revise::{Identity, NewBody, Said, announce, compose, record};
+use domain::container::Container;
+use domain::conversation::{self, ConversationTurn};
+use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
+use domain::error::{Error, Result};
+use domain::ids::{ContainerId, CustomId, DocumentId};
+use domain::job::JobMessage;
+use domain::metadata::Metadata;
+use domain::provenance::Provenance;
+use domain::tag::ContainerTag;
+use domain::tenant::Tenant;
+use domain::time::Timestamp;
+/// The number of documents of a batch that are accepted in parallel.
+const PARALLEL_LANES: usize = 16;
+
+/// A document as a client sends it.
+#[derive(Debug, Clone)]
+pub struct NewDocument {
+    /// The container tag; `None` means the default one.
+    pub tag: Option<ContainerTag>,
+    /// The client's own id of the document. Sending it again replaces the content.
+    pub custom_id: Option<CustomId>,
+    /// The content.
+    pub content: Content,
+    /// The metadata; `None` keeps the present metadata.
+    pub metadata: Option<Metadata>,
+    /// The caller's path; `None` keeps the present path.
+    pub filepath: Option<String>,
+    /// The metadata that other documents must have for their memories to be considered together
+    /// with this one's.
+    pub filter_by_metadata: Option<Metadata>,
+    /// The description of what the container is about. It is stored with the tag.
+    pub entity_context: Option<String>,
+    /// Selects chunks only, or memories as well.
+    pub task_type: TaskType,
+    /// Selects when memories are formed.
+    pub dreaming: Dreaming,
+    /// The date of the content.
+    pub document_date: Option<Timestamp>,
+    /// The source of the words of the content. `None` keeps the present provenance, or otherwise
+    /// leaves it to be determined from the content.
+    pub provenance: Option<Provenance>,
+    /// The request's `Idempotency-Key`.
+    pub idempotency_key: Option<String>,
+}
+
+/// The content to process.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Bytes that replace the present content.
+    Complete {
+        /// The bytes.
+        bytes: Bytes,
+        /// The form in which the bytes are read.
+        form: BodyForm,
+    },
+    /// Turns that are added to those of the conversation.
+    Turns(Vec<ConversationTurn>),
+}
+
+/// The response to an accepted document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedDocument {
+    /// The id of the document.
+    pub id: DocumentId,
+    /// The status: `queued`, or the present status of an unchanged document.
+    pub status: DocumentStatus,
+}
+
+/// Accepts a document for processing.
+///
+/// A repetition (same customId and content, same idempotency key, or the same content within two
+/// minutes) is one document, and the second response gives its present status. The same content
+/// with other metadata or another path changes those in place. Concurrent contents of one customId
+/// are accepted in some order, each completely; the last one stays.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] for empty content; [`Error::Forbidden`]; [`Error::Conflict`] when an
+/// idempotency key is sent with another content or its document is gone, or while the container is
+/// being merged; [`Error::TooLarge`] for a conversation that has grown too large;
+/// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
+/// of the ports.
+pub async fn submit_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    new: NewDocument,
+) -> Result<AcceptedDocument> {
+    ctx.backlog.admit_documents(ctx, tenant, 1).await?;
+    let (accepted, message) = accept(ctx, tenant, new).await?;
+    announce(ctx, message.as_slice()).await;
+    Ok(accepted)
+}
+
+/// A group of documents of a batch that are accepted one after another.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    /// The documents with one customId.
+    SameCustomId(Option<ContainerTag>, CustomId),
+    /// A single document, by its position in the batch.
+    Independent(usize),
+}
+
+/// Accepts many documents. Each has its own result, in the order given, and an error of one does
+/// not affect the others. Documents with the same customId are accepted in their order. Documents
+/// are queued for processing by document date, oldest first; those without a date come last.
+///
+/// # Errors
+/// Returns [`Error::RateLimited`] when the organization has too many unfinished documents; no
+/// document is accepted then.
+pub async fn submit_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: Vec<NewDocument>,
+) -> Result<Vec<Result<AcceptedDocument>>> {
+    ctx.backlog
+        .admit_documents(ctx, tenant, documents.len())
+        .await?;
+
+    let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
+    for (position, new) in documents.into_iter().enumerate() {
+        let lane = match &new.custom_id {
+            Some(custom_id) => {
+                Lane::SameCustomId(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone())
+            }
+            None => Lane::Independent(position),
+        };
+        lanes.entry(lane).or_default().push((position, new));
+    }
+
+    let accept_lane = |lane: Vec<(usize, NewDocument)>| async move {
+        let mut accepted = Vec::with_capacity(lane.len());
+        for (position, new) in lane {
+            let date = new.document_date;
+            accepted.push((position, date, accept(ctx, tenant, new).await));
+        }
+        accepted
+    };
+
+    let lanes = stream::iter(lanes.into_values());
+    let lane_results: Vec<_> = lanes
+        .map(accept_lane)
+        .buffer_unordered(PARALLEL_LANES)
+        .collect()
+        .await;
+
+    let (mut results, mut messages) = (Vec::new(), Vec::new());
+    for (position, date, result) in lane_results.into_iter().flatten() {
+        let result = result.map(|(accepted, message)| {
+            messages.extend(message.map(|message| ((date.is_none(), date, position), message)));
+            accepted
+        });
+        results.push((position, result));
+    }
+
+    messages.sort_by_key(|(order, _)| *order);
+    announce(
+        ctx,
+        &messages
+            .into_iter()
+            .map(|(_, message)| message)
+            .collect::<Vec<_>>(),
+    )
+    .await;
+
+    results.sort_by_key(|(position, _)| *position);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Writes the record if anything has changed. Returns the message to send afterwards, if any. Each
+/// attempt determines the document again.
+async fn accept(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    new: NewDocument,
+) -> Result<(AcceptedDocument, Option<JobMessage>)> {
+    if new.content.is_blank() {
+        return Err(Error::invalid_field("content", "there is nothing in it"));
+    }
+
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        let container =
+            open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+        let accepted = match &new.custom_id {
+            Some(custom_id) => upsert(ctx, tenant, &container, custom_id, &new).await?,
+            None => add(ctx, tenant, &container, &new).await?,
+        };
+        if let Some(accepted) = accepted {
+            return Ok(accepted);
+        }
+
+        retry.wait().await?;
+    }
+}
+
+/// Makes one attempt to create a document without a customId. Returns `None` when another writer
+/// was first.
+async fn add(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
+    let Some(bytes) = new.content.over(ctx, tenant, None).await? else {
+        return Ok(None);
+    };
+
+    let body = NewBody::sent(bytes, new.content.form());
+    let target = repeated(ctx, tenant, container, new, &body).await?;
+    // A repeated request returns the present status. Changes made to the document since are kept.
+    if let Some(existing) = target.settled(&body) {
+        return Ok(Some((
+            AcceptedDocument {
+                id: existing.id.clone(),
+                status: existing.status,
+            },
+            None,
+        )));
+    }
+
+    write(
+        ctx,
+        tenant,
+        container,
+        target.location,
+        new,
+        body,
+        target.old.as_ref(),
+    )
+    .await
+}
+
+/// Makes one attempt to create or replace the document with a customId. Returns `None` when another
+/// writer was first.
+async fn upsert(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+    new: &NewDocument,
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
+    let location = place_of(ctx, tenant, container, custom_id).await?;
+    let old = read_document(ctx, tenant, &location.id).await?;
+    if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
+        // A merge has happened since the place was looked up.
+        return Ok(None);
+    }
+
+    let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
+        // Other content was first and has removed the bytes. The next read shows it.
+        return Ok(None);
+    };
+
+    let body = NewBody::sent(bytes, new.content.form());
+    let declared_properties = new.said();
+    if let Some(old) = old
+        .as_ref()
+        .filter(|old| is_unchanged(old, &body, &declared_properties, ctx.clock.now()))
+        && inspect_document(ctx, tenant, old).await?.is_none()
+    {
+        let described =
+            describe(ctx, tenant, old.clone(), &declared_properties.description).await?;
+        return Ok(described.map(|document| {
+            (
+                AcceptedDocument {
+                    id: document.id,
+                    status: document.status,
+                },
+                None,
+            )
+        }));
+    }
+
+    write(ctx, tenant, container, location, new, body, old.as_ref()).await
+}
+
+/// Writes a new revision. Returns `None` when another writer was first.
+async fn write(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    location: Place,
+    new: &NewDocument,
+    body: NewBody,
+    old: Option<&Document>,
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
+    let creation_conditions = location.creation_conditions.clone();
+    let identity = Identity::new(container, location, new.custom_id.clone());
+    let document = compose(ctx, tenant, identity, &new.said(), body, old).await?;
+    if !record(ctx, tenant, &document, old, &creation_conditions).await? {
+        return Ok(None);
+    }
+
+    let message = JobMessage::process_document(tenant.org(), &document);
+    Ok(Some((
+        AcceptedDocument {
+            id: document.id,
+            status: DocumentStatus::Queued,
+        },
+        Some(message),
+    )))
+}
+
+/// Checks whether the document already has this content, processed without failure. A page may have
+/// changed behind the same address, so an address counts as the same only while the request may be
+/// a client's retry.
+fn is_unchanged(
+    old: &Document,
+    body: &NewBody,
+    declared_properties: &Said,
+    now: Timestamp,
+) -> bool {
+    let may_be_retry = old.updated_at.plus_seconds(REPEAT_SECONDS) > now || !old.status.is_final();
+    let date = match old.body.form {
+        // Each turn has its own date.
+        BodyForm::Conversation => None,
+        BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => declared_properties.document_date,
+    };
+
+    body.is_of(old)
+        && old.status != DocumentStatus::Failed
+        && (may_be_retry || old.body.form != BodyForm::Url)
+        && old.task_type == declared_properties.task_type
+        && date.is_none_or(|date| old.document_date == Some(date))
+        && declared_properties
+            .provenance
+            .is_none_or(|provenance| old.provenance == Some(provenance))
+}
+
+/// Returns the container of a tag with the caller's context. Creates it if necessary.
+pub(crate) async fn open_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: Option<ContainerTag>,
+    context: Option<&str>,
+) -> Result<Container> {
+    let tag = tenant.writable_tag(tag)?;
+    let container = match ctx.containers.get(tenant, &tag).await? {
+        Some(container) => container,
+        None => create_container(ctx, tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
+    };
+
+    // A refused request is also recorded in the request log with its content, which is deleted with
+    // the container.
+    tenant.record_access(&container.ids);
+    container.check_writable()?;
+    if let Some(context) =
+        context.filter(|context| container.entity_context.as_deref() != Some(context))
+    {
+        ctx.containers.set_context(tenant, &tag, context).await?;
+    }
+
+    Ok(container)
+}
+
+impl NewDocument {
+    /// Returns a new document with only its content.
+    pub fn new(content: Content) -> Self {
+        Self {
+            tag: None,
+            custom_id: None,
+            content,
+            metadata: None,
+            filepath: None,
+            filter_by_metadata: None,
+            entity_context: None,
+            task_type: TaskType::default(),
+            dreaming: Dreaming::default(),
+            document_date: None,
+            provenance: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// Returns the client's description, apart from the content.
+    pub(crate) fn said(&self) -> Said {
+        Said {
+            description: DocumentDescription {
+                metadata: self.metadata.clone().into(),
+                filepath: self.filepath.clone().into(),
+                filter_by_metadata: self.filter_by_metadata.clone().into(),
+            },
+            task_type: self.task_type,
+            dreaming: self.dreaming,
+            document_date: self.document_date,
+            provenance: self.provenance,
+        }
+    }
+
+    /// Returns the SHA-256 of everything that was sent about a new document, in hex.
+    pub(crate) fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        let parts = serde_json::json!([
+            self.content.form(),
+            self.metadata,
+            self.filepath,
+            self.task_type,
+            self.document_date,
+            self.filter_by_metadata,
+        ]);
+        hasher.update(parts.to_string());
+        // Without a provenance, the digest equals that of versions before this field.
+        if let Some(provenance) = self.provenance {
+            hasher.update(serde_json::json!(provenance).to_string());
+        }
+
+        hasher.update([0]);
+        match &self.content {
+            Content::Complete { bytes, .. } => hasher.update(bytes),
+            Content::Turns(turns) => hasher.update(conversation::serialize_turns(turns)),
+        }
+
+        hex::encode(hasher.finalize())
+    }
+}
