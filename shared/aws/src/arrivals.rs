@@ -4,7 +4,7 @@ use domain::ports::UploadArrival;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use crate::keys;
+use crate::table_keys;
 
 /// A message of S3: records of objects, or the test message that S3 sends when notifications are
 /// set up.
@@ -66,7 +66,7 @@ pub(crate) fn parse_arrivals(bucket: &str, message: &str) -> Option<Vec<UploadAr
 fn parse_arrival(key: &str) -> Option<UploadArrival> {
     let key = key.replace('+', " ");
     let key = percent_decode_str(&key).decode_utf8().ok()?;
-    keys::parse_object(&key).map(|(org, path)| UploadArrival { org, path })
+    table_keys::parse_object(&key).map(|(org, path)| UploadArrival { org, path })
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -25,25 +24,17 @@ use futures::future::try_join_all;
 use crate::arrivals;
 use crate::clients::Clients;
 use crate::error::{build_error, port_error};
-use crate::item::{Item, ReadItem, Table, bytes_value, key_item, number_value};
-use crate::keys;
 use crate::presign::Presigner;
+use crate::records::blobs::{BlobRecord, read_blob};
+use crate::records::record_item;
+use crate::table::Table;
+use crate::table_keys;
 
-/// The most bytes of an inline blob as it is stored.
-const INLINE_BYTES: usize = 8 * 1024;
-/// The most bytes of a blob that is worth a try to compress. Text compresses to about a third, so
-/// larger blobs go to S3 at once.
-const COMPRESSIBLE_BYTES: usize = 6 * INLINE_BYTES;
 /// The number of objects that are read at the same time.
 const PARALLEL_READS: usize = 16;
 /// The error code of the embedded S3 for an object whose bytes differ from those that were stored.
 /// AWS repairs its own objects.
 const DAMAGED_CODE: &str = "ObjectDamaged";
-/// The attribute of an inline blob with the CRC-32 of its bytes. Blobs from before this attribute
-/// have none.
-const CHECKSUM_ATTRIBUTE: &str = "c";
-/// The attribute of an inline blob with the time at which it was stored.
-const STORED_AT_ATTRIBUTE: &str = "at";
 /// The most objects of one listing or deletion.
 const MAX_OBJECTS_PER_CALL: usize = 1000;
 
@@ -76,7 +67,7 @@ impl AwsBlobs {
             .s3
             .get_object()
             .bucket(&self.bucket)
-            .key(keys::object_key(tenant, path));
+            .key(table_keys::object_key(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
             Err(error)
@@ -129,71 +120,11 @@ impl AwsBlobs {
     }
 }
 
-/// Returns the attribute and the value of an inline blob: compressed (`z`) if that is smaller,
-/// otherwise as it is (`b`). Returns `None` if the blob is too large even when it is compressed.
-fn encode_inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
-    if bytes.len() > COMPRESSIBLE_BYTES {
-        return None;
-    }
-
-    let compressed = zstd::bulk::compress(bytes, 3)
-        .ok()
-        .filter(|compressed| compressed.len() < bytes.len());
-    let (name, stored) =
-        compressed.map_or_else(|| ("b", bytes.to_vec()), |compressed| ("z", compressed));
-
-    (stored.len() <= INLINE_BYTES).then_some((name, stored))
-}
-
-/// Reads an inline blob and checks its bytes against the checksum.
-fn read_inline(item: Option<Item>) -> BlobContent {
-    let Some(mut item) = item else {
-        return BlobContent::Missing;
-    };
-
-    let checksum = item
-        .contains_key(CHECKSUM_ATTRIBUTE)
-        .then(|| item.get_number::<u32>(CHECKSUM_ATTRIBUTE));
-    let mut value = |name: &str| {
-        item.remove(name).and_then(|value| match value {
-            AttributeValue::B(blob) => Some(blob.into_inner()),
-            _ => None,
-        })
-    };
-
-    let uncompressed = value("b");
-    let compressed = value("z");
-    let unpack = |compressed: Vec<u8>| zstd::bulk::decompress(&compressed, COMPRESSIBLE_BYTES).ok();
-    let bytes = uncompressed.or_else(|| compressed.and_then(unpack));
-    let is_intact = |bytes: &Vec<u8>| match &checksum {
-        None => true,
-        Some(expected) => expected
-            .as_ref()
-            .is_ok_and(|expected| *expected == crc32fast::hash(bytes)),
-    };
-
-    bytes
-        .filter(is_intact)
-        .map_or(BlobContent::Damaged, |bytes| {
-            BlobContent::Intact(bytes.into())
-        })
-}
-
 #[async_trait]
 impl Blobs for AwsBlobs {
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {
-        if let Some((name, stored)) = encode_inline(&bytes) {
-            let mut item = key_item(&keys::blob_key(tenant, path));
-            item.insert("v".into(), number_value(1));
-            item.insert(name.into(), bytes_value(stored));
-            item.insert(
-                CHECKSUM_ATTRIBUTE.into(),
-                number_value(crc32fast::hash(&bytes)),
-            );
-            item.insert(
-                STORED_AT_ATTRIBUTE.into(),
-                number_value(self.clock.now().as_millis()),
-            );
+        if let Some(record) = BlobRecord::new(&bytes, self.clock.now()) {
+            let item = record_item(&table_keys::blob_key(tenant, path), &record)?;
             let put = self
                 .table
                 .client
@@ -212,7 +143,7 @@ impl Blobs for AwsBlobs {
             .s3
             .put_object()
             .bucket(&self.bucket)
-            .key(keys::object_key(tenant, path));
+            .key(table_keys::object_key(tenant, path));
         put.body(bytes.into()).send().await.map_err(port_error)?;
         Ok(BlobRef::Object(path.to_owned()))
     }
@@ -222,7 +153,7 @@ impl Blobs for AwsBlobs {
             .s3
             .put_object()
             .bucket(&self.bucket)
-            .key(keys::object_key(tenant, path))
+            .key(table_keys::object_key(tenant, path))
             .if_none_match("*");
         let Err(error) = put.body(bytes.clone().into()).send().await else {
             return Ok(bytes);
@@ -250,7 +181,7 @@ impl Blobs for AwsBlobs {
         let (mut inline, mut objects) = (Vec::new(), Vec::new());
         for (i, blob) in blobs.iter().enumerate() {
             match blob {
-                BlobRef::Inline(path) => inline.push((i, keys::blob_key(tenant, path))),
+                BlobRef::Inline(path) => inline.push((i, table_keys::blob_key(tenant, path))),
                 BlobRef::Object(path) => objects.push((i, path)),
             }
         }
@@ -263,7 +194,7 @@ impl Blobs for AwsBlobs {
         };
 
         for ((i, _), item) in inline.into_iter().zip(items) {
-            found[i] = read_inline(item);
+            found[i] = read_blob(item);
         }
 
         for batch in objects.chunks(PARALLEL_READS) {
@@ -286,10 +217,10 @@ impl Blobs for AwsBlobs {
             .s3
             .list_objects_v2()
             .bucket(&self.bucket)
-            .prefix(keys::object_key(tenant, prefix));
+            .prefix(table_keys::object_key(tenant, prefix));
         let list =
             list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
-        let tenant_prefix = keys::object_key(tenant, "");
+        let tenant_prefix = table_keys::object_key(tenant, "");
         let mut found = Vec::new();
         let mut pages = list.into_paginator().send();
         while found.len() < limit
@@ -327,8 +258,8 @@ impl Blobs for AwsBlobs {
         let (mut inline, mut objects) = (Vec::new(), BTreeSet::new());
         for blob in blobs {
             match blob {
-                BlobRef::Inline(path) => inline.push(keys::blob_key(tenant, path)),
-                BlobRef::Object(path) => _ = objects.insert(keys::object_key(tenant, path)),
+                BlobRef::Inline(path) => inline.push(table_keys::blob_key(tenant, path)),
+                BlobRef::Object(path) => _ = objects.insert(table_keys::object_key(tenant, path)),
             }
         }
 
@@ -349,7 +280,7 @@ impl Blobs for AwsBlobs {
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<UploadForm> {
-        let key = keys::object_key(tenant, path);
+        let key = table_keys::object_key(tenant, path);
         self.presigner
             .upload_form(&self.bucket, &key, max_bytes, now, until)
             .await
@@ -367,7 +298,7 @@ impl Blobs for AwsBlobs {
             return Ok(None);
         };
 
-        let key = keys::object_key(tenant, path);
+        let key = table_keys::object_key(tenant, path);
         self.presigner
             .download_address(&self.bucket, &key, name, now, seconds)
             .await
@@ -376,62 +307,5 @@ impl Blobs for AwsBlobs {
 
     fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>> {
         arrivals::parse_arrivals(&self.bucket, message)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stored(bytes: &[u8]) -> Option<Bytes> {
-        let (name, value) = encode_inline(bytes)?;
-        read_inline(Some(Item::from([(name.to_owned(), bytes_value(value))]))).into_intact_bytes()
-    }
-
-    /// Returns bytes that do not compress, from a xorshift generator.
-    fn noise(length: usize) -> Vec<u8> {
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.to_le_bytes()[3]
-        };
-        (0..length).map(|_| next()).collect()
-    }
-
-    #[test]
-    fn what_is_stored_inline_comes_back() {
-        let noise = noise(3000);
-        let text = "the same words again ".repeat(1000);
-        for bytes in [&b""[..], b"x", &noise, text.as_bytes()] {
-            assert_eq!(stored(bytes).unwrap(), bytes);
-        }
-    }
-
-    #[test]
-    fn other_bytes_than_those_of_the_checksum_are_damaged() {
-        let item = |bytes: &[u8]| {
-            let (name, value) = encode_inline(bytes).unwrap();
-            let checksum = number_value(crc32fast::hash(b"what was stored"));
-            Some(Item::from([
-                (name.to_owned(), bytes_value(value)),
-                (CHECKSUM_ATTRIBUTE.to_owned(), checksum),
-            ]))
-        };
-
-        assert_eq!(
-            read_inline(item(b"what was stored")),
-            BlobContent::Intact("what was stored".into())
-        );
-        assert_eq!(read_inline(item(b"what was st0red")), BlobContent::Damaged);
-        assert_eq!(read_inline(Some(Item::new())), BlobContent::Damaged);
-        assert_eq!(read_inline(None), BlobContent::Missing);
-    }
-
-    #[test]
-    fn what_does_not_fit_goes_to_the_bucket() {
-        assert!(stored(&noise(INLINE_BYTES + 1)).is_none());
-        assert!(stored(&vec![b'a'; COMPRESSIBLE_BYTES + 1]).is_none());
     }
 }

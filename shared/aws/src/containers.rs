@@ -6,48 +6,48 @@
 mod transactions;
 
 use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::ports::{Containers, PortResult};
 use domain::{
-    Container, ContainerChange, ContainerId, ContainerOwner, ContainerTag, Patch, PortError, Task,
-    TaskId,
+    Container, ContainerChange, ContainerId, ContainerOwner, ContainerTag, Patch, PortError,
+    ProfileBucket, Task, TaskId,
 };
 use domain::{Tenant, Timestamp};
 
 use crate::error::port_error;
-use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::containers::{
+    OwnerRecord, TagAttributes, TagCountRecord, TagRecord, new_tag_item, read_container, read_owner,
+};
+use crate::records::{
+    Json, VersionRecord, item_absent, item_present, key_item, number_value, string_value,
+};
+use crate::table::Table;
+use crate::table_keys;
 
 pub(crate) struct DynamoContainers(pub(crate) Table);
 
 #[async_trait]
 impl Containers for DynamoContainers {
     async fn reserve_tag(&self, tenant: &Tenant, limit: u64) -> PortResult<bool> {
-        self.add_to_tag_count(
-            tenant,
-            1,
-            "attribute_not_exists(tags) OR tags < :bound",
-            limit,
-        )
-        .await
+        let count = TagCountRecord::ATTRIBUTES.count;
+        let condition = format!("attribute_not_exists({count}) OR {count} < :bound");
+        self.add_to_tag_count(tenant, 1, &condition, limit).await
     }
 
     async fn release_tag(&self, tenant: &Tenant) -> PortResult<()> {
-        self.add_to_tag_count(tenant, -1, "tags > :bound", 0)
+        let condition = format!("{} > :bound", TagCountRecord::ATTRIBUTES.count);
+        self.add_to_tag_count(tenant, -1, &condition, 0)
             .await
             .map(|_| ())
     }
 
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
-        self.0
-            .get(&keys::tag_key(tenant, tag))
-            .await?
-            .as_ref()
-            .map(read_container)
-            .transpose()
+        let item = self.0.get(&table_keys::tag_key(tenant, tag)).await?;
+        item.map(read_container).transpose()
     }
 
     async fn create_tag(
@@ -69,18 +69,14 @@ impl Containers for DynamoContainers {
             merge: None,
         };
 
-        let mut item = key_item(&keys::tag_key(tenant, tag));
-        item.insert("v".into(), number_value(1));
-        item.insert("ids".into(), json_value(&container.ids));
-        item.insert("cr".into(), number_value(now.as_millis()));
-
+        let item = new_tag_item(tenant, tag, &container.ids, now)?;
         let put = self
             .0
             .client
             .put_item()
             .table_name(&self.0.name)
             .set_item(Some(item));
-        let put = put.condition_expression("attribute_not_exists(pk)");
+        let put = put.condition_expression(item_absent());
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
 
@@ -91,9 +87,10 @@ impl Containers for DynamoContainers {
         // Another caller was first, or our own first attempt was and its answer was lost. Either
         // way the stored item decides.
         match error.as_service_error() {
-            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
-                old,
-            )) => old.item().ok_or(PortError::Conflict).and_then(read_container),
+            Some(PutItemError::ConditionalCheckFailedException(old)) => {
+                let stored = old.item().cloned().ok_or(PortError::Conflict)?;
+                read_container(stored)
+            }
             _ => Err(port_error(error)),
         }
     }
@@ -103,18 +100,17 @@ impl Containers for DynamoContainers {
         tenant: &Tenant,
         ids: &[ContainerId],
     ) -> PortResult<Vec<ContainerOwner>> {
-        let keys: Vec<_> = ids.iter().map(|id| keys::owner_key(tenant, id)).collect();
+        let keys: Vec<_> = ids
+            .iter()
+            .map(|id| table_keys::owner_key(tenant, id))
+            .collect();
         let owner_items = match keys.as_slice() {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
         owner_items
-            .iter()
-            .map(|owner_item| {
-                owner_item
-                    .as_ref()
-                    .map_or(Ok(ContainerOwner::Original), read_owner)
-            })
+            .into_iter()
+            .map(|item| item.map_or(Ok(ContainerOwner::Original), read_owner))
             .collect()
     }
 
@@ -158,8 +154,9 @@ impl Containers for DynamoContainers {
     }
 
     async fn remove_owner_marks(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()> {
+        let deleted = OwnerRecord::ATTRIBUTES.deleted;
         for id in ids {
-            let key = key_item(&keys::owner_key(tenant, id));
+            let key = key_item(&table_keys::owner_key(tenant, id));
             let delete = self
                 .0
                 .client
@@ -168,7 +165,7 @@ impl Containers for DynamoContainers {
                 .set_key(Some(key));
             condition_held(
                 delete
-                    .condition_expression("attribute_exists(gone)")
+                    .condition_expression(format!("attribute_exists({deleted})"))
                     .send()
                     .await,
             )?;
@@ -178,16 +175,16 @@ impl Containers for DynamoContainers {
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
-        let end = format!("{}\u{7f}", keys::TAG_PREFIX);
+        let end = format!("{}\u{7f}", table_keys::TAG_PREFIX);
         let items = self
             .0
             .get_range(
-                &keys::organization_partition(tenant),
-                keys::TAG_PREFIX,
+                &table_keys::organization_partition(tenant),
+                table_keys::TAG_PREFIX,
                 &end,
             )
             .await?;
-        items.iter().map(read_container).collect()
+        items.into_iter().map(read_container).collect()
     }
 
     async fn set_context(
@@ -196,11 +193,12 @@ impl Containers for DynamoContainers {
         tag: &ContainerTag,
         context: &str,
     ) -> PortResult<bool> {
+        let entity_context = TagRecord::ATTRIBUTES.entity_context;
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::tag_key(tenant, tag))));
+        let update = update.set_key(Some(key_item(&table_keys::tag_key(tenant, tag))));
         let update = update
-            .update_expression("SET ectx = :context")
-            .condition_expression("attribute_exists(pk)");
+            .update_expression(format!("SET {entity_context} = :context"))
+            .condition_expression(item_present());
 
         condition_held(
             update
@@ -218,15 +216,16 @@ impl Containers for DynamoContainers {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container> {
-        let expression = UpdateExpression::of(change);
+        let ids: Json<Vec<ContainerId>> = Json::encode(&[id][..])?;
+        let expression = UpdateExpression::of(change)?;
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let mut update = update.set_key(Some(key_item(&keys::tag_key(tenant, tag))));
+        let mut update = update.set_key(Some(key_item(&table_keys::tag_key(tenant, tag))));
 
         // Only the first writer stores the attributes that create the tag. Repeating the update
         // changes nothing.
         let values = [
-            (":v", number_value(1)),
-            (":ids", json_value(&[id])),
+            (":version", number_value(VersionRecord::CURRENT.version)),
+            (":ids", ids.into()),
             (":now", number_value(now.as_millis())),
         ];
         for (name, value) in values.into_iter().chain(expression.values) {
@@ -238,7 +237,7 @@ impl Containers for DynamoContainers {
             .return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
 
-        read_container(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+        read_container(stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
     }
 }
 
@@ -253,9 +252,9 @@ impl DynamoContainers {
         bound: u64,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::tag_count_key(tenant))));
+        let update = update.set_key(Some(key_item(&table_keys::tag_count_key(tenant))));
         let update = update
-            .update_expression("ADD tags :by")
+            .update_expression(format!("ADD {} :by", TagCountRecord::ATTRIBUTES.count))
             .condition_expression(condition);
         let update = update.expression_attribute_values(":by", number_value(delta));
 
@@ -280,15 +279,6 @@ where
     }
 }
 
-/// Reads the owner record of a container.
-fn read_owner(item: &Item) -> PortResult<ContainerOwner> {
-    match item.get_optional_text("tag").map(ContainerTag::parse) {
-        Some(Ok(tag)) => Ok(ContainerOwner::Tag(tag)),
-        None if item.contains_key("gone") => Ok(ContainerOwner::Deleted),
-        _ => Err(PortError::Corrupt("a container's owner".into())),
-    }
-}
-
 /// The part of an update expression for one change, with its values.
 struct UpdateExpression {
     text: String,
@@ -296,28 +286,42 @@ struct UpdateExpression {
 }
 
 impl UpdateExpression {
-    fn of(change: &ContainerChange) -> Self {
+    fn of(change: &ContainerChange) -> PortResult<Self> {
+        let TagAttributes {
+            container_ids,
+            created_at,
+            updated_at,
+            name,
+            entity_context,
+            profile_buckets,
+            memory_paths,
+            ..
+        } = TagRecord::ATTRIBUTES;
+        let version = VersionRecord::ATTRIBUTES.version;
+
         let text = |patch: &Patch<String>| patch.clone().map(string_value);
+        let buckets = change.profile_buckets.clone().try_map(|buckets| {
+            let json: Json<Vec<ProfileBucket>> = Json::encode(&buckets)?;
+            PortResult::Ok(json.into())
+        })?;
+        let paths = change.memory_paths.clone().try_map(|paths| {
+            let json: Json<Vec<String>> = Json::encode(&paths)?;
+            PortResult::Ok(json.into())
+        })?;
+
         let fields = [
-            ("nm", ":name", text(&change.name)),
-            ("ectx", ":context", text(&change.entity_context)),
-            (
-                "pb",
-                ":buckets",
-                change
-                    .profile_buckets
-                    .clone()
-                    .map(|buckets| json_value(&buckets)),
-            ),
-            (
-                "mp",
-                ":paths",
-                change.memory_paths.clone().map(|paths| json_value(&paths)),
-            ),
+            (name, ":name", text(&change.name)),
+            (entity_context, ":context", text(&change.entity_context)),
+            (profile_buckets, ":buckets", buckets),
+            (memory_paths, ":paths", paths),
         ];
-        let creation_clause = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
+        let creation_clause = format!(
+            "{container_ids} = if_not_exists({container_ids}, :ids), \
+             {created_at} = if_not_exists({created_at}, :now), \
+             {version} = if_not_exists({version}, :version)"
+        );
         let (mut set_clause, mut removed_names, mut values) = (
-            format!("SET {creation_clause}, up = :now"),
+            format!("SET {creation_clause}, {updated_at} = :now"),
             Vec::new(),
             Vec::new(),
         );
@@ -338,42 +342,9 @@ impl UpdateExpression {
             format!(" REMOVE {}", removed_names.join(", "))
         };
 
-        Self {
+        Ok(Self {
             text: set_clause + &remove_clause,
             values,
-        }
+        })
     }
-}
-
-/// Reads a container tag from its item.
-fn read_container(item: &Item) -> PortResult<Container> {
-    let corrupt = || PortError::Corrupt("container".into());
-    let tag = item
-        .get_text("sk")?
-        .strip_prefix(keys::TAG_PREFIX)
-        .ok_or_else(corrupt)?;
-    let ids: Vec<ContainerId> = item.get_json("ids")?;
-    if ids.is_empty() {
-        return Err(corrupt());
-    }
-
-    let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
-    let created = item.get_number("cr")?;
-    let updated = if item.contains_key("up") {
-        item.get_number("up")?
-    } else {
-        created
-    };
-
-    Ok(Container {
-        tag,
-        ids,
-        created_at: Timestamp::from_millis(created),
-        updated_at: Timestamp::from_millis(updated),
-        name: item.get_optional_text("nm").map(str::to_owned),
-        entity_context: item.get_optional_text("ectx").map(str::to_owned),
-        profile_buckets: item.get_optional_json("pb")?.unwrap_or_default(),
-        memory_paths: item.get_optional_json("mp")?,
-        merge: item.get_optional_json("mg")?,
-    })
 }

@@ -4,11 +4,10 @@
 //! document is unfinished.
 
 mod create;
-mod edit;
-mod scan;
-mod shape;
+mod expressions;
+mod queries;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -20,30 +19,37 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem,
 };
 use domain::BlobRef;
+use domain::document::{IndexedRevision, ProcessingResult};
 use domain::ports::{ClaimOutcome, CreationConditions, Documents, OverdueWork, PortResult};
 use domain::{
-    ContainerId, Document, DocumentId, DocumentStatus, PortError, ProcessingFailure, Revision,
-    Tenant, Timestamp,
+    ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, DocumentType, PortError,
+    ProcessingFailure, Revision, Tenant, Timestamp,
 };
 
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
-use crate::item::{ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys;
 use crate::purge::purge_put;
+use crate::records::documents::{
+    DocumentAttributes, DocumentRecord, encode_sent_fields, new_document_item, overdue_at,
+    read_document,
+};
+use crate::records::{Json, item_absent, key_item, number_value, optional_text, string_value};
+use crate::table::Table;
+use crate::table_keys;
 
 pub(crate) use create::check_id_free;
-pub(crate) use edit::{EDIT, EDITS_UNCHANGED, edit_values};
-use shape::sent_attribute;
-pub(crate) use shape::{new_document_item, read_document};
+use expressions::{
+    body_update, claim_update, damage_update, editable_without_log, failure_update,
+    postpone_update, requeue_update, results_update, served_as, status_update, unfinished,
+    unfinished_with_lease, unfinished_without_lease,
+};
+pub(crate) use expressions::{
+    edit_update, edit_values, edits_unchanged, not_superseded, superseded,
+};
 
 /// The tables of documents and of repeated requests.
 pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
 
-/// The condition that no merge has superseded the document. A superseded document is no longer
-/// served, and stays unchanged.
-pub(crate) const NOT_SUPERSEDED: &str = "attribute_not_exists(sup)";
-/// The condition that the revision is the newest and has not reached a final status.
-const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
+const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
 
 impl DynamoDocuments {
     /// Returns an update of one document on condition that `revision` is current and unfinished.
@@ -56,12 +62,12 @@ impl DynamoDocuments {
     ) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update
-            .set_key(Some(key_item(&keys::document_key(tenant, id))))
+            .set_key(Some(key_item(&table_keys::document_key(tenant, id))))
             .update_expression(set);
 
         update
-            .condition_expression(UNFINISHED)
-            .expression_attribute_values(":rev", string_value(revision.as_str()))
+            .condition_expression(unfinished())
+            .expression_attribute_values(":revision", string_value(revision.as_str()))
             .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
             .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
     }
@@ -75,27 +81,33 @@ impl DynamoDocuments {
 fn replacement_condition(
     expected: Option<&Revision>,
     document: &Document,
-) -> (String, Option<HashMap<String, AttributeValue>>) {
+) -> PortResult<(String, Option<HashMap<String, AttributeValue>>)> {
     let Some(expected) = expected else {
-        return ("attribute_not_exists(pk)".to_owned(), None);
+        return Ok((item_absent(), None));
     };
 
+    let DocumentAttributes {
+        revision, indexed, ..
+    } = ATTRIBUTES;
     let mut values = HashMap::from([
         (":expected".to_owned(), string_value(expected.as_str())),
-        (":ed".to_owned(), number_value(document.edit_count)),
+        (":edits".to_owned(), number_value(document.edit_count)),
     ]);
-    let indexed = match &document.indexed {
-        None => "attribute_not_exists(idx)",
-        Some(indexed) => {
-            values.insert(":idx".to_owned(), json_value(indexed));
-            "idx = :idx"
+    let served = match &document.indexed {
+        None => format!("attribute_not_exists({indexed})"),
+        Some(served) => {
+            let served: Json<IndexedRevision> = Json::encode(served)?;
+            values.insert(":indexed".to_owned(), served.into());
+            format!("{indexed} = :indexed")
         }
     };
 
-    (
-        format!("rev = :expected AND {indexed} AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"),
-        Some(values),
-    )
+    let condition = format!(
+        "{revision} = :expected AND {served} AND {} AND {}",
+        edits_unchanged(),
+        not_superseded()
+    );
+    Ok((condition, Some(values)))
 }
 
 /// Sends an update. Returns `false` if its condition did not hold.
@@ -118,15 +130,15 @@ impl Documents for DynamoDocuments {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>> {
         let keys: Vec<_> = ids
             .iter()
-            .map(|id| keys::document_key(tenant, id))
+            .map(|id| table_keys::document_key(tenant, id))
             .collect();
         let items = match keys.as_slice() {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
         items
-            .iter()
-            .map(|item| item.as_ref().map(read_document).transpose())
+            .into_iter()
+            .map(|item| item.map(read_document).transpose())
             .collect()
     }
 
@@ -137,9 +149,9 @@ impl Documents for DynamoDocuments {
         expected: Option<&Revision>,
         unused_blobs: &[BlobRef],
     ) -> PortResult<()> {
-        let overdue_at = shape::overdue_at(document);
-        let item = new_document_item(tenant, document);
-        let (condition, values) = replacement_condition(expected, document);
+        let overdue_at = overdue_at(document);
+        let item = new_document_item(tenant, document)?;
+        let (condition, values) = replacement_condition(expected, document)?;
         let existing_item = if unused_blobs.is_empty() {
             let put = self
                 .0
@@ -209,9 +221,10 @@ impl Documents for DynamoDocuments {
         };
 
         // The SDK repeats a request whose answer was lost, so the record in the way may be our own.
-        let is_ours = existing_item
-            .is_some_and(|old| old.get_optional_text("rev") == Some(document.revision.as_str()));
-        if is_ours {
+        let existing_revision = existing_item
+            .as_ref()
+            .and_then(|item| optional_text(item, ATTRIBUTES.revision));
+        if existing_revision == Some(document.revision.as_str()) {
             Ok(())
         } else {
             Err(PortError::Conflict)
@@ -238,13 +251,14 @@ impl Documents for DynamoDocuments {
         now: Timestamp,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+        let update = update.set_key(Some(key_item(&table_keys::document_key(
+            tenant,
+            &document.id,
+        ))));
         let update = update
-            .update_expression(EDIT)
-            .condition_expression(format!(
-                "rev = :rev AND attribute_not_exists(idx) AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
-            ))
-            .set_expression_attribute_values(Some(edit_values(document, now)))
+            .update_expression(edit_update())
+            .condition_expression(editable_without_log())
+            .set_expression_attribute_values(Some(edit_values(document, now)?))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let Err(error) = update.send().await else {
             return Ok(true);
@@ -259,8 +273,8 @@ impl Documents for DynamoDocuments {
         // Our own edit whose answer was lost has written exactly these values. The count is
         // compared too, because an edit may change nothing else.
         let expected_values = [
-            ("sent", sent_attribute(document)),
-            ("ed", number_value(document.edit_count)),
+            (ATTRIBUTES.sent, encode_sent_fields(document)?.into()),
+            (ATTRIBUTES.edit_count, number_value(document.edit_count)),
         ];
         let has_been_written = |item: &HashMap<_, _>| {
             expected_values
@@ -279,13 +293,18 @@ impl Documents for DynamoDocuments {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> PortResult<ClaimOutcome> {
-        let set = "SET st = :st, lease = :until, qd = :due, att = att + :one, up = :now";
-        let update = self.update_unfinished(tenant, id, revision, set);
-        let update = update.condition_expression(format!("{UNFINISHED} AND lease < :now"));
+        let update = self.update_unfinished(tenant, id, revision, &claim_update());
+        let update = update.condition_expression(unfinished_without_lease());
         let update = update
-            .expression_attribute_values(":st", string_value(DocumentStatus::Extracting.as_str()))
+            .expression_attribute_values(
+                ":status",
+                string_value(DocumentStatus::Extracting.as_str()),
+            )
             .expression_attribute_values(":until", number_value(lease_until.as_millis()))
-            .expression_attribute_values(":due", string_value(keys::due_sort_key(lease_until)))
+            .expression_attribute_values(
+                ":due",
+                string_value(table_keys::due_sort_key(lease_until)),
+            )
             .expression_attribute_values(":one", number_value(1))
             .expression_attribute_values(":now", number_value(now.as_millis()))
             .return_values(ReturnValue::AllNew)
@@ -295,7 +314,7 @@ impl Documents for DynamoDocuments {
                 let item = response
                     .attributes
                     .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
-                return Ok(ClaimOutcome::Claimed(Box::new(read_document(&item)?)));
+                return Ok(ClaimOutcome::Claimed(Box::new(read_document(item)?)));
             }
             Err(error) => error,
         };
@@ -306,7 +325,7 @@ impl Documents for DynamoDocuments {
             return Err(port_error(error));
         };
 
-        let Some(document) = failed.item().map(read_document).transpose()? else {
+        let Some(document) = failed.item().cloned().map(read_document).transpose()? else {
             return Ok(ClaimOutcome::Outdated);
         };
 
@@ -330,28 +349,28 @@ impl Documents for DynamoDocuments {
         claimed: &Document,
         overdue_at: Timestamp,
     ) -> PortResult<bool> {
-        let set = "SET st = :queued, lease = :zero, qd = :due, att = :att";
-        let update = self.update_unfinished(tenant, &claimed.id, &claimed.revision, set);
+        let set = requeue_update();
+        let update = self.update_unfinished(tenant, &claimed.id, &claimed.revision, &set);
         let update = update
-            .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
+            .condition_expression(unfinished_with_lease())
             .expression_attribute_values(":lease", number_value(claimed.lease_until.as_millis()))
             .expression_attribute_values(":queued", string_value(DocumentStatus::Queued.as_str()))
             .expression_attribute_values(":zero", number_value(0))
-            .expression_attribute_values(":due", string_value(keys::due_sort_key(overdue_at)))
-            .expression_attribute_values(":att", number_value(claimed.attempts.saturating_sub(1)));
+            .expression_attribute_values(":due", string_value(table_keys::due_sort_key(overdue_at)))
+            .expression_attribute_values(
+                ":attempts",
+                number_value(claimed.attempts.saturating_sub(1)),
+            );
 
         send_update(update).await
     }
 
     async fn record_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool> {
-        let update = self.update_unfinished(
-            tenant,
-            &document.id,
-            &document.revision,
-            "SET body = :body, att = :one",
-        );
+        let update =
+            self.update_unfinished(tenant, &document.id, &document.revision, &body_update());
         let update = update.expression_attribute_values(":one", number_value(1));
-        send_update(update.expression_attribute_values(":body", json_value(&document.body))).await
+        let body: Json<DocumentBody> = Json::encode(&document.body)?;
+        send_update(update.expression_attribute_values(":body", body.into())).await
     }
 
     async fn advance_status(
@@ -362,8 +381,8 @@ impl Documents for DynamoDocuments {
         status: DocumentStatus,
         now: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.update_unfinished(tenant, id, revision, "SET st = :st, up = :now");
-        let update = update.expression_attribute_values(":st", string_value(status.as_str()));
+        let update = self.update_unfinished(tenant, id, revision, &status_update());
+        let update = update.expression_attribute_values(":status", string_value(status.as_str()));
         send_update(update.expression_attribute_values(":now", number_value(now.as_millis()))).await
     }
 
@@ -379,21 +398,18 @@ impl Documents for DynamoDocuments {
             ));
         };
 
-        let mut set =
-            "SET st = :st, up = :now, ext = :ext, kind = :kind, props = :props".to_owned();
-        set += if document.title.is_some() {
-            ", title = :title"
-        } else {
-            " REMOVE title"
-        };
+        let extracted: Json<ProcessingResult> = Json::encode(extracted)?;
+        let kind: Json<DocumentType> = Json::encode(&document.kind)?;
+        let properties: Json<BTreeMap<String, String>> = Json::encode(&document.properties)?;
 
+        let set = results_update(document.title.is_some());
         let update = self.update_unfinished(tenant, &document.id, &document.revision, &set);
         let mut update = update
-            .expression_attribute_values(":st", string_value(DocumentStatus::Indexing.as_str()))
+            .expression_attribute_values(":status", string_value(DocumentStatus::Indexing.as_str()))
             .expression_attribute_values(":now", number_value(now.as_millis()))
-            .expression_attribute_values(":ext", json_value(extracted))
-            .expression_attribute_values(":kind", json_value(&document.kind))
-            .expression_attribute_values(":props", json_value(&document.properties));
+            .expression_attribute_values(":extracted", extracted.into())
+            .expression_attribute_values(":kind", kind.into())
+            .expression_attribute_values(":properties", properties.into());
         if let Some(title) = &document.title {
             update = update.expression_attribute_values(":title", string_value(title));
         }
@@ -410,16 +426,16 @@ impl Documents for DynamoDocuments {
         lease: Option<Timestamp>,
         now: Timestamp,
     ) -> PortResult<bool> {
-        let set = "SET st = :failed, err = :err, up = :now, lease = :zero REMOVE qs, qd";
-        let update = self.update_unfinished(tenant, id, revision, set);
+        let failure: Json<ProcessingFailure> = Json::encode(failure)?;
+        let update = self.update_unfinished(tenant, id, revision, &failure_update());
         let update = update
-            .expression_attribute_values(":err", json_value(failure))
+            .expression_attribute_values(":failure", failure.into())
             .expression_attribute_values(":now", number_value(now.as_millis()))
             .expression_attribute_values(":zero", number_value(0));
         let update = match lease {
             None => update,
             Some(lease) => update
-                .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
+                .condition_expression(unfinished_with_lease())
                 .expression_attribute_values(":lease", number_value(lease.as_millis())),
         };
         send_update(update).await
@@ -432,16 +448,21 @@ impl Documents for DynamoDocuments {
         failure: &ProcessingFailure,
         now: Timestamp,
     ) -> PortResult<bool> {
+        let indexed: Json<Option<IndexedRevision>> = Json::encode(&document.indexed)?;
+        let failure: Json<ProcessingFailure> = Json::encode(failure)?;
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+        let update = update.set_key(Some(key_item(&table_keys::document_key(
+            tenant,
+            &document.id,
+        ))));
         let update = update
-            .update_expression("SET st = :failed, err = :err, up = :now")
-            .condition_expression("rev = :rev AND st = :done AND idx = :idx")
+            .update_expression(damage_update())
+            .condition_expression(served_as())
             .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
             .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
-            .expression_attribute_values(":rev", string_value(document.revision.as_str()))
-            .expression_attribute_values(":idx", json_value(&document.indexed))
-            .expression_attribute_values(":err", json_value(failure))
+            .expression_attribute_values(":revision", string_value(document.revision.as_str()))
+            .expression_attribute_values(":indexed", indexed.into())
+            .expression_attribute_values(":failure", failure.into())
             .expression_attribute_values(":now", number_value(now.as_millis()));
         send_update(update).await
     }
@@ -453,12 +474,12 @@ impl Documents for DynamoDocuments {
         revision: &Revision,
         overdue_at: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.update_unfinished(tenant, id, revision, "SET lease = :zero, qd = :due");
+        let update = self.update_unfinished(tenant, id, revision, &postpone_update());
         let update = update.expression_attribute_values(":zero", number_value(0));
-        send_update(
-            update
-                .expression_attribute_values(":due", string_value(keys::due_sort_key(overdue_at))),
-        )
+        send_update(update.expression_attribute_values(
+            ":due",
+            string_value(table_keys::due_sort_key(overdue_at)),
+        ))
         .await
     }
 
@@ -494,7 +515,7 @@ impl Documents for DynamoDocuments {
     async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {
         let keys: Vec<_> = ids
             .iter()
-            .map(|id| keys::document_key(tenant, id))
+            .map(|id| table_keys::document_key(tenant, id))
             .collect();
         self.0.delete_many(&keys).await
     }

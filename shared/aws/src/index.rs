@@ -4,8 +4,6 @@
 mod changes;
 mod erasure;
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -19,9 +17,17 @@ use domain::{
 };
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys;
 use crate::purge::purge_put;
+use crate::records::index::{
+    CommitRecord, HeadAttributes, HeadRecord, commit_item, purge_item, read_commit, read_head,
+    read_purge,
+};
+use crate::records::{
+    DueAttributes, DueRecord, Json, KeyRecord, VersionRecord, item_absent, key_item, number_value,
+    optional_text, read_sort_key, string_value,
+};
+use crate::table::Table;
+use crate::table_keys;
 use changes::{change_records, commit_outcome, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
@@ -37,36 +43,48 @@ impl DynamoIndex {
         changes: &[DocumentChange],
         now: Timestamp,
     ) -> PortResult<Update> {
-        let mut set = "SET seq = :next, v = :v".to_owned();
+        let HeadAttributes {
+            last_sequence,
+            document_count,
+            last_removal,
+            ..
+        } = HeadRecord::ATTRIBUTES;
+        let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
+        let version = VersionRecord::ATTRIBUTES.version;
+
+        let mut set = format!("SET {last_sequence} = :next, {version} = :version");
         let mut update = Update::builder().table_name(&self.0.name);
         if let Some(documents) = head.document_count_after(changes) {
-            set += ", docs = :docs";
-            update = update.expression_attribute_values(":docs", number_value(documents));
+            set += &format!(", {document_count} = :documents");
+            update = update.expression_attribute_values(":documents", number_value(documents));
         }
 
         if changes.iter().any(DocumentChange::removes_content) {
             // The first of several removals decides when all of them are due.
-            set += ", rms = :next, qs = if_not_exists(qs, :qs), qd = if_not_exists(qd, :qd)";
-            update = update.expression_attribute_values(
-                ":qs",
-                string_value(keys::due_erasure_partition(container)),
+            set += &format!(
+                ", {last_removal} = :next, {shard} = if_not_exists({shard}, :shard), \
+                 {due_at} = if_not_exists({due_at}, :due_at)"
             );
-            let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
-            update =
-                update.expression_attribute_values(":qd", string_value(keys::due_sort_key(due_at)));
+            let due = DueRecord::new(
+                table_keys::due_erasure_partition(container),
+                now.plus_seconds(ERASE_AFTER_SECONDS),
+            );
+            update = update
+                .expression_attribute_values(":shard", string_value(due.shard))
+                .expression_attribute_values(":due_at", string_value(due.due_at));
         }
 
         let update = update
-            .set_key(Some(key_item(&keys::head_key(tenant, container))))
-            .update_expression(set);
-        let update = update.expression_attribute_values(":next", number_value(head.seq + 1));
-        let update = update.expression_attribute_values(":v", number_value(1));
+            .set_key(Some(key_item(&table_keys::head_key(tenant, container))))
+            .update_expression(set)
+            .expression_attribute_values(":next", number_value(head.seq + 1))
+            .expression_attribute_values(":version", number_value(VersionRecord::CURRENT.version));
         let update = if head.seq == 0 {
-            update.condition_expression("attribute_not_exists(seq)")
+            update.condition_expression(format!("attribute_not_exists({last_sequence})"))
         } else {
             update
-                .condition_expression("seq = :seq")
-                .expression_attribute_values(":seq", number_value(head.seq))
+                .condition_expression(format!("{last_sequence} = :sequence"))
+                .expression_attribute_values(":sequence", number_value(head.seq))
         };
 
         update.build().map_err(build_error)
@@ -81,16 +99,10 @@ impl DynamoIndex {
         token: &str,
         entries: &[LogEntry],
     ) -> PortResult<Put> {
-        let mut item = key_item(&(
-            keys::container_partition(tenant, id),
-            keys::log_sort_key(seq),
-        ));
-        item.insert("v".into(), number_value(1));
-        item.insert("token".into(), string_value(token));
-        item.insert("entries".into(), json_value(&entries));
+        let item = commit_item(tenant, id, seq, token, entries)?;
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
 
-        put.condition_expression("attribute_not_exists(pk)")
+        put.condition_expression(item_absent())
             .build()
             .map_err(build_error)
     }
@@ -103,38 +115,19 @@ impl DynamoIndex {
         seq: u64,
         token: &str,
     ) -> PortResult<bool> {
-        let record = self
-            .0
-            .get(&(
-                keys::container_partition(tenant, container),
-                keys::log_sort_key(seq),
-            ))
-            .await?;
-        Ok(record.is_some_and(|record| record.get_optional_text("token") == Some(token)))
+        let key = table_keys::log_key(tenant, container, seq);
+        let Some(item) = self.0.get(&key).await? else {
+            return Ok(false);
+        };
+        Ok(optional_text(&item, CommitRecord::ATTRIBUTES.token) == Some(token))
     }
 }
 
 #[async_trait]
 impl Index for DynamoIndex {
     async fn get_head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead> {
-        let Some(item) = self.0.get(&keys::head_key(tenant, container)).await? else {
-            return Ok(IndexHead::default());
-        };
-
-        let number = |name: &str| {
-            item.contains_key(name)
-                .then(|| item.get_number(name))
-                .transpose()
-        };
-
-        Ok(IndexHead {
-            seq: number("seq")?.unwrap_or(0),
-            segments: item.get_optional_json("segs")?.unwrap_or_default(),
-            generation: number("gen")?.unwrap_or(0),
-            document_count: number("docs")?,
-            memories: number("mems")?,
-            last_removal: number("rms")?,
-        })
+        let item = self.0.get(&table_keys::head_key(tenant, container)).await?;
+        item.map_or_else(|| Ok(IndexHead::default()), read_head)
     }
 
     async fn read_log(
@@ -143,28 +136,16 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         after: u64,
     ) -> PortResult<Vec<LogRecord>> {
-        let start_key = keys::log_sort_key(after + 1);
+        let start_key = table_keys::log_sort_key(after + 1);
         let items = self
             .0
             .get_range(
-                &keys::container_partition(tenant, container),
+                &table_keys::container_partition(tenant, container),
                 &start_key,
-                "L#~",
+                table_keys::LOG_END,
             )
             .await?;
-        let read_record = |item: &Item| {
-            let seq = item
-                .get_text("sk")?
-                .strip_prefix("L#")
-                .and_then(|seq| seq.parse().ok());
-            let seq = seq.ok_or_else(|| PortError::Corrupt("log record".into()))?;
-            Ok(LogRecord {
-                seq,
-                entries: item.get_json("entries")?,
-            })
-        };
-
-        items.iter().map(read_record).collect()
+        items.into_iter().map(read_commit).collect()
     }
 
     async fn commit(
@@ -254,18 +235,30 @@ impl Index for DynamoIndex {
         segments: &[SegmentRef],
         memories: u64,
     ) -> PortResult<bool> {
+        let HeadAttributes {
+            segments: segments_attribute,
+            generation,
+            memory_count,
+            ..
+        } = HeadRecord::ATTRIBUTES;
+        let segments_json: Json<Vec<SegmentRef>> = Json::encode(segments)?;
+
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::head_key(tenant, container))));
-        let update = update.update_expression("SET segs = :segs, gen = :next, mems = :memories");
-        let update = update.expression_attribute_values(":memories", number_value(memories));
-        let update = update.expression_attribute_values(":segs", json_value(&segments));
+        let update = update.set_key(Some(key_item(&table_keys::head_key(tenant, container))));
+        let update = update
+            .update_expression(format!(
+                "SET {segments_attribute} = :segments, {generation} = :next, \
+                 {memory_count} = :memories"
+            ))
+            .expression_attribute_values(":memories", number_value(memories))
+            .expression_attribute_values(":segments", segments_json.into());
         let update = update.expression_attribute_values(":next", number_value(expected + 1));
         let update = if expected == 0 {
-            update.condition_expression("attribute_not_exists(gen)")
+            update.condition_expression(format!("attribute_not_exists({generation})"))
         } else {
             update
-                .condition_expression("gen = :gen")
-                .expression_attribute_values(":gen", number_value(expected))
+                .condition_expression(format!("{generation} = :generation"))
+                .expression_attribute_values(":generation", number_value(expected))
         };
 
         match update.send().await {
@@ -293,13 +286,17 @@ impl Index for DynamoIndex {
             return Ok(());
         }
 
-        let pk = keys::container_partition(tenant, container);
+        let pk = table_keys::container_partition(tenant, container);
         let items = self
             .0
-            .get_range(&pk, &keys::log_sort_key(1), &keys::log_sort_key(through))
+            .get_range(
+                &pk,
+                &table_keys::log_sort_key(1),
+                &table_keys::log_sort_key(through),
+            )
             .await?;
         for item in items {
-            let key = (pk.clone(), item.get_text("sk")?.to_owned());
+            let key = (pk.clone(), read_sort_key(&item)?.to_owned());
             let delete = self
                 .0
                 .client
@@ -346,9 +343,9 @@ impl Index for DynamoIndex {
     ) -> PortResult<Option<Vec<BlobRef>>> {
         let item = self
             .0
-            .get(&keys::purge_key(tenant, container, purge))
+            .get(&table_keys::purge_key(tenant, container, purge))
             .await?;
-        item.map(|item| item.get_json("blobs")).transpose()
+        item.map(read_purge).transpose()
     }
 
     async fn record_purge(
@@ -359,15 +356,8 @@ impl Index for DynamoIndex {
         now: Timestamp,
     ) -> PortResult<String> {
         let purge = Revision::random().as_str().to_owned();
-        let put = purge_put(
-            &self.0,
-            tenant,
-            container,
-            &purge,
-            blobs,
-            now.plus_seconds(OVERDUE_AFTER_SECONDS),
-        )?;
-        let item: HashMap<_, _> = put.item().clone();
+        let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
+        let item = purge_item(tenant, container, &purge, blobs, overdue_at)?;
         let put = self
             .0
             .client
@@ -388,24 +378,17 @@ impl Index for DynamoIndex {
         // The order is from the last sort key to the first: purge records, log records, the head.
         let query = self
             .0
-            .client
-            .query()
-            .table_name(&self.0.name)
-            .consistent_read(true);
-        let query = query
-            .key_condition_expression("pk = :pk")
-            .scan_index_forward(false);
-        let query = query.expression_attribute_values(
-            ":pk",
-            string_value(keys::container_partition(tenant, container)),
-        );
-        let mut pages = query.projection_expression("sk").into_paginator().send();
+            .query_partition(&table_keys::container_partition(tenant, container))
+            .consistent_read(true)
+            .scan_index_forward(false)
+            .projection_expression(KeyRecord::ATTRIBUTES.sort);
+        let mut pages = query.into_paginator().send();
         let mut found = Vec::new();
         while let Some(page) = pages.next().await {
             for item in page.map_err(port_error)?.items() {
                 // The owner record outlives the index.
-                let name = item.get_text("sk")?;
-                if name != keys::OWNER && found.len() < limit {
+                let name = read_sort_key(item)?;
+                if name != table_keys::OWNER && found.len() < limit {
                     found.push(name.to_owned());
                 }
             }
@@ -423,7 +406,7 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         items: &[String],
     ) -> PortResult<()> {
-        let pk = keys::container_partition(tenant, container);
+        let pk = table_keys::container_partition(tenant, container);
         let keys: Vec<_> = items
             .iter()
             .map(|name| (pk.clone(), name.clone()))
@@ -437,7 +420,7 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         purge: &str,
     ) -> PortResult<()> {
-        let key = keys::purge_key(tenant, container, purge);
+        let key = table_keys::purge_key(tenant, container, purge);
         let delete = self
             .0
             .client

@@ -1,6 +1,9 @@
 //! The resources that must exist: tables, bucket, queues and a key, described once. Embedded mode
 //! creates them from this description, and a test compares `template.yaml` with it.
 
+use crate::records::documents::ListingRecord;
+use crate::records::{DueRecord, ExpiryRecord};
+
 /// A DynamoDB table with the string keys `pk` and `sk`, on-demand billing and no local index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLayout {
@@ -59,15 +62,15 @@ pub const MAX_RECEIVE_COUNT: u32 = 5;
 /// The index of a container's documents by time of creation.
 pub const CONTAINER_INDEX: IndexLayout = IndexLayout {
     name: "by-container",
-    partition_key: "gl",
-    sort_key: "gs",
+    partition_key: ListingRecord::ATTRIBUTES.listing,
+    sort_key: ListingRecord::ATTRIBUTES.position,
     project_all: true,
 };
 /// The sparse index of unfinished work by the time from which it is overdue.
 pub const DUE_INDEX: IndexLayout = IndexLayout {
     name: "due",
-    partition_key: "qs",
-    sort_key: "qd",
+    partition_key: DueRecord::ATTRIBUTES.shard,
+    sort_key: DueRecord::ATTRIBUTES.due_at,
     project_all: false,
 };
 
@@ -81,14 +84,14 @@ pub const RECORDS_TABLE: TableLayout = TableLayout {
 pub const SECRETS_TABLE: TableLayout = TableLayout {
     name: "secrets",
     indexes: &[],
-    ttl_attribute: Some("ttl"),
+    ttl_attribute: Some(ExpiryRecord::ATTRIBUTES.expires_at_seconds),
 };
 /// The table of items that expire by themselves: the request log and its counts, rate limits,
 /// repeated requests. Its index `due` has the hours that are not counted yet.
 pub const ACTIVITY_TABLE: TableLayout = TableLayout {
     name: "activity",
     indexes: &[DUE_INDEX],
-    ttl_attribute: Some("ttl"),
+    ttl_attribute: Some(ExpiryRecord::ATTRIBUTES.expires_at_seconds),
 };
 /// All tables.
 pub const TABLES: [TableLayout; 3] = [RECORDS_TABLE, SECRETS_TABLE, ACTIVITY_TABLE];

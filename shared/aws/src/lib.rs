@@ -5,7 +5,7 @@
 
 pub mod layout;
 
-mod activity;
+mod api_keys;
 mod arrivals;
 mod blobs;
 mod clients;
@@ -15,19 +15,20 @@ mod containers;
 mod documents;
 mod error;
 mod index;
-mod item;
 mod jobs;
-mod keys;
 mod names;
 mod presign;
 mod purge;
 mod rate_limits;
 mod receive;
 mod recent_requests;
-mod secrets;
+mod records;
+mod request_log;
 mod settings;
 mod setup;
 mod sync;
+mod table;
+mod table_keys;
 mod tasks;
 mod tickets;
 mod transaction;
@@ -47,15 +48,15 @@ pub use setup::{create_missing_resources, dead_letter_queue_urls};
 
 /// Returns the ports over one set of clients and resource names.
 pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Clock>) -> Ctx {
-    let records = item::Table {
+    let records = table::Table {
         client: clients.dynamodb.clone(),
         name: names.records.clone(),
     };
-    let secrets = item::Table {
+    let secrets = table::Table {
         client: clients.dynamodb.clone(),
         name: names.secrets.clone(),
     };
-    let activity = item::Table {
+    let activity = table::Table {
         client: clients.dynamodb.clone(),
         name: names.activity.clone(),
     };
@@ -77,14 +78,14 @@ pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Cl
         index: Arc::new(index::DynamoIndex(records.clone())),
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
-        keys: Arc::new(secrets::DynamoKeys(secrets.clone())),
-        recent_requests: Arc::new(recent_requests::DynamoRepeats(activity.clone())),
+        keys: Arc::new(api_keys::DynamoKeys(secrets.clone())),
+        recent_requests: Arc::new(recent_requests::DynamoRecentRequests(activity.clone())),
         tasks: Arc::new(tasks::DynamoTasks(records.clone())),
         connections: Arc::new(connections::DynamoConnections(records.clone())),
         sync: Arc::new(sync::DynamoSync(records)),
         tickets: Arc::new(tickets::DynamoTickets(secrets.clone())),
-        request_log: Arc::new(activity::DynamoActivity::new(activity.clone())),
-        rate_limits: Arc::new(rate_limits::DynamoRates(activity)),
+        request_log: Arc::new(request_log::DynamoRequestLog::new(activity.clone())),
+        rate_limits: Arc::new(rate_limits::DynamoRateLimits(activity)),
         vault: Arc::new(vault::KmsVault::new(
             secrets,
             clients.kms.clone(),

@@ -6,8 +6,8 @@ use domain::ports::PortResult;
 use domain::{BlobRef, ContainerId, Tenant, Timestamp};
 
 use crate::error::build_error;
-use crate::item::{Table, json_value, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::index::purge_item;
+use crate::table::Table;
 
 /// Returns the write of a purge record. The sweep finds it from `overdue_at` on.
 pub(crate) fn purge_put(
@@ -18,12 +18,7 @@ pub(crate) fn purge_put(
     blobs: &[BlobRef],
     overdue_at: Timestamp,
 ) -> PortResult<Put> {
-    let mut item = key_item(&keys::purge_key(tenant, container, purge));
-    item.insert("v".into(), number_value(1));
-    item.insert("blobs".into(), json_value(&blobs));
-    item.insert("qs".into(), string_value(keys::due_partition(purge)));
-    item.insert("qd".into(), string_value(keys::due_sort_key(overdue_at)));
-
+    let item = purge_item(tenant, container, purge, blobs, overdue_at)?;
     Put::builder()
         .table_name(&table.name)
         .set_item(Some(item))

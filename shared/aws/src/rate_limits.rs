@@ -10,8 +10,12 @@ use domain::ports::{PortResult, RateLimits};
 use domain::{PortError, RateLimit, RateWindow, Revision, Tenant, Timestamp};
 
 use crate::error::port_error;
-use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys::{Key, SINGLE_ITEM_SORT_KEY};
+use crate::records::limits::RateWindowRecord;
+use crate::records::{
+    ExpiryRecord, Item, Json, add_record, item_absent, read_record, record_item, string_value,
+};
+use crate::table::Table;
+use crate::table_keys::{self, Key};
 
 /// The most attempts of a request to get its place. In each failed attempt, another request got
 /// one.
@@ -23,7 +27,7 @@ const REMEMBERED_REQUESTS: usize = 8;
 /// The time that an item outlives its window, in seconds.
 const KEPT_SECONDS: i64 = 3600;
 
-pub(crate) struct DynamoRates(pub(crate) Table);
+pub(crate) struct DynamoRateLimits(pub(crate) Table);
 
 /// A window as it is stored.
 #[derive(Default)]
@@ -35,7 +39,7 @@ struct StoredWindow {
 }
 
 #[async_trait]
-impl RateLimits for DynamoRates {
+impl RateLimits for DynamoRateLimits {
     async fn admit(
         &self,
         tenant: &Tenant,
@@ -44,8 +48,8 @@ impl RateLimits for DynamoRates {
         request: &str,
         now: Timestamp,
     ) -> PortResult<Result<(), Timestamp>> {
-        let key = window_key(tenant, name);
-        let mut stored = read_window(self.0.get(&key).await?.as_ref())?;
+        let key = table_keys::rate_window_key(tenant, name);
+        let mut stored = read_window(self.0.get(&key).await?)?;
         for attempt in 0..MAX_ATTEMPTS {
             if stored.recent.iter().any(|id| id == request) {
                 return Ok(Ok(()));
@@ -60,7 +64,7 @@ impl RateLimits for DynamoRates {
                 &key,
                 &stored,
                 now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS),
-            );
+            )?;
             let Some(current) = self.replace_window(stored.version.take(), item).await? else {
                 return Ok(Ok(()));
             };
@@ -74,7 +78,7 @@ impl RateLimits for DynamoRates {
     }
 }
 
-impl DynamoRates {
+impl DynamoRateLimits {
     /// Writes `item` in place of `version`. Returns the stored window if it has another version.
     async fn replace_window(
         &self,
@@ -88,9 +92,9 @@ impl DynamoRates {
             .table_name(&self.0.name)
             .set_item(Some(item));
         let put = match version {
-            None => put.condition_expression("attribute_not_exists(pk)"),
+            None => put.condition_expression(item_absent()),
             Some(old) => put
-                .condition_expression("ver = :old")
+                .condition_expression(format!("{} = :old", RateWindowRecord::ATTRIBUTES.version))
                 .expression_attribute_values(":old", string_value(old)),
         };
 
@@ -102,37 +106,37 @@ impl DynamoRates {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(other)) => {
-                read_window(other.item()).map(Some)
+                read_window(other.item().cloned()).map(Some)
             }
             _ => Err(port_error(error)),
         }
     }
 }
 
-fn window_key(tenant: &Tenant, name: &str) -> Key {
-    (
-        format!("W#{}#{name}", tenant.org()),
-        SINGLE_ITEM_SORT_KEY.into(),
-    )
-}
-
-fn read_window(item: Option<&Item>) -> PortResult<StoredWindow> {
+/// Reads a window. A limit without an item has an empty window.
+fn read_window(item: Option<Item>) -> PortResult<StoredWindow> {
     let Some(item) = item else {
         return Ok(StoredWindow::default());
     };
+
+    let record: RateWindowRecord = read_record(item)?;
     Ok(StoredWindow {
-        version: Some(item.get_text("ver")?.to_owned()),
-        window: item.get_json("win")?,
-        recent: item.get_json("ids")?,
+        version: Some(record.version),
+        window: record.window.decode()?,
+        recent: record.recent_requests.decode()?,
     })
 }
 
-fn window_item(key: &Key, stored: &StoredWindow, expires_at: Timestamp) -> Item {
-    let mut item = key_item(key);
-    item.insert("v".into(), number_value(1));
-    item.insert("ver".into(), string_value(Revision::random().as_str()));
-    item.insert("win".into(), json_value(&stored.window));
-    item.insert("ids".into(), json_value(&stored.recent));
-    item.insert("ttl".into(), number_value(expires_at.as_millis() / 1000));
-    item
+/// Returns the item of a window, with a new version.
+fn window_item(key: &Key, stored: &StoredWindow, expires_at: Timestamp) -> PortResult<Item> {
+    let record = RateWindowRecord {
+        version: Revision::random().as_str().to_owned(),
+        window: Json::encode(&stored.window)?,
+        recent_requests: Json::encode(&stored.recent)?,
+    };
+    let expires_at_seconds = expires_at.as_millis() / 1000;
+
+    let mut item = record_item(key, &record)?;
+    add_record(&mut item, &ExpiryRecord { expires_at_seconds })?;
+    Ok(item)
 }

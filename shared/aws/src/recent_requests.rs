@@ -8,13 +8,14 @@ use domain::ports::{PortResult, RecentRequests, RememberedRequest};
 use domain::{DocumentId, PortError, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::limits::{
+    RecentRequestAttributes, RecentRequestRecord, read_recent_request, recent_request_item,
+};
+use crate::records::{item_absent, item_present, key_item, number_value, string_value};
+use crate::table::Table;
+use crate::table_keys;
 
-pub(crate) struct DynamoRepeats(pub(crate) Table);
-
-/// The attribute with the id of the document that the request made.
-const CREATED_ATTRIBUTE: &str = "made";
+pub(crate) struct DynamoRecentRequests(pub(crate) Table);
 
 /// Returns the update that records that the request under `key` has made `document`. It fails if
 /// that is already recorded.
@@ -24,12 +25,14 @@ pub(crate) fn record_made_document(
     key: &str,
     document: &DocumentId,
 ) -> PortResult<Update> {
+    let created = RecentRequestRecord::ATTRIBUTES.created_document;
     let update = Update::builder().table_name(&activity.name);
-    let update = update.set_key(Some(key_item(&keys::repeat_key(tenant, key))));
+    let update = update.set_key(Some(key_item(&table_keys::repeat_key(tenant, key))));
     let update = update
-        .update_expression(format!("SET {CREATED_ATTRIBUTE} = :id"))
+        .update_expression(format!("SET {created} = :id"))
         .condition_expression(format!(
-            "attribute_exists(pk) AND (attribute_not_exists({CREATED_ATTRIBUTE}) OR {CREATED_ATTRIBUTE} <> :id)"
+            "{} AND (attribute_not_exists({created}) OR {created} <> :id)",
+            item_present()
         ))
         .expression_attribute_values(":id", string_value(document.as_str()));
 
@@ -37,7 +40,7 @@ pub(crate) fn record_made_document(
 }
 
 #[async_trait]
-impl RecentRequests for DynamoRepeats {
+impl RecentRequests for DynamoRecentRequests {
     async fn remember(
         &self,
         tenant: &Tenant,
@@ -47,27 +50,28 @@ impl RecentRequests for DynamoRepeats {
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<RememberedRequest> {
-        let mut item = key_item(&keys::repeat_key(tenant, key));
-        item.insert("v".into(), number_value(1));
-        item.insert("doc".into(), string_value(request.document.as_str()));
-        item.insert("digest".into(), string_value(&request.request_digest));
-        item.insert("until".into(), number_value(until.as_millis()));
-        item.insert("ttl".into(), number_value(until.as_millis() / 1000 + 1));
+        let RecentRequestAttributes {
+            document,
+            remembered_until,
+            ..
+        } = RecentRequestRecord::ATTRIBUTES;
+
+        let item = recent_request_item(tenant, key, &request, until)?;
         let put = self
             .0
             .client
             .put_item()
             .table_name(&self.0.name)
             .set_item(Some(item));
-        let free_condition = "attribute_not_exists(pk) OR #until <= :now";
+        let free_condition = format!("{} OR #until <= :now", item_absent());
         let put = match stale {
             None => put.condition_expression(free_condition),
             Some(stale) => put
-                .condition_expression(format!("{free_condition} OR doc = :stale"))
+                .condition_expression(format!("{free_condition} OR {document} = :stale"))
                 .expression_attribute_values(":stale", string_value(stale.as_str())),
         };
 
-        let put = put.expression_attribute_names("#until", "until");
+        let put = put.expression_attribute_names("#until", remembered_until);
         let put = put.expression_attribute_values(":now", number_value(now.as_millis()));
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
@@ -77,23 +81,10 @@ impl RecentRequests for DynamoRepeats {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
-                old.item().ok_or(PortError::Conflict).and_then(read_repeat)
+                let stored = old.item().cloned().ok_or(PortError::Conflict)?;
+                read_recent_request(stored)
             }
             _ => Err(port_error(error)),
         }
     }
-}
-
-fn read_repeat(item: &Item) -> PortResult<RememberedRequest> {
-    let id =
-        |text: &str| DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeat".into()));
-    let created_document = item
-        .get_optional_text(CREATED_ATTRIBUTE)
-        .map(id)
-        .transpose()?;
-    Ok(RememberedRequest {
-        document: id(item.get_text("doc")?)?,
-        request_digest: item.get_text("digest")?.to_owned(),
-        created_document,
-    })
 }

@@ -7,30 +7,22 @@ use domain::ports::{PortResult, SettingsStore};
 use domain::{PortError, Settings, Tenant};
 
 use crate::error::port_error;
-use crate::item::{ReadItem, Table, json_value, key_item, number_value};
-use crate::keys;
+use crate::records::organization::{SettingsRecord, read_settings, settings_item};
+use crate::records::{item_absent, number_value};
+use crate::table::Table;
+use crate::table_keys;
 
 pub(crate) struct DynamoSettings(pub(crate) Table);
 
 #[async_trait]
 impl SettingsStore for DynamoSettings {
     async fn get(&self, tenant: &Tenant) -> PortResult<Settings> {
-        let Some(item) = self.0.get(&keys::settings_key(tenant)).await? else {
-            return Ok(Settings::default());
-        };
-        let settings: Settings = item.get_json("set")?;
-        Ok(Settings {
-            version: item.get_number("ver")?,
-            ..settings
-        })
+        let item = self.0.get(&table_keys::settings_key(tenant)).await?;
+        item.map_or_else(|| Ok(Settings::default()), read_settings)
     }
 
     async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()> {
-        let mut item = key_item(&keys::settings_key(tenant));
-        item.insert("v".into(), number_value(1));
-        item.insert("ver".into(), number_value(settings.version));
-        item.insert("set".into(), json_value(settings));
-
+        let item = settings_item(tenant, settings)?;
         let put = self
             .0
             .client
@@ -38,9 +30,9 @@ impl SettingsStore for DynamoSettings {
             .table_name(&self.0.name)
             .set_item(Some(item.clone()));
         let put = match settings.version {
-            0 | 1 => put.condition_expression("attribute_not_exists(pk)"),
+            0 | 1 => put.condition_expression(item_absent()),
             next => put
-                .condition_expression("ver = :old")
+                .condition_expression(format!("{} = :old", SettingsRecord::ATTRIBUTES.version))
                 .expression_attribute_values(":old", number_value(next - 1)),
         };
 

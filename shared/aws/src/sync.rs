@@ -5,9 +5,7 @@
 //! node. It is written and deleted in the transaction that changes the node. A reader that follows
 //! a hint always checks the node itself.
 
-mod item_keys;
 mod plan;
-mod shape;
 mod transact;
 
 use async_trait::async_trait;
@@ -18,25 +16,28 @@ use domain::{ConnectionId, PortError, Tenant};
 
 use crate::connections::put_if_revision;
 use crate::error::port_error;
-use crate::item::{Item, ReadItem, Table, key_item, string_value};
-use crate::keys;
+use crate::records::connection_items::{
+    read_node, read_queue_entry, read_run, read_selection, read_state, selection_item, state_item,
+};
+use crate::records::{Item, KeyAttributes, KeyRecord, key_item, read_sort_key, string_value};
+use crate::table::{Table, page_size};
+use crate::table_keys;
+use crate::table_keys::connection_items as item_keys;
 
 pub(crate) struct DynamoSync(pub(crate) Table);
 
 impl DynamoSync {
     /// Returns the query for the items of a partition whose sort keys begin with `prefix`.
     fn query_prefix(&self, pk: &str, prefix: &str) -> QueryFluentBuilder {
-        let query = self
-            .0
-            .client
-            .query()
-            .table_name(&self.0.name)
-            .consistent_read(true);
-        let query = query.expression_attribute_values(":pk", string_value(pk));
+        let query = self.0.query_partition(pk).consistent_read(true);
         if prefix.is_empty() {
-            return query.key_condition_expression("pk = :pk");
+            return query;
         }
-        let query = query.key_condition_expression("pk = :pk AND begins_with(sk, :prefix)");
+
+        let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
+        let query = query.key_condition_expression(format!(
+            "{partition} = :pk AND begins_with({sort}, :prefix)"
+        ));
         query.expression_attribute_values(":prefix", string_value(prefix))
     }
 
@@ -79,8 +80,7 @@ impl DynamoSync {
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let (hints, has_more) = self.read_page(pk, prefix, after, limit).await?;
         let part = |hint: &Item| {
-            hint.get_text("sk")
-                .map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
+            read_sort_key(hint).map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
         };
 
         let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
@@ -90,18 +90,13 @@ impl DynamoSync {
             .collect();
         let found = self.0.get_many(&node_keys).await?;
         let nodes = found
-            .iter()
+            .into_iter()
             .flatten()
-            .map(shape::read_node)
+            .map(read_node)
             .collect::<PortResult<_>>()?;
 
         Ok((nodes, parts.last().filter(|_| has_more).cloned()))
     }
-}
-
-/// Converts a limit to the page size of a request.
-fn page_size(limit: usize) -> i32 {
-    i32::try_from(limit).unwrap_or(i32::MAX).max(1)
 }
 
 #[async_trait]
@@ -110,13 +105,11 @@ impl SyncStore for DynamoSync {
         let found = self
             .0
             .get(&(
-                keys::connection_items_partition(tenant, connection),
+                table_keys::connection_items_partition(tenant, connection),
                 item_keys::STATE_KEY.into(),
             ))
             .await?;
-        found
-            .as_ref()
-            .map_or_else(|| Ok(SyncState::default()), shape::read_state)
+        found.map_or_else(|| Ok(SyncState::default()), read_state)
     }
 
     async fn get_selection(
@@ -127,11 +120,11 @@ impl SyncStore for DynamoSync {
         let found = self
             .0
             .get(&(
-                keys::connection_items_partition(tenant, connection),
+                table_keys::connection_items_partition(tenant, connection),
                 item_keys::SELECTION_KEY.into(),
             ))
             .await?;
-        found.map_or_else(|| Ok(Selection::default()), |item| item.get_json("sel"))
+        found.map_or_else(|| Ok(Selection::default()), read_selection)
     }
 
     async fn save_selection(
@@ -144,10 +137,8 @@ impl SyncStore for DynamoSync {
             .rev
             .checked_sub(1)
             .ok_or_else(|| uncounted_error("selection"))?;
-        let item = shape::selection_item(
-            &keys::connection_items_partition(tenant, connection),
-            selection,
-        );
+        let pk = table_keys::connection_items_partition(tenant, connection);
+        let item = selection_item(&pk, selection)?;
         put_if_revision(
             &self.0,
             item,
@@ -162,15 +153,15 @@ impl SyncStore for DynamoSync {
         connection: &ConnectionId,
         ids: &[String],
     ) -> PortResult<Vec<Option<ItemRecord>>> {
-        let pk = keys::connection_items_partition(tenant, connection);
+        let pk = table_keys::connection_items_partition(tenant, connection);
         let node_keys: Vec<_> = ids
             .iter()
             .map(|id| (pk.clone(), item_keys::node_key(id)))
             .collect();
         let found = self.0.get_many(&node_keys).await?;
         found
-            .iter()
-            .map(|item| item.as_ref().map(shape::read_node).transpose())
+            .into_iter()
+            .map(|item| item.map(read_node).transpose())
             .collect()
     }
 
@@ -184,14 +175,14 @@ impl SyncStore for DynamoSync {
         let after = after.map(item_keys::key_part);
         let (items, _) = self
             .read_page(
-                &keys::connection_items_partition(tenant, connection),
+                &table_keys::connection_items_partition(tenant, connection),
                 item_keys::NODE_PREFIX,
                 after.as_deref(),
                 limit,
             )
             .await?;
 
-        items.iter().map(shape::read_node).collect()
+        items.into_iter().map(read_node).collect()
     }
 
     async fn list_children(
@@ -203,7 +194,7 @@ impl SyncStore for DynamoSync {
         limit: usize,
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, connection),
+            table_keys::connection_items_partition(tenant, connection),
             item_keys::children_prefix(folder),
         );
         let (mut nodes, next) = self.read_hinted_nodes(&pk, &prefix, after, limit).await?;
@@ -219,7 +210,7 @@ impl SyncStore for DynamoSync {
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>> {
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, connection),
+            table_keys::connection_items_partition(tenant, connection),
             item_keys::shortcuts_prefix(target),
         );
         let (mut found, mut after) = (Vec::new(), None);
@@ -251,11 +242,11 @@ impl SyncStore for DynamoSync {
     ) -> PortResult<Vec<SyncQueueEntry>> {
         let after = after.map(item_keys::key_part);
         let (pk, prefix) = (
-            keys::connection_items_partition(tenant, connection),
+            table_keys::connection_items_partition(tenant, connection),
             item_keys::queue_prefix(queue),
         );
         let (items, _) = self.read_page(&pk, prefix, after.as_deref(), limit).await?;
-        items.iter().map(shape::read_entry).collect()
+        items.into_iter().map(read_queue_entry).collect()
     }
 
     async fn get_queue_entries(
@@ -265,7 +256,7 @@ impl SyncStore for DynamoSync {
         queue: SyncQueue,
         keys: &[String],
     ) -> PortResult<Vec<Option<SyncQueueEntry>>> {
-        let pk = keys::connection_items_partition(tenant, connection);
+        let pk = table_keys::connection_items_partition(tenant, connection);
         let entry_keys: Vec<_> = keys
             .iter()
             .map(|key| (pk.clone(), item_keys::queue_entry_key(queue, key)))
@@ -273,8 +264,8 @@ impl SyncStore for DynamoSync {
         let found = self.0.get_many(&entry_keys).await?;
 
         found
-            .iter()
-            .map(|item| item.as_ref().map(shape::read_entry).transpose())
+            .into_iter()
+            .map(|item| item.map(read_queue_entry).transpose())
             .collect()
     }
 
@@ -289,13 +280,13 @@ impl SyncStore for DynamoSync {
             .step
             .checked_sub(1)
             .ok_or_else(|| uncounted_error("step"))?;
-        let pk = keys::connection_items_partition(tenant, connection);
+        let pk = table_keys::connection_items_partition(tenant, connection);
         let fence = transact::StepFence {
             pk: &pk,
             previous_step: (previous_step > 0).then_some(previous_step),
         };
 
-        let mut parts = plan::split_into_transactions(&pk, writes);
+        let mut parts = plan::split_into_transactions(&pk, writes)?;
         let last = parts.pop().unwrap_or_default();
         for part in parts {
             if !transact::write_part(&self.0, &fence, part).await? {
@@ -303,7 +294,7 @@ impl SyncStore for DynamoSync {
             }
         }
 
-        transact::write_last_part(&self.0, &fence, last, shape::state_item(&pk, next)?).await
+        transact::write_last_part(&self.0, &fence, last, state_item(&pk, next)?).await
     }
 
     async fn list_runs(
@@ -313,7 +304,7 @@ impl SyncStore for DynamoSync {
         limit: usize,
     ) -> PortResult<Vec<Run>> {
         let query = self.query_prefix(
-            &keys::connection_items_partition(tenant, connection),
+            &table_keys::connection_items_partition(tenant, connection),
             item_keys::RUN_PREFIX,
         );
         let response = query
@@ -322,11 +313,7 @@ impl SyncStore for DynamoSync {
             .send()
             .await;
         let items = response.map_err(port_error)?.items.unwrap_or_default();
-        items
-            .iter()
-            .take(limit)
-            .map(|item| item.get_json("run"))
-            .collect()
+        items.into_iter().take(limit).map(read_run).collect()
     }
 
     async fn erase_records(
@@ -335,7 +322,7 @@ impl SyncStore for DynamoSync {
         connection: &ConnectionId,
         limit: usize,
     ) -> PortResult<bool> {
-        let pk = keys::connection_items_partition(tenant, connection);
+        let pk = table_keys::connection_items_partition(tenant, connection);
         // Two items more than may be deleted show whether these are all. One of the two may be the
         // state, which is not counted because it is deleted last.
         let (items, has_more) = self
@@ -343,7 +330,7 @@ impl SyncStore for DynamoSync {
             .await?;
         let sort_keys = items
             .iter()
-            .map(|item| item.get_text("sk"))
+            .map(read_sort_key)
             .collect::<PortResult<Vec<_>>>()?;
         let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
 

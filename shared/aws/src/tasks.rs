@@ -5,26 +5,25 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
 use domain::ports::{PortResult, Tasks};
-use domain::{Task, TaskId, TaskState, Tenant};
+use domain::{Task, TaskId, Tenant};
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::organization::{TaskRecord, read_task, task_item};
+use crate::records::{item_absent, number_value};
+use crate::table::Table;
+use crate::table_keys;
 
 pub(crate) struct DynamoTasks(pub(crate) Table);
 
 #[async_trait]
 impl Tasks for DynamoTasks {
     async fn get(&self, tenant: &Tenant, id: &TaskId) -> PortResult<Option<Task>> {
-        self.0
-            .get(&keys::task_key(tenant, id))
-            .await?
-            .map(|item| item.get_json("task"))
-            .transpose()
+        let item = self.0.get(&table_keys::task_key(tenant, id)).await?;
+        item.map(read_task).transpose()
     }
 
     async fn save(&self, tenant: &Tenant, task: &Task) -> PortResult<bool> {
-        let item = task_item(tenant, task);
+        let item = task_item(tenant, task)?;
         let put = self
             .0
             .client
@@ -32,9 +31,9 @@ impl Tasks for DynamoTasks {
             .table_name(&self.0.name)
             .set_item(Some(item.clone()));
         let put = match task.step.checked_sub(1) {
-            None => put.condition_expression("attribute_not_exists(pk)"),
+            None => put.condition_expression(item_absent()),
             Some(before) => put
-                .condition_expression("step = :before")
+                .condition_expression(format!("{} = :before", TaskRecord::ATTRIBUTES.step))
                 .expression_attribute_values(":before", number_value(before)),
         };
 
@@ -58,23 +57,8 @@ impl Tasks for DynamoTasks {
 pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
     let put = Put::builder()
         .table_name(&table.name)
-        .set_item(Some(task_item(tenant, task)));
-    put.condition_expression("attribute_not_exists(pk)")
+        .set_item(Some(task_item(tenant, task)?));
+    put.condition_expression(item_absent())
         .build()
         .map_err(build_error)
-}
-
-fn task_item(tenant: &Tenant, task: &Task) -> Item {
-    let mut item = key_item(&keys::task_key(tenant, &task.id));
-    item.insert("v".into(), number_value(1));
-    item.insert("step".into(), number_value(task.step));
-    item.insert("task".into(), json_value(task));
-    if task.state == TaskState::Running {
-        item.insert(
-            "qs".into(),
-            string_value(keys::due_partition(task.id.as_str())),
-        );
-        item.insert("qd".into(), string_value(keys::due_sort_key(task.due_at)));
-    }
-    item
 }

@@ -7,8 +7,10 @@ use domain::Timestamp;
 use domain::ports::{PortResult, Tickets};
 
 use crate::error::port_error;
-use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::secrets::{TicketRecord, ticket_item};
+use crate::records::{Item, key_item, read_record};
+use crate::table::Table;
+use crate::table_keys;
 
 pub(crate) struct DynamoTickets(pub(crate) Table);
 
@@ -21,14 +23,7 @@ impl Tickets for DynamoTickets {
         value: &str,
         until: Timestamp,
     ) -> PortResult<()> {
-        let mut item = key_item(&keys::ticket_key(kind, digest));
-        item.insert("v".into(), number_value(1));
-        item.insert("for".into(), string_value(value));
-        item.insert("until".into(), number_value(until.as_millis()));
-        item.insert(
-            "ttl".into(),
-            number_value(until.as_millis().div_euclid(1000) + 1),
-        );
+        let item = ticket_item(kind, digest, value, until)?;
         let put = self
             .0
             .client
@@ -44,35 +39,26 @@ impl Tickets for DynamoTickets {
         digest: &str,
         now: Timestamp,
     ) -> PortResult<Option<String>> {
-        let item = self.0.get(&keys::ticket_key(kind, digest)).await?;
-        Ok(item
-            .map(|item| ticket_value(&item, now))
-            .transpose()?
-            .flatten())
+        let item = self.0.get(&table_keys::ticket_key(kind, digest)).await?;
+        item.map_or(Ok(None), |item| ticket_value(item, now))
     }
 
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
-        let delete = delete.set_key(Some(key_item(&keys::ticket_key(kind, digest))));
+        let delete = delete.set_key(Some(key_item(&table_keys::ticket_key(kind, digest))));
         let response = delete
             .return_values(ReturnValue::AllOld)
             .send()
             .await
             .map_err(port_error)?;
-        Ok(response
-            .attributes
-            .map(|item| ticket_value(&item, now))
-            .transpose()?
-            .flatten())
+        let item = response.attributes;
+        item.map_or(Ok(None), |item| ticket_value(item, now))
     }
 }
 
 /// Returns the value for which a ticket stands, unless the ticket has expired.
-fn ticket_value(item: &Item, now: Timestamp) -> PortResult<Option<String>> {
-    let until = Timestamp::from_millis(item.get_number("until")?);
-    Ok(if until > now {
-        Some(item.get_text("for")?.to_owned())
-    } else {
-        None
-    })
+fn ticket_value(item: Item, now: Timestamp) -> PortResult<Option<String>> {
+    let ticket: TicketRecord = read_record(item)?;
+    let is_valid = Timestamp::from(ticket.valid_until) > now;
+    Ok(is_valid.then_some(ticket.value))
 }

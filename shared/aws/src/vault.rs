@@ -5,12 +5,15 @@
 use async_trait::async_trait;
 use aws_sdk_kms::operation::decrypt::DecryptError;
 use aws_smithy_types::Blob;
+use bytes::Bytes;
 use domain::ports::{PortResult, Vault};
 use domain::{PortError, Secret, Tenant};
 
 use crate::error::port_error;
-use crate::item::{Table, bytes_value, key_item, number_value};
-use crate::keys::{self, Key};
+use crate::records::secrets::SealedSecretRecord;
+use crate::records::{key_item, read_record, record_item};
+use crate::table::Table;
+use crate::table_keys;
 
 /// The vault on KMS and DynamoDB. A secret has at most 4 KB, because KMS encrypts no more in one
 /// call.
@@ -24,10 +27,6 @@ impl KmsVault {
     pub(crate) fn new(table: Table, kms: aws_sdk_kms::Client, key: String) -> Self {
         Self { table, kms, key }
     }
-}
-
-fn secret_key(tenant: &Tenant, name: &str) -> Key {
-    (keys::organization_partition(tenant), format!("V#{name}"))
 }
 
 fn corrupt_secret() -> PortError {
@@ -51,9 +50,10 @@ impl Vault for KmsVault {
             .map_err(port_error)?
             .ciphertext_blob
             .ok_or_else(corrupt_secret)?;
-        let mut item = key_item(&secret_key(tenant, name));
-        item.insert("v".into(), number_value(1));
-        item.insert("sealed".into(), bytes_value(sealed));
+        let record = SealedSecretRecord {
+            ciphertext: Bytes::from(sealed.into_inner()),
+        };
+        let item = record_item(&table_keys::sealed_secret_key(tenant, name), &record)?;
         let put = self
             .table
             .client
@@ -65,19 +65,20 @@ impl Vault for KmsVault {
     }
 
     async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>> {
-        let Some(item) = self.table.get(&secret_key(tenant, name)).await? else {
+        let Some(item) = self
+            .table
+            .get(&table_keys::sealed_secret_key(tenant, name))
+            .await?
+        else {
             return Ok(None);
         };
 
-        let sealed = item
-            .get("sealed")
-            .and_then(|value| value.as_b().ok())
-            .ok_or_else(corrupt_secret)?;
+        let record: SealedSecretRecord = read_record(item)?;
         let request = self
             .kms
             .decrypt()
             .key_id(&self.key)
-            .ciphertext_blob(sealed.clone());
+            .ciphertext_blob(Blob::new(record.ciphertext));
         let request = request
             .encryption_context("org", tenant.org().as_str())
             .encryption_context("name", name);
@@ -98,7 +99,7 @@ impl Vault for KmsVault {
 
     async fn delete(&self, tenant: &Tenant, name: &str) -> PortResult<()> {
         let delete = self.table.client.delete_item().table_name(&self.table.name);
-        let delete = delete.set_key(Some(key_item(&secret_key(tenant, name))));
+        let delete = delete.set_key(Some(key_item(&table_keys::sealed_secret_key(tenant, name))));
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 }

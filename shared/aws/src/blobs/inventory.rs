@@ -3,10 +3,14 @@
 use domain::ports::{InventoryPage, PortResult, StoredBlob};
 use domain::{BlobRef, Timestamp};
 
-use super::{AwsBlobs, MAX_OBJECTS_PER_CALL, STORED_AT_ATTRIBUTE};
+use super::{AwsBlobs, MAX_OBJECTS_PER_CALL};
 use crate::error::port_error;
-use crate::item::{ReadItem, key_item, string_value};
-use crate::keys;
+use crate::records::blobs::BlobRecord;
+use crate::records::{
+    KeyRecord, key_item, read_partition_key, read_record, read_sort_key, string_value,
+};
+use crate::table::page_size;
+use crate::table_keys;
 
 impl AwsBlobs {
     /// Scans the whole table, one page a call. Only operators have the right to scan it; functions
@@ -16,30 +20,29 @@ impl AwsBlobs {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<InventoryPage> {
+        let partition = KeyRecord::ATTRIBUTES.partition;
         let scan = self.table.client.scan().table_name(&self.table.name);
-        let scan = scan.filter_expression("begins_with(pk, :blobs)");
-        let scan = scan.expression_attribute_values(":blobs", string_value(keys::BLOB_PREFIX));
+        let scan = scan.filter_expression(format!("begins_with({partition}, :blobs)"));
+        let scan =
+            scan.expression_attribute_values(":blobs", string_value(table_keys::BLOB_PREFIX));
         let scan = scan
-            .projection_expression("pk, #at")
-            .expression_attribute_names("#at", STORED_AT_ATTRIBUTE);
+            .projection_expression(format!("{partition}, #at"))
+            .expression_attribute_names("#at", BlobRecord::ATTRIBUTES.stored_at);
         // A cursor is a partition key, a space and a sort key. The last space separates the two.
         let start_key = after.and_then(|after| after.rsplit_once(' '));
         let start_key = start_key.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
         let scan = scan
             .set_exclusive_start_key(start_key)
-            .limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
+            .limit(page_size(limit));
         let response = scan.send().await.map_err(port_error)?;
 
         let mut page = InventoryPage::default();
         for item in response.items.unwrap_or_default() {
-            let Some((org, path)) = keys::parse_blob(item.get_text("pk")?) else {
+            let Some((org, path)) = table_keys::parse_blob(read_partition_key(&item)?) else {
                 continue;
             };
-            let stored_at = item
-                .contains_key(STORED_AT_ATTRIBUTE)
-                .then(|| item.get_number(STORED_AT_ATTRIBUTE))
-                .transpose()?;
-            let stored_at = stored_at.map(Timestamp::from_millis);
+            let record: BlobRecord = read_record(item)?;
+            let stored_at = record.stored_at.map(Timestamp::from);
             page.blobs.push(StoredBlob {
                 org,
                 blob: BlobRef::Inline(path),
@@ -48,7 +51,8 @@ impl AwsBlobs {
         }
 
         if let Some(last) = response.last_evaluated_key {
-            page.next = Some(format!("{} {}", last.get_text("pk")?, last.get_text("sk")?));
+            let (pk, sk) = (read_partition_key(&last)?, read_sort_key(&last)?);
+            page.next = Some(format!("{pk} {sk}"));
         }
 
         Ok(page)
@@ -76,7 +80,7 @@ impl AwsBlobs {
                 page.next = Some(key.to_owned());
             }
             // Objects with other keys are not ours and are left alone.
-            let Some((org, path)) = keys::parse_object(key) else {
+            let Some((org, path)) = table_keys::parse_object(key) else {
                 continue;
             };
             let stored_at = object.last_modified().and_then(|at| at.to_millis().ok());

@@ -9,22 +9,36 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use domain::ports::{Containers, PortResult};
 use domain::{Container, ContainerId, ContainerTag, MergeRole, PortError, Task, TaskId, Tenant};
 
-use super::{DynamoContainers, condition_held, read_container};
+use super::{DynamoContainers, condition_held};
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
-use crate::item::{json_value, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::containers::{TagAttributes, TagRecord, owner_item, read_container};
+use crate::records::{Json, key_item};
+use crate::table_keys;
 use crate::tasks::task_put;
 
 /// Returns the condition that a tag is unchanged since it was read, with its values.
-fn unchanged_condition(container: &Container) -> (&'static str, HashMap<String, AttributeValue>) {
-    let mut values = HashMap::from([(":ids".to_owned(), json_value(&container.ids))]);
-    match &container.merge {
-        None => ("ids = :ids AND attribute_not_exists(mg)", values),
-        Some(merge) => {
-            values.insert(":mg".to_owned(), json_value(merge));
-            ("ids = :ids AND mg = :mg", values)
+fn unchanged_condition(
+    container: &Container,
+) -> PortResult<(String, HashMap<String, AttributeValue>)> {
+    let TagAttributes {
+        container_ids,
+        merge,
+        ..
+    } = TagRecord::ATTRIBUTES;
+    let ids: Json<Vec<ContainerId>> = Json::encode(&container.ids)?;
+    let mut values = HashMap::from([(":ids".to_owned(), ids.into())]);
+
+    let merge_condition = match &container.merge {
+        None => format!("attribute_not_exists({merge})"),
+        Some(role) => {
+            let role: Json<MergeRole> = Json::encode(role)?;
+            values.insert(":merge".to_owned(), role.into());
+            format!("{merge} = :merge")
         }
-    }
+    };
+
+    let condition = format!("{container_ids} = :ids AND {merge_condition}");
+    Ok((condition, values))
 }
 
 impl DynamoContainers {
@@ -34,18 +48,18 @@ impl DynamoContainers {
         tenant: &Tenant,
         container: &Container,
     ) -> PortResult<Vec<TransactWriteItem>> {
-        let (condition, values) = unchanged_condition(container);
+        let (condition, values) = unchanged_condition(container)?;
         let delete = Delete::builder()
             .table_name(&self.0.name)
             .condition_expression(condition);
-        let delete = delete.set_key(Some(key_item(&keys::tag_key(tenant, &container.tag))));
+        let delete = delete.set_key(Some(key_item(&table_keys::tag_key(tenant, &container.tag))));
         let delete = delete
             .set_expression_attribute_values(Some(values))
             .build()
             .map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
         for id in &container.ids {
-            writes.push(self.put_owner(tenant, id, "gone", number_value(1))?);
+            writes.push(self.put_owner(tenant, id, None)?);
         }
 
         Ok(writes)
@@ -60,31 +74,35 @@ impl DynamoContainers {
         task: &Task,
     ) -> PortResult<Vec<TransactWriteItem>> {
         let source_ids = || sources.iter().flat_map(|source| &source.ids);
-        let all_ids: Vec<&ContainerId> = target.ids.iter().chain(source_ids()).collect();
+        let all_ids: Vec<ContainerId> = target.ids.iter().chain(source_ids()).cloned().collect();
+        let all_ids: Json<Vec<ContainerId>> = Json::encode(&all_ids)?;
         let role = MergeRole {
             task: task.id.clone(),
             into: None,
         };
 
-        let update = self.join_merge(tenant, target, &role, "SET mg = :part, ids = :all");
-        let mut writes = vec![update_write(
-            update.expression_attribute_values(":all", json_value(&all_ids)),
-        )?];
+        let TagAttributes {
+            container_ids,
+            merge,
+            ..
+        } = TagRecord::ATTRIBUTES;
+        let set_role = format!("SET {merge} = :role");
+
+        let set_all = format!("{set_role}, {container_ids} = :all");
+        let update = self.join_merge(tenant, target, &role, &set_all)?;
+        let update = update.expression_attribute_values(":all", all_ids.into());
+        let mut writes = vec![update_write(update)?];
         for source in sources {
             let role = MergeRole {
                 into: Some(target.tag.clone()),
                 ..role.clone()
             };
-            writes.push(update_write(self.join_merge(
-                tenant,
-                source,
-                &role,
-                "SET mg = :part",
-            ))?);
+            let update = self.join_merge(tenant, source, &role, &set_role)?;
+            writes.push(update_write(update)?);
         }
 
         for id in source_ids() {
-            writes.push(self.put_owner(tenant, id, "tag", string_value(target.tag.as_str()))?);
+            writes.push(self.put_owner(tenant, id, Some(&target.tag))?);
         }
 
         Ok(writes)
@@ -98,32 +116,39 @@ impl DynamoContainers {
         container: &Container,
         role: &MergeRole,
         set: &str,
-    ) -> UpdateBuilder {
+    ) -> PortResult<UpdateBuilder> {
+        let TagAttributes {
+            container_ids,
+            merge,
+            ..
+        } = TagRecord::ATTRIBUTES;
+        let ids: Json<Vec<ContainerId>> = Json::encode(&container.ids)?;
+        let role: Json<MergeRole> = Json::encode(role)?;
+
         let update = Update::builder()
             .table_name(&self.0.name)
             .update_expression(set);
-        let update = update.set_key(Some(key_item(&keys::tag_key(tenant, &container.tag))));
-        let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
-        let update = update.expression_attribute_values(":ids", json_value(&container.ids));
+        let update = update.set_key(Some(key_item(&table_keys::tag_key(tenant, &container.tag))));
+        let update = update.condition_expression(format!(
+            "{container_ids} = :ids AND attribute_not_exists({merge})"
+        ));
 
-        update.expression_attribute_values(":part", json_value(role))
+        Ok(update
+            .expression_attribute_values(":ids", ids.into())
+            .expression_attribute_values(":role", role.into()))
     }
 
     /// Returns the write of the owner record, which says which tag a physical container belongs to,
-    /// or that it is gone.
+    /// or without a tag, that it is deleted.
     fn put_owner(
         &self,
         tenant: &Tenant,
         id: &ContainerId,
-        name: &str,
-        value: AttributeValue,
+        tag: Option<&ContainerTag>,
     ) -> PortResult<TransactWriteItem> {
-        let mut item = key_item(&keys::owner_key(tenant, id));
-        item.insert("v".into(), number_value(1));
-        item.insert(name.into(), value);
         let put = Put::builder()
             .table_name(&self.0.name)
-            .set_item(Some(item))
+            .set_item(Some(owner_item(tenant, id, tag)?))
             .build()
             .map_err(build_error)?;
 
@@ -163,7 +188,7 @@ impl DynamoContainers {
             // transaction was done and its answer was lost.
             Cancellation::Condition => Ok(self
                 .0
-                .get(&keys::task_key(tenant, &task.id))
+                .get(&table_keys::task_key(tenant, &task.id))
                 .await?
                 .is_some()),
             Cancellation::Conflict | Cancellation::Temporary => {
@@ -180,14 +205,9 @@ impl DynamoContainers {
         tag: &ContainerTag,
         task: &TaskId,
     ) -> PortResult<()> {
-        let key = keys::tag_key(tenant, tag);
-        let container = self
-            .0
-            .get(&key)
-            .await?
-            .as_ref()
-            .map(read_container)
-            .transpose()?;
+        let key = table_keys::tag_key(tenant, tag);
+        let item = self.0.get(&key).await?;
+        let container = item.map(read_container).transpose()?;
         let Some(role) = container
             .and_then(|container| container.merge)
             .filter(|role| role.task == *task)
@@ -195,29 +215,27 @@ impl DynamoContainers {
             return Ok(());
         };
 
+        let merge = TagRecord::ATTRIBUTES.merge;
+        let condition = format!("{merge} = :role");
+        let is_source = role.into.is_some();
+        let role: Json<MergeRole> = Json::encode(&role)?;
+
         let (key, client) = (Some(key_item(&key)), &self.0.client);
-        if role.into.is_some() {
+        if is_source {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
-            let delete = delete.condition_expression("mg = :mg");
-            if condition_held(
-                delete
-                    .expression_attribute_values(":mg", json_value(&role))
-                    .send()
-                    .await,
-            )? {
+            let delete = delete
+                .condition_expression(condition)
+                .expression_attribute_values(":role", role.into());
+            if condition_held(delete.send().await)? {
                 self.release_tag(tenant).await?;
             }
         } else {
             let update = client.update_item().table_name(&self.0.name).set_key(key);
             let update = update
-                .update_expression("REMOVE mg")
-                .condition_expression("mg = :mg");
-            condition_held(
-                update
-                    .expression_attribute_values(":mg", json_value(&role))
-                    .send()
-                    .await,
-            )?;
+                .update_expression(format!("REMOVE {merge}"))
+                .condition_expression(condition)
+                .expression_attribute_values(":role", role.into());
+            condition_held(update.send().await)?;
         }
 
         Ok(())

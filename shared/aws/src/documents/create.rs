@@ -7,11 +7,14 @@ use aws_sdk_dynamodb::types::{
 use domain::ports::{CreationConditions, PortResult};
 use domain::{Document, DocumentId, PortError, Tenant};
 
-use super::{DynamoDocuments, new_document_item};
+use super::DynamoDocuments;
+use super::expressions::superseded;
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
-use crate::item::{ReadItem, Table, key_item};
-use crate::keys;
 use crate::recent_requests::record_made_document;
+use crate::records::documents::{DocumentRecord, new_document_item};
+use crate::records::{item_absent, key_item, optional_text};
+use crate::table::Table;
+use crate::table_keys;
 
 /// Returns the check that no document has this id, or that a merge has superseded the one that has.
 pub(crate) fn check_id_free(
@@ -20,8 +23,8 @@ pub(crate) fn check_id_free(
     id: &DocumentId,
 ) -> PortResult<TransactWriteItem> {
     let check = ConditionCheck::builder().table_name(&table.name);
-    let check = check.set_key(Some(key_item(&keys::document_key(tenant, id))));
-    let check = check.condition_expression("attribute_not_exists(pk) OR attribute_exists(sup)");
+    let check = check.set_key(Some(key_item(&table_keys::document_key(tenant, id))));
+    let check = check.condition_expression(format!("{} OR {}", item_absent(), superseded()));
     let check = check.build().map_err(build_error)?;
     Ok(TransactWriteItem::builder().condition_check(check).build())
 }
@@ -35,8 +38,8 @@ impl DynamoDocuments {
     ) -> PortResult<()> {
         let put = Put::builder()
             .table_name(&self.0.name)
-            .set_item(Some(new_document_item(tenant, document)));
-        let put = put.condition_expression("attribute_not_exists(pk)");
+            .set_item(Some(new_document_item(tenant, document)?));
+        let put = put.condition_expression(item_absent());
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let put = put.build().map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().put(put).build()];
@@ -70,7 +73,8 @@ impl DynamoDocuments {
                 // The SDK repeats a request whose answer was lost, so the record in the way may be
                 // our own.
                 let record = reasons.first().and_then(|reason| reason.item());
-                let revision = record.and_then(|record| record.get_optional_text("rev"));
+                let revision = record
+                    .and_then(|record| optional_text(record, DocumentRecord::ATTRIBUTES.revision));
                 let is_ours = revision == Some(document.revision.as_str());
                 if is_ours {
                     Ok(())

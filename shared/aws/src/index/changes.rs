@@ -9,11 +9,17 @@ use domain::{
 };
 
 use crate::documents::{
-    EDIT, EDITS_UNCHANGED, NOT_SUPERSEDED, check_id_free, edit_values, new_document_item,
+    check_id_free, edit_update, edit_values, edits_unchanged, not_superseded, superseded,
 };
 use crate::error::build_error;
-use crate::item::{Table, json_value, key_item, number_value, string_value};
-use crate::keys;
+use crate::records::documents::{
+    DocumentAttributes, DocumentRecord, ListingRecord, new_document_item,
+};
+use crate::records::{
+    DueAttributes, DueRecord, Json, item_absent, key_item, number_value, string_value,
+};
+use crate::table::Table;
+use crate::table_keys;
 
 /// Returns the log entry of a change.
 pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<LogEntry> {
@@ -113,9 +119,9 @@ fn create_record(
 ) -> PortResult<TransactWriteItem> {
     let put = Put::builder()
         .table_name(&table.name)
-        .set_item(Some(new_document_item(tenant, document)));
+        .set_item(Some(new_document_item(tenant, document)?));
     let put = put
-        .condition_expression("attribute_not_exists(pk)")
+        .condition_expression(item_absent())
         .build()
         .map_err(build_error)?;
     Ok(TransactWriteItem::builder().put(put).build())
@@ -127,18 +133,25 @@ fn delete_record(
     document: &Document,
 ) -> PortResult<TransactWriteItem> {
     // The condition includes whether the document is superseded, which is part of what was read.
-    let superseded = if document.superseded_by.is_some() {
-        "attribute_exists(sup)"
+    let supersession = if document.superseded_by.is_some() {
+        superseded()
     } else {
-        NOT_SUPERSEDED
+        not_superseded()
     };
+    let revision = DocumentRecord::ATTRIBUTES.revision;
 
     let delete = Delete::builder().table_name(&table.name);
-    let delete = delete.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+    let delete = delete.set_key(Some(key_item(&table_keys::document_key(
+        tenant,
+        &document.id,
+    ))));
     let delete = delete
-        .condition_expression(format!("rev = :rev AND {EDITS_UNCHANGED} AND {superseded}"))
-        .expression_attribute_values(":rev", string_value(document.revision.as_str()))
-        .expression_attribute_values(":ed", number_value(document.edit_count));
+        .condition_expression(format!(
+            "{revision} = :revision AND {} AND {supersession}",
+            edits_unchanged()
+        ))
+        .expression_attribute_values(":revision", string_value(document.revision.as_str()))
+        .expression_attribute_values(":edits", number_value(document.edit_count));
 
     Ok(TransactWriteItem::builder()
         .delete(delete.build().map_err(build_error)?)
@@ -150,24 +163,37 @@ fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> Port
         .superseded_by
         .as_ref()
         .ok_or_else(missing_content)?;
+    let DocumentAttributes {
+        revision,
+        status,
+        superseded_by,
+        ..
+    } = DocumentRecord::ATTRIBUTES;
+    let listing = ListingRecord::ATTRIBUTES.listing;
+
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&table_keys::document_key(
+        tenant,
+        &document.id,
+    ))));
     let update = update
-        .update_expression("SET sup = :by, gl = :listing")
+        .update_expression(format!("SET {superseded_by} = :by, {listing} = :listing"))
         .condition_expression(format!(
-            "rev = :rev AND st = :st AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
+            "{revision} = :revision AND {status} = :status AND {} AND {}",
+            edits_unchanged(),
+            not_superseded()
         ))
         .expression_attribute_values(":by", string_value(winner_id.as_str()))
         .expression_attribute_values(
             ":listing",
-            string_value(keys::superseded_listing_partition(
+            string_value(table_keys::superseded_listing_partition(
                 tenant,
                 &document.container,
             )),
         )
-        .expression_attribute_values(":rev", string_value(document.revision.as_str()))
-        .expression_attribute_values(":st", string_value(document.status.as_str()))
-        .expression_attribute_values(":ed", number_value(document.edit_count));
+        .expression_attribute_values(":revision", string_value(document.revision.as_str()))
+        .expression_attribute_values(":status", string_value(document.status.as_str()))
+        .expression_attribute_values(":edits", number_value(document.edit_count));
 
     update.build().map_err(build_error)
 }
@@ -178,17 +204,28 @@ fn describe_record(
     document: &Document,
     now: Timestamp,
 ) -> PortResult<Update> {
+    let DocumentAttributes {
+        revision, indexed, ..
+    } = DocumentRecord::ATTRIBUTES;
+    let served = document.indexed.as_ref().ok_or_else(missing_content)?;
+    let served: Json<IndexedRevision> = Json::encode(served)?;
+
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&table_keys::document_key(
+        tenant,
+        &document.id,
+    ))));
     let update = update
-        .update_expression(EDIT)
+        .update_expression(edit_update())
         // The log names the pack that was read. A commit since then serves another pack, and this
         // one is about to be purged.
         .condition_expression(format!(
-            "rev = :rev AND idx = :idx AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
+            "{revision} = :revision AND {indexed} = :indexed AND {} AND {}",
+            edits_unchanged(),
+            not_superseded()
         ))
-        .set_expression_attribute_values(Some(edit_values(document, now)))
-        .expression_attribute_values(":idx", json_value(&document.indexed));
+        .set_expression_attribute_values(Some(edit_values(document, now)?))
+        .expression_attribute_values(":indexed", served.into());
 
     update.build().map_err(build_error)
 }
@@ -205,7 +242,7 @@ fn publish_record(
         .filter(|new| document.is_newest_revision(&new.revision));
     let extracted = extracted.ok_or_else(missing_content)?;
 
-    let indexed = IndexedRevision {
+    let served = IndexedRevision {
         revision: document.revision.clone(),
         pack: extracted.pack.clone(),
         body: document.body.blob.clone(),
@@ -216,22 +253,42 @@ fn publish_record(
         title: document.title.clone(),
     };
 
+    let served: Json<IndexedRevision> = Json::encode(&served)?;
+    let DocumentAttributes {
+        revision,
+        status,
+        indexed,
+        updated_at,
+        lease_until,
+        extracted,
+        failure,
+        ..
+    } = DocumentRecord::ATTRIBUTES;
+    let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
+
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&table_keys::document_key(
+        tenant,
+        &document.id,
+    ))));
     let update = update
-        .update_expression(
-            "SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err",
-        )
-        .condition_expression(format!(
-            "rev = :rev AND st = :indexing AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
+        .update_expression(format!(
+            "SET {status} = :done, {indexed} = :indexed, {updated_at} = :now, \
+             {lease_until} = :zero \
+             REMOVE {shard}, {due_at}, {extracted}, {failure}"
         ))
-        .expression_attribute_values(":ed", number_value(document.edit_count))
+        .condition_expression(format!(
+            "{revision} = :revision AND {status} = :indexing AND {} AND {}",
+            edits_unchanged(),
+            not_superseded()
+        ))
+        .expression_attribute_values(":edits", number_value(document.edit_count))
         .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
         .expression_attribute_values(":indexing", string_value(DocumentStatus::Indexing.as_str()))
-        .expression_attribute_values(":idx", json_value(&indexed))
+        .expression_attribute_values(":indexed", served.into())
         .expression_attribute_values(":now", number_value(now.as_millis()))
         .expression_attribute_values(":zero", number_value(0))
-        .expression_attribute_values(":rev", string_value(document.revision.as_str()));
+        .expression_attribute_values(":revision", string_value(document.revision.as_str()));
 
     update.build().map_err(build_error)
 }

@@ -9,9 +9,13 @@ use tracing::error;
 
 use super::DynamoIndex;
 use crate::error::port_error;
-use crate::item::{ReadItem, key_item, number_value, string_value};
-use crate::keys;
-use crate::layout::DUE_INDEX;
+use crate::records::index::HeadRecord;
+use crate::records::{
+    DueAttributes, DueRecord, key_item, number_value, read_partition_key, read_sort_key,
+    string_value,
+};
+use crate::table::page_size;
+use crate::table_keys;
 
 impl DynamoIndex {
     pub(super) async fn list_due_erasures(
@@ -20,29 +24,13 @@ impl DynamoIndex {
         limit: usize,
     ) -> PortResult<Vec<(OrgId, ContainerId)>> {
         let mut found = Vec::new();
-        for shard in 0..keys::DUE_SHARDS {
-            let query = self
-                .0
-                .client
-                .query()
-                .table_name(&self.0.name)
-                .index_name(DUE_INDEX.name);
-            let query = query.key_condition_expression("qs = :qs AND qd < :before");
-            let query = query.expression_attribute_values(
-                ":qs",
-                string_value(keys::due_erasures_partition(shard)),
-            );
-            let query = query
-                .expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
-            let query = query.limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
-            for item in query
-                .send()
-                .await
-                .map_err(port_error)?
-                .items
-                .unwrap_or_default()
-            {
-                match keys::parse_head(item.get_text("pk")?, item.get_text("sk")?) {
+        for shard in 0..table_keys::DUE_SHARDS {
+            let shard = table_keys::due_erasures_partition(shard);
+            let query = self.0.query_due(&shard, before).limit(page_size(limit));
+            let page = query.send().await.map_err(port_error)?;
+            for item in page.items.unwrap_or_default() {
+                let (pk, sk) = (read_partition_key(&item)?, read_sort_key(&item)?);
+                match table_keys::parse_head(pk, sk) {
                     Some(head) => found.push(head),
                     // One record that cannot be read must not stop all others.
                     None => error!("the index of due erasures has a key that is none of ours"),
@@ -56,7 +44,7 @@ impl DynamoIndex {
 
     fn update_head(&self, tenant: &Tenant, container: &ContainerId) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        update.set_key(Some(key_item(&keys::head_key(tenant, container))))
+        update.set_key(Some(key_item(&table_keys::head_key(tenant, container))))
     }
 
     pub(super) async fn postpone_due_erasure(
@@ -65,14 +53,14 @@ impl DynamoIndex {
         container: &ContainerId,
         due_at: Timestamp,
     ) -> PortResult<()> {
+        let last_removal = HeadRecord::ATTRIBUTES.last_removal;
+        let due_attribute = DueRecord::ATTRIBUTES.due_at;
         let update = self
             .update_head(tenant, container)
-            .update_expression("SET qd = :qd");
-        let update = update.condition_expression("attribute_exists(rms)");
-        send_optional_update(
-            update.expression_attribute_values(":qd", string_value(keys::due_sort_key(due_at))),
-        )
-        .await
+            .update_expression(format!("SET {due_attribute} = :due_at"))
+            .condition_expression(format!("attribute_exists({last_removal})"))
+            .expression_attribute_values(":due_at", string_value(table_keys::due_sort_key(due_at)));
+        send_optional_update(update).await
     }
 
     pub(super) async fn end_erasure(
@@ -81,12 +69,14 @@ impl DynamoIndex {
         container: &ContainerId,
         through: u64,
     ) -> PortResult<()> {
+        let last_removal = HeadRecord::ATTRIBUTES.last_removal;
+        let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
         let update = self
             .update_head(tenant, container)
-            .update_expression("REMOVE rms, qs, qd");
-        let update = update.condition_expression("rms <= :through");
-        send_optional_update(update.expression_attribute_values(":through", number_value(through)))
-            .await
+            .update_expression(format!("REMOVE {last_removal}, {shard}, {due_at}"))
+            .condition_expression(format!("{last_removal} <= :through"))
+            .expression_attribute_values(":through", number_value(through));
+        send_optional_update(update).await
     }
 }
 

@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::{
 
 use crate::layout::{IndexLayout, TABLES, TableLayout};
 use crate::names::ResourceNames;
+use crate::records::{KeyAttributes, KeyRecord};
 
 /// Brings the tables to the layout. A table that gets an index or a time to live keeps its items.
 pub(super) async fn create_missing_tables(client: &Client, names: &ResourceNames) -> Result<()> {
@@ -71,7 +72,8 @@ fn global_index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
 }
 
 async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
-    let mut attributes = vec![string_attribute("pk")?, string_attribute("sk")?];
+    let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
+    let mut attributes = vec![string_attribute(partition)?, string_attribute(sort)?];
     let mut request = client
         .create_table()
         .table_name(name)
@@ -83,7 +85,7 @@ async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Resu
     }
 
     let request = request
-        .set_key_schema(Some(key_schema("pk", "sk")?))
+        .set_key_schema(Some(key_schema(partition, sort)?))
         .set_attribute_definitions(Some(attributes));
     request.send().await?;
 

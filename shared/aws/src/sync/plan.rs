@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::ItemRecord;
-use domain::ports::SyncWrite;
+use domain::ports::{PortResult, SyncWrite};
 
-use super::{item_keys, shape};
-use crate::item::Item;
+use crate::records::Item;
+use crate::records::connection_items::{hint_item, node_item, queue_entry_item, run_item};
+use crate::table_keys::connection_items as item_keys;
 
 /// The most items of a transaction, without the one for the fence.
 const MAX_ITEMS: usize = 100 - 1;
@@ -66,7 +67,7 @@ impl<'a> NodeDraft<'a> {
         self.writes += 1;
     }
 
-    fn into_writes(self, pk: &str, sk: String) -> Vec<ItemWrite> {
+    fn into_writes(self, pk: &str, sk: String) -> PortResult<Vec<ItemWrite>> {
         let hints: BTreeSet<String> = self
             .last
             .map(item_keys::hint_keys)
@@ -74,7 +75,7 @@ impl<'a> NodeDraft<'a> {
             .flatten()
             .collect();
         let mut writes = vec![match self.last {
-            Some(node) => ItemWrite::Put(shape::node_item(pk, node)),
+            Some(node) => ItemWrite::Put(node_item(pk, node)?),
             None => ItemWrite::Delete(sk),
         }];
 
@@ -86,18 +87,21 @@ impl<'a> NodeDraft<'a> {
         // Only a single write knows for certain which hints exist.
         let is_stored = |sk: &&String| self.writes == 1 && self.stored_hints.contains(*sk);
         let missing = hints.iter().filter(|sk| !is_stored(sk));
-        writes.extend(missing.map(|sk| ItemWrite::Put(shape::hint_item(pk, sk.clone()))));
+        writes.extend(missing.map(|sk| ItemWrite::Put(hint_item(pk, sk.clone()))));
 
-        writes
+        Ok(writes)
     }
 }
 
 /// Divides the writes into parts of one transaction each, in the given order. The items of one
 /// write stay together, and each item is in only one part, once.
-pub(super) fn split_into_transactions(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
+pub(super) fn split_into_transactions(
+    pk: &str,
+    writes: &[SyncWrite],
+) -> PortResult<Vec<Vec<ItemWrite>>> {
     let mut parts = Vec::new();
     let (mut part, mut bytes) = (Vec::new(), 0);
-    for group in group_writes(pk, writes) {
+    for group in group_writes(pk, writes)? {
         let size: usize = group.iter().map(ItemWrite::size_bytes).sum();
         if !part.is_empty() && (part.len() + group.len() > MAX_ITEMS || bytes + size > MAX_BYTES) {
             parts.push(std::mem::take(&mut part));
@@ -108,11 +112,11 @@ pub(super) fn split_into_transactions(pk: &str, writes: &[SyncWrite]) -> Vec<Vec
     }
 
     parts.push(part);
-    parts
+    Ok(parts)
 }
 
 /// Returns the items to write, for each thing to which the writes apply.
-fn group_writes(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
+fn group_writes(pk: &str, writes: &[SyncWrite]) -> PortResult<Vec<Vec<ItemWrite>>> {
     let mut order = Vec::new();
     let mut drafts: HashMap<String, DraftWrite<'_>> = HashMap::new();
     for write in writes {
@@ -130,14 +134,14 @@ fn group_writes(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
             (DraftWrite::Node(draft), SyncWrite::DeleteItem(stored)) => {
                 draft.add_write(Some(stored), None)
             }
-            (draft, write) => *draft = DraftWrite::Other(plan_other_write(pk, write)),
+            (draft, write) => *draft = DraftWrite::Other(plan_other_write(pk, write)?),
         }
     }
 
     let take_group = |sk: String| match drafts.remove(&sk) {
         Some(DraftWrite::Node(draft)) => draft.into_writes(pk, sk),
-        Some(DraftWrite::Other(writes)) => writes,
-        None => Vec::new(),
+        Some(DraftWrite::Other(writes)) => Ok(writes),
+        None => Ok(Vec::new()),
     };
 
     order.into_iter().map(take_group).collect()
@@ -154,22 +158,22 @@ fn sort_key_of(write: &SyncWrite) -> String {
 }
 
 /// Returns the items of a write that does not apply to a node.
-fn plan_other_write(pk: &str, write: &SyncWrite) -> Vec<ItemWrite> {
+fn plan_other_write(pk: &str, write: &SyncWrite) -> PortResult<Vec<ItemWrite>> {
     match write {
-        SyncWrite::PutItem(..) | SyncWrite::DeleteItem(_) => Vec::new(),
+        SyncWrite::PutItem(..) | SyncWrite::DeleteItem(_) => Ok(Vec::new()),
         SyncWrite::Enqueue(queue, entry) => {
-            vec![ItemWrite::Put(shape::entry_item(pk, *queue, entry))]
+            let item = queue_entry_item(pk, *queue, entry)?;
+            Ok(vec![ItemWrite::Put(item)])
         }
         SyncWrite::Dequeue(queue, key) => {
-            vec![ItemWrite::Delete(item_keys::queue_entry_key(*queue, key))]
+            let sk = item_keys::queue_entry_key(*queue, key);
+            Ok(vec![ItemWrite::Delete(sk)])
         }
         SyncWrite::PutRun(run) => {
+            let mut writes = vec![ItemWrite::Put(run_item(pk, run)?)];
             let old_number = run.number.checked_sub(KEPT_RUNS).filter(|old| *old > 0);
-            let delete_old = old_number.map(|old| ItemWrite::Delete(item_keys::run_key(old)));
-            [ItemWrite::Put(shape::run_item(pk, run))]
-                .into_iter()
-                .chain(delete_old)
-                .collect()
+            writes.extend(old_number.map(|old| ItemWrite::Delete(item_keys::run_key(old))));
+            Ok(writes)
         }
     }
 }

@@ -7,14 +7,16 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, CancellationReason, ConditionCheck, Delete, Put,
     ReturnValuesOnConditionCheckFailure, TransactWriteItem,
 };
+use domain::PortError;
 use domain::ports::PortResult;
-use domain::{PortError, Revision};
 
-use super::item_keys;
 use super::plan::ItemWrite;
-use crate::connections::{WRITE_TOKEN, put_if_revision};
+use crate::connections::put_if_revision;
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
-use crate::item::{Item, Table, key_item, number_value, string_value};
+use crate::records::connections::RevisionRecord;
+use crate::records::{Item, item_absent, key_item, number_value};
+use crate::table::Table;
+use crate::table_keys::connection_items as item_keys;
 
 /// The most attempts at a transaction that conflicts with others. The items of a connection are in
 /// one partition, which takes a thousand units a second. A full transaction needs two hundred, so
@@ -32,17 +34,17 @@ pub(super) struct StepFence<'a> {
 }
 
 impl StepFence<'_> {
-    const fn condition(&self) -> &'static str {
+    fn condition(&self) -> String {
         if self.previous_step.is_some() {
-            "rev = :before"
+            format!("{} = :previous", RevisionRecord::ATTRIBUTES.revision)
         } else {
-            "attribute_not_exists(pk)"
+            item_absent()
         }
     }
 
     fn values(&self) -> Option<std::collections::HashMap<String, AttributeValue>> {
         self.previous_step
-            .map(|before| [(":before".to_owned(), number_value(before))].into())
+            .map(|previous| [(":previous".to_owned(), number_value(previous))].into())
     }
 
     fn check_fence(&self, table: &Table) -> PortResult<TransactWriteItem> {
@@ -91,14 +93,14 @@ pub(super) async fn write_last_part(
     table: &Table,
     fence: &StepFence<'_>,
     writes: Vec<ItemWrite>,
-    mut state: Item,
+    state: Item,
 ) -> PortResult<bool> {
     if writes.is_empty() {
         return put_if_revision(table, state, fence.previous_step).await;
     }
 
-    let write_token = string_value(Revision::random().as_str());
-    state.insert(WRITE_TOKEN.into(), write_token.clone());
+    let write_token = RevisionRecord::ATTRIBUTES.write_token;
+    let own_token = state.get(write_token).cloned();
     let mut items = vec![fence.put_state(table, state)?];
     for write in writes {
         items.push(transact_item(table, fence.pk, write)?);
@@ -107,7 +109,8 @@ pub(super) async fn write_last_part(
     Ok(match send_transaction(table, items).await? {
         TransactionOutcome::Done => true,
         TransactionOutcome::FenceFailed(stored) => {
-            stored.and_then(|mut stored| stored.remove(WRITE_TOKEN)) == Some(write_token)
+            let stored_token = stored.and_then(|mut stored| stored.remove(write_token));
+            stored_token.is_some() && stored_token == own_token
         }
     })
 }

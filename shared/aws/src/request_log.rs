@@ -8,9 +8,6 @@
 //! late record puts a marker with a fresh token in the transaction that writes the record. Counts
 //! that were computed without that record are therefore never final.
 
-mod hours;
-mod shape;
-
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,13 +17,20 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use domain::activity::{Hour, RequestRecord, RequestTally};
 use domain::ports::{HourCounts, PortResult, RequestLog};
-use domain::{ContainerId, OrgId, PortError, Revision, Tenant, Timestamp};
+use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
-use crate::keys;
-use crate::layout::DUE_INDEX;
+use crate::records::request_log::{
+    LoggedRequestAttributes, LoggedRequestRecord, OpenHourRecord, TallyRecord, logged_request_item,
+    open_hour_item, read_logged_request, read_tally, tally_item,
+};
+use crate::records::{
+    Item, KeyAttributes, KeyRecord, item_absent, item_present, key_item, optional_text,
+    read_partition_key, read_record, read_sort_key, string_value,
+};
+use crate::table::Table;
+use crate::table_keys::hours;
 use crate::transaction::transaction_error;
 
 /// The time after the end of an hour, in seconds, after which a record of that hour is late: the
@@ -42,13 +46,13 @@ const PARALLEL_UPDATES: usize = 8;
 /// starts over.
 const MAX_REMEMBERED_HOURS: usize = 10_000;
 
-pub(crate) struct DynamoActivity {
+pub(crate) struct DynamoRequestLog {
     table: Table,
     /// The hours whose open markers this process has put.
     open_hours: Mutex<HashSet<(OrgId, Hour)>>,
 }
 
-impl DynamoActivity {
+impl DynamoRequestLog {
     pub(crate) fn new(table: Table) -> Self {
         Self {
             table,
@@ -72,8 +76,8 @@ impl DynamoActivity {
 
         let put = self.table.client.put_item().table_name(&self.table.name);
         let put = put
-            .set_item(Some(open_marker(tenant, hour)))
-            .condition_expression("attribute_not_exists(pk)");
+            .set_item(Some(open_hour_item(tenant, hour)?))
+            .condition_expression(item_absent());
         if let Err(error) = put.send().await {
             match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(_)) => {}
@@ -104,15 +108,7 @@ impl DynamoActivity {
     /// Returns the query for the records of an hour that follow `after`.
     fn query_hour(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
         let pk = hours::records_partition(tenant, hour);
-        let query = self
-            .table
-            .client
-            .query()
-            .table_name(&self.table.name)
-            .consistent_read(true);
-        let query = query
-            .key_condition_expression("pk = :pk")
-            .expression_attribute_values(":pk", string_value(&pk));
+        let query = self.table.query_partition(&pk).consistent_read(true);
         query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
     }
 
@@ -123,12 +119,11 @@ impl DynamoActivity {
         query: QueryFluentBuilder,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
         let page = query.send().await.map_err(port_error)?;
-        let records = page.items.unwrap_or_default();
-        let records = records
-            .iter()
-            .map(shape::read_record)
+        let items = page.items.unwrap_or_default().into_iter();
+        let requests = items
+            .map(read_logged_request)
             .collect::<PortResult<Vec<_>>>()?;
-        Ok((records, next_page_key(page.last_evaluated_key)?))
+        Ok((requests, next_page_key(page.last_evaluated_key)?))
     }
 
     /// Checks whether the counts of an hour are those that were stored with `token`, and no late
@@ -136,11 +131,10 @@ impl DynamoActivity {
     async fn is_closed_with(&self, tenant: &Tenant, hour: Hour, token: &str) -> PortResult<bool> {
         // The counts are read first. If a late record comes between the two reads, the second one
         // finds its marker.
-        let counts = self
-            .table
-            .get(&(hours::hours_partition(tenant), hours::counts_sort(hour)))
-            .await?;
-        if counts.is_none_or(|counts| counts.get_optional_text("token") != Some(token)) {
+        let Some(counts) = self.table.get(&hours::counts_key(tenant, hour)).await? else {
+            return Ok(false);
+        };
+        if optional_text(&counts, TallyRecord::ATTRIBUTES.token) != Some(token) {
             return Ok(false);
         }
 
@@ -158,11 +152,11 @@ impl DynamoActivity {
             .set_key(Some(key_item(&key)))
             .update_expression("REMOVE #in, #out");
         let update = update
-            .expression_attribute_names("#in", "in")
-            .expression_attribute_names("#out", "out");
+            .expression_attribute_names("#in", LoggedRequestRecord::ATTRIBUTES.input)
+            .expression_attribute_names("#out", LoggedRequestRecord::ATTRIBUTES.output);
         // Without the condition, the update would recreate a record that has just expired as a bare
         // key.
-        let update = update.condition_expression("attribute_exists(pk)");
+        let update = update.condition_expression(item_present());
 
         match update.send().await {
             Ok(_) => Ok(()),
@@ -174,32 +168,15 @@ impl DynamoActivity {
     }
 }
 
-/// Returns the open marker of an hour, with a token of its own.
-fn open_marker(tenant: &Tenant, hour: Hour) -> Item {
-    let mut item = key_item(&hours::open_key(tenant, hour));
-    item.insert("v".into(), number_value(1));
-    item.insert("token".into(), string_value(Revision::random().as_str()));
-    item.insert("qs".into(), string_value(hours::OPEN_SHARD));
-    item.insert(
-        "qd".into(),
-        string_value(keys::due_sort_key(hour.end_time())),
-    );
-    item.insert(
-        "ttl".into(),
-        number_value(hours::expiry_seconds(hour.end_time())),
-    );
-    item
-}
-
 /// Returns the sort key of the last item of a page, or `None` if the page is the last one.
 fn next_page_key(last_key: Option<Item>) -> PortResult<Option<String>> {
     last_key
-        .map(|key| key.get_text("sk").map(str::to_owned))
+        .map(|key| read_sort_key(&key).map(str::to_owned))
         .transpose()
 }
 
 #[async_trait]
-impl RequestLog for DynamoActivity {
+impl RequestLog for DynamoRequestLog {
     async fn record(
         &self,
         tenant: &Tenant,
@@ -207,11 +184,11 @@ impl RequestLog for DynamoActivity {
         now: Timestamp,
     ) -> PortResult<()> {
         let hour = Hour::containing(record.at);
-        let item = shape::write_record(tenant, record);
+        let item = logged_request_item(tenant, record)?;
         if now > hour.end_time().plus_seconds(LATE_SECONDS) {
             let transaction = self.table.client.transact_write_items();
             let transaction =
-                transaction.transact_items(self.put_write(open_marker(tenant, hour))?);
+                transaction.transact_items(self.put_write(open_hour_item(tenant, hour)?)?);
             let result = transaction
                 .transact_items(self.put_write(item)?)
                 .send()
@@ -245,11 +222,17 @@ impl RequestLog for DynamoActivity {
         hour: Hour,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
-        self.read_page(
-            self.query_hour(tenant, hour, after)
-                .projection_expression("pk, sk, rec, cs"),
-        )
-        .await
+        let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
+        let LoggedRequestAttributes {
+            outline,
+            containers,
+            ..
+        } = LoggedRequestRecord::ATTRIBUTES;
+
+        let query = self
+            .query_hour(tenant, hour, after)
+            .projection_expression(format!("{partition}, {sort}, {outline}, {containers}"));
+        self.read_page(query).await
     }
 
     async fn count_by_hour(
@@ -275,21 +258,19 @@ impl RequestLog for DynamoActivity {
             .await?;
 
         let hour_of = |item: &Item| {
-            hours::parse_hour_sort(item.get_text("sk")?)
+            hours::parse_hour_sort(read_sort_key(item)?)
                 .ok_or_else(|| PortError::Corrupt("key of an hour".into()))
         };
 
         let mut found = BTreeMap::new();
-        for item in &closed {
-            let hour = hour_of(item)?;
-            found.insert(hour, HourCounts::Closed(hour, shape::read_tally(item)?));
+        for item in closed {
+            let hour = hour_of(&item)?;
+            found.insert(hour, HourCounts::Closed(hour, read_tally(item)?));
         }
-        for item in &open {
-            let hour = hour_of(item)?;
-            found.insert(
-                hour,
-                HourCounts::Open(hour, item.get_text("token")?.to_owned()),
-            );
+        for item in open {
+            let hour = hour_of(&item)?;
+            let OpenHourRecord { token } = read_record(item)?;
+            found.insert(hour, HourCounts::Open(hour, token));
         }
 
         Ok(found.into_values().collect())
@@ -305,7 +286,7 @@ impl RequestLog for DynamoActivity {
         let delete = Delete::builder().table_name(&self.table.name);
         let delete = delete.set_key(Some(key_item(&hours::open_key(tenant, hour))));
         let delete = delete.condition_expression("#token = :token");
-        let delete = delete.expression_attribute_names("#token", "token");
+        let delete = delete.expression_attribute_names("#token", OpenHourRecord::ATTRIBUTES.token);
         let delete = delete
             .expression_attribute_values(":token", string_value(token))
             .build()
@@ -313,7 +294,7 @@ impl RequestLog for DynamoActivity {
         let transaction = self.table.client.transact_write_items();
         let transaction =
             transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
-        let counts = self.put_write(shape::write_tally(tenant, hour, token, tally)?)?;
+        let counts = self.put_write(tally_item(tenant, hour, token, tally)?)?;
         let result = transaction.transact_items(counts).send().await;
 
         match result.map_err(transaction_error) {
@@ -328,21 +309,12 @@ impl RequestLog for DynamoActivity {
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(Tenant, Hour)>> {
-        let query = self
-            .table
-            .client
-            .query()
-            .table_name(&self.table.name)
-            .index_name(DUE_INDEX.name);
-        let query = query.key_condition_expression("qs = :qs AND qd < :before");
-        let query = query.expression_attribute_values(":qs", string_value(hours::OPEN_SHARD));
-        let query =
-            query.expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
+        let query = self.table.query_due(hours::OPEN_SHARD, before);
         let mut pages = query.into_paginator().send();
         let mut found = Vec::new();
         while let Some(page) = pages.next().await {
             for item in page.map_err(port_error)?.items.unwrap_or_default() {
-                let (pk, sk) = (item.get_text("pk")?, item.get_text("sk")?);
+                let (pk, sk) = (read_partition_key(&item)?, read_sort_key(&item)?);
                 match hours::parse_open_key(pk, sk) {
                     Some((org, hour)) => found.push((Tenant::for_operator(org), hour)),
                     None => tracing::error!(
@@ -371,8 +343,9 @@ impl RequestLog for DynamoActivity {
             return Ok((Vec::new(), None));
         }
 
+        let attribute = LoggedRequestRecord::ATTRIBUTES.containers;
         let conditions: Vec<String> = (0..containers.len())
-            .map(|i| format!("contains(cs, :c{i})"))
+            .map(|i| format!("contains({attribute}, :c{i})"))
             .collect();
         let filter = format!(
             "({}) AND (attribute_exists(#in) OR attribute_exists(#out))",
@@ -388,17 +361,17 @@ impl RequestLog for DynamoActivity {
         }
 
         let query = query
-            .expression_attribute_names("#in", "in")
-            .expression_attribute_names("#out", "out");
+            .expression_attribute_names("#in", LoggedRequestRecord::ATTRIBUTES.input)
+            .expression_attribute_names("#out", LoggedRequestRecord::ATTRIBUTES.output);
         let page = query
-            .projection_expression("sk")
+            .projection_expression(KeyRecord::ATTRIBUTES.sort)
             .send()
             .await
             .map_err(port_error)?;
         let records = page.items.unwrap_or_default();
         let names = records
             .iter()
-            .map(|record| record.get_text("sk").map(str::to_owned));
+            .map(|record| read_sort_key(record).map(str::to_owned));
 
         Ok((
             names.collect::<PortResult<Vec<_>>>()?,

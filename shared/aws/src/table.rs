@@ -1,21 +1,19 @@
-//! DynamoDB items: conversion of attribute values, and the calls that all adapters share.
+//! The calls of DynamoDB that all adapters share.
 
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, DeleteRequest, KeysAndAttributes, Select, WriteRequest,
-};
-use aws_smithy_types::Blob;
-use domain::PortError;
+use aws_sdk_dynamodb::types::{DeleteRequest, KeysAndAttributes, Select, WriteRequest};
 use domain::ports::PortResult;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use domain::{PortError, Timestamp};
 
 use crate::error::{build_error, port_error};
-use crate::keys::Key;
-
-pub(crate) type Item = HashMap<String, AttributeValue>;
+use crate::layout::DUE_INDEX;
+use crate::records::{
+    DueAttributes, DueRecord, Item, KeyAttributes, KeyRecord, key_item, read_partition_key,
+    read_sort_key, string_value,
+};
+use crate::table_keys::{self, Key};
 
 /// The most keys of one `BatchGetItem`.
 const BATCH_KEYS: usize = 100;
@@ -29,76 +27,6 @@ const BATCH_ATTEMPTS: usize = 8;
 pub(crate) struct Table {
     pub(crate) client: aws_sdk_dynamodb::Client,
     pub(crate) name: String,
-}
-
-pub(crate) fn string_value(text: impl Into<String>) -> AttributeValue {
-    AttributeValue::S(text.into())
-}
-
-pub(crate) fn number_value(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
-}
-
-pub(crate) fn bytes_value(bytes: impl Into<Vec<u8>>) -> AttributeValue {
-    AttributeValue::B(Blob::new(bytes))
-}
-
-pub(crate) fn json_value(value: &impl Serialize) -> AttributeValue {
-    string_value(serde_json::to_string(value).expect("our own types have string keys"))
-}
-
-/// Returns the key attributes of an item.
-pub(crate) fn key_item(key: &Key) -> Item {
-    HashMap::from([
-        ("pk".to_owned(), string_value(&key.0)),
-        ("sk".to_owned(), string_value(&key.1)),
-    ])
-}
-
-/// Typed access to the attributes of an item that this crate wrote.
-pub(crate) trait ReadItem {
-    fn get_text(&self, name: &str) -> PortResult<&str>;
-    fn get_optional_text(&self, name: &str) -> Option<&str>;
-    fn get_number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T>;
-    fn get_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<T>;
-    fn get_optional_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>>;
-}
-
-fn corrupt_attribute(name: &str) -> PortError {
-    PortError::Corrupt(format!("attribute {name}"))
-}
-
-impl ReadItem for Item {
-    fn get_text(&self, name: &str) -> PortResult<&str> {
-        self.get_optional_text(name)
-            .ok_or_else(|| corrupt_attribute(name))
-    }
-
-    fn get_optional_text(&self, name: &str) -> Option<&str> {
-        self.get(name)
-            .and_then(|value| value.as_s().ok())
-            .map(String::as_str)
-    }
-
-    fn get_number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
-        let text = self
-            .get(name)
-            .and_then(|value| value.as_n().ok())
-            .ok_or_else(|| corrupt_attribute(name))?;
-        text.parse().map_err(|_| corrupt_attribute(name))
-    }
-
-    fn get_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<T> {
-        serde_json::from_str(self.get_text(name)?).map_err(|_| corrupt_attribute(name))
-    }
-
-    fn get_optional_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
-        if self.contains_key(name) {
-            self.get_json(name).map(Some)
-        } else {
-            Ok(None)
-        }
-    }
 }
 
 impl Table {
@@ -126,13 +54,11 @@ impl Table {
         for batch in unique.chunks(BATCH_KEYS) {
             let key_items = batch.iter().map(|key| key_item(key)).collect();
             for item in self.get_batch(key_items).await? {
-                items_by_key.insert(
-                    (
-                        item.get_text("pk")?.to_owned(),
-                        item.get_text("sk")?.to_owned(),
-                    ),
-                    item,
+                let key = (
+                    read_partition_key(&item)?.to_owned(),
+                    read_sort_key(&item)?.to_owned(),
                 );
+                items_by_key.insert(key, item);
             }
         }
 
@@ -245,13 +171,49 @@ impl Table {
     }
 
     fn query_range(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
-        let query = self.client.query().table_name(&self.name);
-        let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
-        let query = query.expression_attribute_values(":pk", string_value(pk));
-        query
+        let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
+        self.query_partition(pk)
+            .key_condition_expression(format!(
+                "{partition} = :pk AND {sort} BETWEEN :from AND :to"
+            ))
             .expression_attribute_values(":from", string_value(from))
             .expression_attribute_values(":to", string_value(to))
     }
+
+    /// Returns the query for all items of a partition. A narrower condition names it `:pk`.
+    pub(crate) fn query_partition(&self, pk: &str) -> QueryFluentBuilder {
+        let partition = KeyRecord::ATTRIBUTES.partition;
+        let query = self.client.query().table_name(&self.name);
+        query
+            .key_condition_expression(format!("{partition} = :pk"))
+            .expression_attribute_values(":pk", string_value(pk))
+    }
+
+    /// Returns the query for all items in a shard of the index `due`.
+    pub(crate) fn query_due_shard(&self, shard: &str) -> QueryFluentBuilder {
+        let shard_attribute = DueRecord::ATTRIBUTES.shard;
+        let query = self.client.query().table_name(&self.name);
+        query
+            .index_name(DUE_INDEX.name)
+            .key_condition_expression(format!("{shard_attribute} = :shard"))
+            .expression_attribute_values(":shard", string_value(shard))
+    }
+
+    /// Returns the query for the items in a shard of the index `due` that are due before a time.
+    pub(crate) fn query_due(&self, shard: &str, before: Timestamp) -> QueryFluentBuilder {
+        let DueAttributes {
+            shard: shard_attribute,
+            due_at,
+        } = DueRecord::ATTRIBUTES;
+        self.query_due_shard(shard)
+            .key_condition_expression(format!("{shard_attribute} = :shard AND {due_at} < :before"))
+            .expression_attribute_values(":before", string_value(table_keys::due_sort_key(before)))
+    }
+}
+
+/// Converts a limit to the page size of a request.
+pub(crate) fn page_size(limit: usize) -> i32 {
+    i32::try_from(limit).unwrap_or(i32::MAX).max(1)
 }
 
 /// Reads all pages of a query.

@@ -4,41 +4,46 @@
 use domain::activity::{Hour, RETENTION_SECONDS};
 use domain::{OrgId, Tenant, Timestamp};
 
-use crate::keys::Key;
+use crate::table_keys::Key;
 
 /// The last hour whose name has ten digits: hour 23 of the last day of the year 9999, less two
 /// days.
 const LAST_HOUR: i64 = 70_389_479;
 /// The partition of the index `due` with all open hours.
-pub(super) const OPEN_SHARD: &str = "O";
+pub(crate) const OPEN_SHARD: &str = "O";
 
 /// Returns the sort key of the open marker of an hour.
-pub(super) fn open_sort(hour: Hour) -> String {
+pub(crate) fn open_sort(hour: Hour) -> String {
     format!("O#{}", format_hour(hour))
 }
 
 /// Returns the sort key of the counts of an hour.
-pub(super) fn counts_sort(hour: Hour) -> String {
+pub(crate) fn counts_sort(hour: Hour) -> String {
     format!("H#{}", format_hour(hour))
 }
 
+/// Returns the key of the counts of an hour.
+pub(crate) fn counts_key(tenant: &Tenant, hour: Hour) -> Key {
+    (hours_partition(tenant), counts_sort(hour))
+}
+
 /// Returns the partition with the hours of an organization.
-pub(super) fn hours_partition(tenant: &Tenant) -> String {
+pub(crate) fn hours_partition(tenant: &Tenant) -> String {
     format!("U#{}", tenant.org())
 }
 
 /// Returns the key of the open marker of an hour.
-pub(super) fn open_key(tenant: &Tenant, hour: Hour) -> Key {
+pub(crate) fn open_key(tenant: &Tenant, hour: Hour) -> Key {
     (hours_partition(tenant), open_sort(hour))
 }
 
 /// Returns the partition with the records of an hour.
-pub(super) fn records_partition(tenant: &Tenant, hour: Hour) -> String {
+pub(crate) fn records_partition(tenant: &Tenant, hour: Hour) -> String {
     format!("A#{}#{}", tenant.org(), format_hour(hour))
 }
 
 /// Parses the key of an open marker into its organization and hour.
-pub(super) fn parse_open_key(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
+pub(crate) fn parse_open_key(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
     Some((
         OrgId::parse(pk.strip_prefix("U#")?).ok()?,
         parse_hour_sort(sk)?,
@@ -46,7 +51,7 @@ pub(super) fn parse_open_key(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
 }
 
 /// Parses the sort key of an open marker, or of the counts of an hour.
-pub(super) fn parse_hour_sort(sk: &str) -> Option<Hour> {
+pub(crate) fn parse_hour_sort(sk: &str) -> Option<Hour> {
     let digits = sk.strip_prefix("O#").or_else(|| sk.strip_prefix("H#"))?;
     if digits.len() != 10 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -66,7 +71,7 @@ fn format_hour(hour: Hour) -> String {
 }
 
 /// Returns the expiry, in seconds since 1970, of an item about the time `time`.
-pub(super) fn expiry_seconds(time: Timestamp) -> i64 {
+pub(crate) fn expiry_seconds(time: Timestamp) -> i64 {
     time.as_millis() / 1000 + RETENTION_SECONDS
 }
 

@@ -7,21 +7,20 @@ use domain::{ContainerId, Document, Tenant, Timestamp};
 use futures::future::try_join_all;
 use tracing::error;
 
-use super::{DynamoDocuments, read_document};
+use super::DynamoDocuments;
 use crate::error::port_error;
-use crate::item::{Item, ReadItem, collect_pages, string_value};
-use crate::keys;
-use crate::layout::{CONTAINER_INDEX, DUE_INDEX};
+use crate::layout::CONTAINER_INDEX;
+use crate::records::documents::{ListingAttributes, ListingRecord, read_document};
+use crate::records::{
+    DueRecord, Item, KeyRecord, read_partition_key, read_sort_key, read_text, string_value,
+};
+use crate::table::{collect_pages, page_size};
+use crate::table_keys;
 
 /// The pages of each shard in which the unfinished documents of an organization are counted. A page
 /// of 1 MB has some ten thousand keys, of all organizations. All shards together hold well more
 /// than one organization may have unfinished.
 const DUE_PAGES: usize = 2;
-
-/// Converts a limit to the page size of a request.
-fn page_size(limit: usize) -> i32 {
-    i32::try_from(limit).unwrap_or(i32::MAX).max(1)
-}
 
 /// Counts the items of a query. Stops when there are `limit`, or after `pages` pages.
 async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> PortResult<usize> {
@@ -41,25 +40,12 @@ async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> P
 
 impl DynamoDocuments {
     fn query_listing(&self, listing: String) -> QueryFluentBuilder {
-        let query = self
-            .0
-            .client
-            .query()
-            .table_name(&self.0.name)
-            .index_name(CONTAINER_INDEX.name);
+        let listing_attribute = ListingRecord::ATTRIBUTES.listing;
+        let query = self.0.client.query().table_name(&self.0.name);
         query
-            .key_condition_expression("gl = :gl")
-            .expression_attribute_values(":gl", string_value(listing))
-    }
-
-    fn query_due_shard(&self, shard: u32) -> QueryFluentBuilder {
-        let query = self
-            .0
-            .client
-            .query()
-            .table_name(&self.0.name)
-            .index_name(DUE_INDEX.name);
-        query.expression_attribute_values(":qs", string_value(format!("Q#{shard}")))
+            .index_name(CONTAINER_INDEX.name)
+            .key_condition_expression(format!("{listing_attribute} = :listing"))
+            .expression_attribute_values(":listing", string_value(listing))
     }
 
     pub(super) async fn list_documents(
@@ -68,13 +54,10 @@ impl DynamoDocuments {
         container: &ContainerId,
     ) -> PortResult<Vec<Document>> {
         let query = self
-            .query_listing(keys::listing_partition(tenant, container))
+            .query_listing(table_keys::listing_partition(tenant, container))
             .scan_index_forward(false);
-        collect_pages(query)
-            .await?
-            .iter()
-            .map(read_document)
-            .collect()
+        let items = collect_pages(query).await?;
+        items.into_iter().map(read_document).collect()
     }
 
     pub(super) async fn list_documents_page(
@@ -85,19 +68,18 @@ impl DynamoDocuments {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let listing = if superseded {
-            keys::superseded_listing_partition
+        let partition = if superseded {
+            table_keys::superseded_listing_partition(tenant, container)
         } else {
-            keys::listing_partition
+            table_keys::listing_partition(tenant, container)
         };
+        let ListingAttributes { listing, position } = ListingRecord::ATTRIBUTES;
 
-        let query = self
-            .query_listing(listing(tenant, container))
-            .limit(page_size(limit));
+        let query = self.query_listing(partition).limit(page_size(limit));
         let query = match after {
             None => query,
             Some(after) => query
-                .key_condition_expression("gl = :gl AND gs > :after")
+                .key_condition_expression(format!("{listing} = :listing AND {position} > :after"))
                 .expression_attribute_values(":after", string_value(after)),
         };
 
@@ -105,13 +87,13 @@ impl DynamoDocuments {
         let found = response
             .items
             .unwrap_or_default()
-            .iter()
+            .into_iter()
             .map(read_document)
             .collect::<PortResult<_>>()?;
 
         let last = response.last_evaluated_key;
         let next = last
-            .map(|key| key.get_text("gs").map(str::to_owned))
+            .map(|key| read_text(&key, position).map(str::to_owned))
             .transpose()?;
 
         Ok((found, next))
@@ -125,7 +107,7 @@ impl DynamoDocuments {
     ) -> PortResult<Option<usize>> {
         let too_many = limit.saturating_add(1);
         let query = self
-            .query_listing(keys::listing_partition(tenant, container))
+            .query_listing(table_keys::listing_partition(tenant, container))
             .limit(page_size(too_many));
         let total = count_items(query, too_many, usize::MAX).await?;
         Ok((total <= limit).then_some(total))
@@ -137,20 +119,21 @@ impl DynamoDocuments {
         limit: usize,
     ) -> PortResult<usize> {
         let count_shard = |shard| {
+            let partition = KeyRecord::ATTRIBUTES.partition;
             let query = self
-                .query_due_shard(shard)
-                .key_condition_expression("qs = :qs");
-            let query = query.filter_expression("begins_with(pk, :documents)");
+                .0
+                .query_due_shard(&table_keys::due_work_partition(shard))
+                .filter_expression(format!("begins_with({partition}, :documents)"));
             count_items(
                 query.expression_attribute_values(
                     ":documents",
-                    string_value(keys::documents_prefix(tenant)),
+                    string_value(table_keys::documents_prefix(tenant)),
                 ),
                 limit,
                 DUE_PAGES,
             )
         };
-        let counts = try_join_all((0..keys::DUE_SHARDS).map(count_shard)).await?;
+        let counts = try_join_all((0..table_keys::DUE_SHARDS).map(count_shard)).await?;
         Ok(counts.into_iter().sum::<usize>().min(limit))
     }
 
@@ -159,13 +142,11 @@ impl DynamoDocuments {
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<OverdueWork>> {
+        let due_at = DueRecord::ATTRIBUTES.due_at;
         let mut found = Vec::new();
-        for shard in 0..keys::DUE_SHARDS {
-            let query = self
-                .query_due_shard(shard)
-                .key_condition_expression("qs = :qs AND qd < :before");
-            let query = query
-                .expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
+        for shard in 0..table_keys::DUE_SHARDS {
+            let shard = table_keys::due_work_partition(shard);
+            let query = self.0.query_due(&shard, before);
             let response = query
                 .limit(page_size(limit))
                 .send()
@@ -173,7 +154,7 @@ impl DynamoDocuments {
                 .map_err(port_error)?;
             for item in response.items.unwrap_or_default() {
                 match parse_overdue(&item)? {
-                    Some(overdue) => found.push((item.get_text("qd")?.to_owned(), overdue)),
+                    Some(overdue) => found.push((read_text(&item, due_at)?.to_owned(), overdue)),
                     // One record that cannot be read must not stop the sweep of all others.
                     None => error!("the index of unfinished work has a key that is none of ours"),
                 }
@@ -191,10 +172,11 @@ impl DynamoDocuments {
 
 /// Parses an item of the index of unfinished work. Returns `None` if its key is not one of ours.
 fn parse_overdue(item: &Item) -> PortResult<Option<OverdueWork>> {
-    let (pk, sk) = (item.get_text("pk")?, item.get_text("sk")?);
-    let document = keys::parse_document(pk).map(|(org, id)| OverdueWork::Document(org, id));
-    let purge =
-        || keys::parse_purge(pk, sk).map(|(org, id, purge)| OverdueWork::Purge(org, id, purge));
-    let task = || keys::parse_task(pk).map(|(org, id)| OverdueWork::Task(org, id));
+    let (pk, sk) = (read_partition_key(item)?, read_sort_key(item)?);
+    let document = table_keys::parse_document(pk).map(|(org, id)| OverdueWork::Document(org, id));
+    let purge = || {
+        table_keys::parse_purge(pk, sk).map(|(org, id, purge)| OverdueWork::Purge(org, id, purge))
+    };
+    let task = || table_keys::parse_task(pk).map(|(org, id)| OverdueWork::Task(org, id));
     Ok(document.or_else(purge).or_else(task))
 }

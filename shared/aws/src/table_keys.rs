@@ -3,11 +3,15 @@
 //! No two records can share a key: an organization id has no `#`, and what follows it is the last
 //! part of the key or has a fixed alphabet without `#`.
 
-use domain::{
-    ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Timestamp,
-};
+pub(crate) mod connection_items;
+pub(crate) mod hours;
 
-use domain::Tenant;
+use domain::connection::DocumentClaim;
+use domain::{
+    ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Tenant,
+    Timestamp,
+};
+use sha2::{Digest, Sha256};
 
 /// A partition key and a sort key.
 pub(crate) type Key = (String, String);
@@ -73,8 +77,22 @@ pub(crate) fn owner_key(tenant: &Tenant, id: &ContainerId) -> Key {
     (container_partition(tenant, id), OWNER.into())
 }
 
+/// The prefix of the sort keys of log records.
+const LOG_PREFIX: &str = "L#";
+/// The upper bound of the sort keys of log records.
+pub(crate) const LOG_END: &str = "L#~";
+
 pub(crate) fn log_sort_key(seq: u64) -> String {
-    format!("L#{seq:016}")
+    format!("{LOG_PREFIX}{seq:016}")
+}
+
+/// Parses the sort key of a log record into its number.
+pub(crate) fn parse_log_sort_key(sk: &str) -> Option<u64> {
+    sk.strip_prefix(LOG_PREFIX)?.parse().ok()
+}
+
+pub(crate) fn log_key(tenant: &Tenant, id: &ContainerId, seq: u64) -> Key {
+    (container_partition(tenant, id), log_sort_key(seq))
 }
 
 pub(crate) fn purge_key(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
@@ -145,7 +163,12 @@ pub(crate) fn listing_sort_key(created_at: Timestamp, id: &DocumentId) -> String
 
 /// Returns the shard of the index of unfinished work to which an id belongs.
 pub(crate) fn due_partition(id: &str) -> String {
-    format!("Q#{}", shard_of(id))
+    due_work_partition(shard_of(id))
+}
+
+/// Returns a shard of the index of unfinished work.
+pub(crate) fn due_work_partition(shard: u32) -> String {
+    format!("Q#{shard}")
 }
 
 fn shard_of(id: &str) -> u32 {
@@ -198,11 +221,22 @@ pub(crate) fn api_key_pointer_key(tenant: &Tenant, id: &KeyId) -> Key {
     (organization_partition(tenant), format!("{KEY_PREFIX}{id}"))
 }
 
+pub(crate) fn rate_window_key(tenant: &Tenant, name: &str) -> Key {
+    (
+        format!("W#{}#{name}", tenant.org()),
+        SINGLE_ITEM_SORT_KEY.into(),
+    )
+}
+
 pub(crate) fn repeat_key(tenant: &Tenant, key: &str) -> Key {
     (
         format!("R#{}#{key}", tenant.org()),
         SINGLE_ITEM_SORT_KEY.into(),
     )
+}
+
+pub(crate) fn sealed_secret_key(tenant: &Tenant, name: &str) -> Key {
+    (organization_partition(tenant), format!("V#{name}"))
 }
 
 /// Returns the key of a ticket. Kinds are words of this project, without `#`.
@@ -235,6 +269,16 @@ pub(crate) fn grant_key(tenant: &Tenant, id: &GrantId) -> Key {
 /// Returns the partition of the claims on a document.
 pub(crate) fn claims_partition(tenant: &Tenant, id: &DocumentId) -> String {
     format!("Y#{}#{id}", tenant.org())
+}
+
+/// Returns the key of a claim. The item is hashed, because providers choose the names of items and
+/// their length.
+pub(crate) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &DocumentClaim) -> Key {
+    let digest = hex::encode(Sha256::digest(&claim.item));
+    (
+        claims_partition(tenant, document),
+        format!("{}{digest}", claim.connection),
+    )
 }
 
 /// Returns the partition of everything that is stored about a connection's items.

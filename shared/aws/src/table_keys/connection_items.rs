@@ -9,13 +9,13 @@ use domain::connection::{ItemRecord, SyncQueue};
 use sha2::{Digest, Sha256};
 
 /// The sort key of the state of the synchronization.
-pub(super) const STATE_KEY: &str = "STATE";
+pub(crate) const STATE_KEY: &str = "STATE";
 /// The sort key of the selection.
-pub(super) const SELECTION_KEY: &str = "SEL";
+pub(crate) const SELECTION_KEY: &str = "SEL";
 /// The prefix of the keys of nodes.
-pub(super) const NODE_PREFIX: &str = "N#";
+pub(crate) const NODE_PREFIX: &str = "N#";
 /// The prefix of the keys of runs.
-pub(super) const RUN_PREFIX: &str = "R#";
+pub(crate) const RUN_PREFIX: &str = "R#";
 
 /// The longest name, in bytes, that is part of a key as it is. Two such names, their lengths and
 /// separators stay below the limit of DynamoDB.
@@ -23,7 +23,7 @@ const MAX_NAME_BYTES: usize = 400;
 
 /// Returns a name as part of a key. A shortened name is longer than any that is not shortened, so
 /// the two cannot collide.
-pub(super) fn key_part(name: &str) -> String {
+pub(crate) fn key_part(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
     }
@@ -31,21 +31,21 @@ pub(super) fn key_part(name: &str) -> String {
     format!("{prefix}~{}", hex::encode(Sha256::digest(name)))
 }
 
-pub(super) fn node_key(id: &str) -> String {
+pub(crate) fn node_key(id: &str) -> String {
     node_key_of_part(&key_part(id))
 }
 
 /// Returns the key of the node with whose part a hint ends.
-pub(super) fn node_key_of_part(part: &str) -> String {
+pub(crate) fn node_key_of_part(part: &str) -> String {
     format!("{NODE_PREFIX}{part}")
 }
 
-pub(super) fn run_key(number: u64) -> String {
+pub(crate) fn run_key(number: u64) -> String {
     format!("{RUN_PREFIX}{number:012}")
 }
 
 /// Returns the prefix of the keys in a queue.
-pub(super) const fn queue_prefix(queue: SyncQueue) -> &'static str {
+pub(crate) const fn queue_prefix(queue: SyncQueue) -> &'static str {
     match queue {
         SyncQueue::Walk => "W#",
         SyncQueue::Fetch => "F#",
@@ -53,18 +53,18 @@ pub(super) const fn queue_prefix(queue: SyncQueue) -> &'static str {
     }
 }
 
-pub(super) fn queue_entry_key(queue: SyncQueue, key: &str) -> String {
+pub(crate) fn queue_entry_key(queue: SyncQueue, key: &str) -> String {
     format!("{}{}", queue_prefix(queue), key_part(key))
 }
 
 /// Returns the prefix of the hints to the nodes in a folder. The rest of each hint is the part of
 /// the node's key.
-pub(super) fn children_prefix(folder: &str) -> String {
+pub(crate) fn children_prefix(folder: &str) -> String {
     hints_prefix("K", folder)
 }
 
 /// Returns the prefix of the hints to the shortcuts that point to an item.
-pub(super) fn shortcuts_prefix(target: &str) -> String {
+pub(crate) fn shortcuts_prefix(target: &str) -> String {
     hints_prefix("T", target)
 }
 
@@ -74,7 +74,7 @@ fn hints_prefix(kind: &str, name: &str) -> String {
 }
 
 /// Returns the hints that lead to a node.
-pub(super) fn hint_keys(node: &ItemRecord) -> Vec<String> {
+pub(crate) fn hint_keys(node: &ItemRecord) -> Vec<String> {
     let children_hint = node.parent.as_deref().map(children_prefix);
     let shortcut_hint = node.target.as_deref().map(shortcuts_prefix);
     let hint = |prefix: String| format!("{prefix}{}", key_part(&node.id));

@@ -1,0 +1,200 @@
+//! Conditions and updates of documents, with the values that they name.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::ports::PortResult;
+use domain::{Document, Timestamp};
+
+use crate::records::documents::{DocumentAttributes, DocumentRecord, encode_sent_fields};
+use crate::records::{DueAttributes, DueRecord, number_value, string_value};
+
+const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
+
+/// Returns the condition that nobody has edited the description since it was read, when it had
+/// `:edits` edits. A record that was never edited has no count.
+pub(crate) fn edits_unchanged() -> String {
+    let edit_count = ATTRIBUTES.edit_count;
+    format!("(attribute_not_exists({edit_count}) OR {edit_count} = :edits)")
+}
+
+/// Returns the condition that no merge has superseded the document. A superseded document is no
+/// longer served, and stays unchanged.
+pub(crate) fn not_superseded() -> String {
+    format!("attribute_not_exists({})", ATTRIBUTES.superseded_by)
+}
+
+/// Returns the condition that a merge has superseded the document.
+pub(crate) fn superseded() -> String {
+    format!("attribute_exists({})", ATTRIBUTES.superseded_by)
+}
+
+/// Returns the condition that `:revision` is the newest and has neither the status `:done` nor
+/// `:failed`.
+pub(super) fn unfinished() -> String {
+    let DocumentAttributes {
+        revision, status, ..
+    } = ATTRIBUTES;
+    format!("{revision} = :revision AND NOT {status} IN (:done, :failed)")
+}
+
+/// Returns the condition of [`unfinished`], and that no worker has a lease at `:now`.
+pub(super) fn unfinished_without_lease() -> String {
+    format!("{} AND {} < :now", unfinished(), ATTRIBUTES.lease_until)
+}
+
+/// Returns the condition of [`unfinished`], and that the worker still has the lease `:lease`.
+pub(super) fn unfinished_with_lease() -> String {
+    format!("{} AND {} = :lease", unfinished(), ATTRIBUTES.lease_until)
+}
+
+/// Returns the update by which a worker claims a revision. The document is overdue at `:due` then.
+pub(super) fn claim_update() -> String {
+    let DocumentAttributes {
+        status,
+        lease_until,
+        attempts,
+        updated_at,
+        ..
+    } = ATTRIBUTES;
+    let due_at = DueRecord::ATTRIBUTES.due_at;
+    format!(
+        "SET {status} = :status, {lease_until} = :until, {due_at} = :due, \
+         {attempts} = {attempts} + :one, {updated_at} = :now"
+    )
+}
+
+/// Returns the update by which a worker gives a revision back to the queue.
+pub(super) fn requeue_update() -> String {
+    let DocumentAttributes {
+        status,
+        lease_until,
+        attempts,
+        ..
+    } = ATTRIBUTES;
+    let due_at = DueRecord::ATTRIBUTES.due_at;
+    format!(
+        "SET {status} = :queued, {lease_until} = :zero, {due_at} = :due, {attempts} = :attempts"
+    )
+}
+
+/// Returns the update that ends the lease and postpones the time at which a document is overdue.
+pub(super) fn postpone_update() -> String {
+    let lease_until = ATTRIBUTES.lease_until;
+    let due_at = DueRecord::ATTRIBUTES.due_at;
+    format!("SET {lease_until} = :zero, {due_at} = :due")
+}
+
+/// Returns the update that stores where the bytes of a document are.
+pub(super) fn body_update() -> String {
+    let DocumentAttributes { body, attempts, .. } = ATTRIBUTES;
+    format!("SET {body} = :body, {attempts} = :one")
+}
+
+/// Returns the update of the status.
+pub(super) fn status_update() -> String {
+    let DocumentAttributes {
+        status, updated_at, ..
+    } = ATTRIBUTES;
+    format!("SET {status} = :status, {updated_at} = :now")
+}
+
+/// Returns the update that stores the results of processing, with or without a title.
+pub(super) fn results_update(has_title: bool) -> String {
+    let DocumentAttributes {
+        extracted,
+        kind,
+        properties,
+        title,
+        ..
+    } = ATTRIBUTES;
+    let title_update = if has_title {
+        format!(", {title} = :title")
+    } else {
+        format!(" REMOVE {title}")
+    };
+
+    format!(
+        "{}, {extracted} = :extracted, {kind} = :kind, {properties} = :properties{title_update}",
+        status_update()
+    )
+}
+
+/// Returns the update of a revision that failed. The document is no longer unfinished work.
+pub(super) fn failure_update() -> String {
+    let lease_until = ATTRIBUTES.lease_until;
+    let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
+    format!(
+        "{}, {lease_until} = :zero REMOVE {shard}, {due_at}",
+        damage_update()
+    )
+}
+
+/// Returns the update of a document whose stored content can no longer be read.
+pub(super) fn damage_update() -> String {
+    let DocumentAttributes {
+        status,
+        failure,
+        updated_at,
+        ..
+    } = ATTRIBUTES;
+    format!("SET {status} = :failed, {failure} = :failure, {updated_at} = :now")
+}
+
+/// Returns the condition that `:revision` is the newest, has the status `:done` and is served as
+/// `:indexed`.
+pub(super) fn served_as() -> String {
+    let DocumentAttributes {
+        revision,
+        status,
+        indexed,
+        ..
+    } = ATTRIBUTES;
+    format!("{revision} = :revision AND {status} = :done AND {indexed} = :indexed")
+}
+
+/// Returns the condition that `:revision` is the newest and nothing is served, for an edit.
+pub(super) fn editable_without_log() -> String {
+    let DocumentAttributes {
+        revision, indexed, ..
+    } = ATTRIBUTES;
+    format!(
+        "{revision} = :revision AND attribute_not_exists({indexed}) AND {} AND {}",
+        edits_unchanged(),
+        not_superseded()
+    )
+}
+
+/// Returns the update of an edit, with the values of [`edit_values`]. Metadata, path and title
+/// change in place, and the count detects concurrent edits. The sent fields include the origin, and
+/// with it a title that the provider gave.
+pub(crate) fn edit_update() -> String {
+    let DocumentAttributes {
+        sent,
+        edit_count,
+        updated_at,
+        ..
+    } = ATTRIBUTES;
+    format!("SET {sent} = :sent, {edit_count} = :next, {updated_at} = :now")
+}
+
+/// Returns the values of an edit. Its condition names `:revision` and `:edits`, the count of the
+/// edits before it.
+pub(crate) fn edit_values(
+    document: &Document,
+    now: Timestamp,
+) -> PortResult<HashMap<String, AttributeValue>> {
+    let edits_before = document.edit_count.saturating_sub(1);
+    let values = [
+        (":sent", encode_sent_fields(document)?.into()),
+        (":next", number_value(document.edit_count)),
+        (":edits", number_value(edits_before)),
+        (":revision", string_value(document.revision.as_str())),
+        (":now", number_value(now.as_millis())),
+    ];
+
+    Ok(values
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect())
+}

@@ -1,0 +1,236 @@
+//! Documents in every state, and the purge records of replaced content.
+
+use domain::document::ProcessingResult;
+use domain::ports::{ClaimOutcome, CreationConditions, OverdueWork};
+use domain::{
+    BlobRef, Document, DocumentStatus, DocumentType, Metadata, ProcessingFailure, Timestamp,
+};
+use serde_json::json;
+
+use crate::values::{
+    LAST_TIME, NOW, container_id, document_id, empty_document, failure, from_json,
+    largest_document, longest_tenant, revision, smallest_document, smallest_result, tenant,
+};
+use crate::world::World;
+
+const LEASE: Timestamp = NOW.plus_seconds(300);
+
+fn edited_document() -> Document {
+    Document {
+        metadata: Metadata::from_stored(from_json(json!({"edited": true}))),
+        filepath: Some("/edited".to_owned()),
+        edit_count: 1,
+        ..smallest_document("edited")
+    }
+}
+
+/// Returns the document `claimed` after a worker has claimed it.
+fn claimed_document(name: &str) -> Document {
+    Document {
+        status: DocumentStatus::Extracting,
+        attempts: 1,
+        lease_until: LEASE,
+        ..smallest_document(name)
+    }
+}
+
+fn extracted_document(name: &str, title: Option<&str>) -> Document {
+    Document {
+        status: DocumentStatus::Indexing,
+        extracted: Some(ProcessingResult {
+            chunks: 3,
+            ..smallest_result(name)
+        }),
+        kind: DocumentType::Webpage,
+        title: title.map(str::to_owned),
+        ..claimed_document(name)
+    }
+}
+
+fn replaced_document() -> Document {
+    Document {
+        revision: revision("next"),
+        revision_number: 2,
+        ..smallest_document("replaced")
+    }
+}
+
+fn garbage() -> [BlobRef; 2] {
+    [
+        BlobRef::Inline("replaced/body".to_owned()),
+        BlobRef::Object("an object".to_owned()),
+    ]
+}
+
+fn failure_after(failure: ProcessingFailure, name: &str) -> Document {
+    Document {
+        status: DocumentStatus::Failed,
+        failure: Some(failure),
+        lease_until: Timestamp::from_millis(0),
+        ..claimed_document(name)
+    }
+}
+
+pub(crate) async fn write(world: &World) {
+    let documents = &world.ctx.documents;
+    let tenant = tenant();
+    let accept = async |document: &Document| {
+        documents
+            .accept_revision(&tenant, document, None, &[])
+            .await
+            .expect("a new document");
+    };
+    let claim = async |name: &str| {
+        accept(&smallest_document(name)).await;
+        let id = document_id(name);
+        let claimed = documents
+            .claim_revision(&tenant, &id, &revision(name), NOW, LEASE)
+            .await
+            .expect("a claim");
+        assert!(matches!(claimed, ClaimOutcome::Claimed(_)));
+    };
+
+    accept(&smallest_document("smallest")).await;
+    accept(&empty_document("empty")).await;
+    accept(&largest_document("largest")).await;
+    documents
+        .create(
+            &longest_tenant(),
+            &smallest_document("created"),
+            &CreationConditions {
+                alternative_ids: vec![document_id("other")],
+                request_key: None,
+            },
+        )
+        .await
+        .expect("a new document");
+
+    accept(&smallest_document("edited")).await;
+    let is_edited = documents
+        .update_description(&tenant, &edited_document(), NOW)
+        .await;
+    assert!(is_edited.expect("an edit"));
+
+    claim("claimed").await;
+    for (name, title) in [("extracted", Some("")), ("untitled", None)] {
+        claim(name).await;
+        let extracted = documents
+            .record_extracted(&tenant, &extracted_document(name, title), NOW)
+            .await;
+        assert!(extracted.expect("results"));
+    }
+
+    claim("failed").await;
+    let is_failed = documents
+        .fail_revision(
+            &tenant,
+            &document_id("failed"),
+            &revision("failed"),
+            &failure(),
+            Some(LEASE),
+            NOW,
+        )
+        .await;
+    assert!(is_failed.expect("a failure"));
+
+    claim("postponed").await;
+    let is_postponed = documents
+        .postpone_revision(
+            &tenant,
+            &document_id("postponed"),
+            &revision("postponed"),
+            LAST_TIME,
+        )
+        .await;
+    assert!(is_postponed.expect("a later time"));
+
+    claim("requeued").await;
+    let is_requeued = documents
+        .requeue_until(&tenant, &claimed_document("requeued"), LEASE)
+        .await;
+    assert!(is_requeued.expect("a queued document"));
+
+    accept(&smallest_document("replaced")).await;
+    documents
+        .accept_revision(
+            &tenant,
+            &replaced_document(),
+            Some(&revision("replaced")),
+            &garbage(),
+        )
+        .await
+        .expect("a new revision");
+}
+
+pub(crate) async fn check(world: &World) {
+    let documents = &world.ctx.documents;
+    let tenant = tenant();
+    let wanted = [
+        smallest_document("smallest"),
+        empty_document("empty"),
+        largest_document("largest"),
+        edited_document(),
+        claimed_document("claimed"),
+        extracted_document("extracted", Some("")),
+        extracted_document("untitled", None),
+        failure_after(failure(), "failed"),
+        Document {
+            lease_until: Timestamp::from_millis(0),
+            ..claimed_document("postponed")
+        },
+        Document {
+            status: DocumentStatus::Queued,
+            lease_until: Timestamp::from_millis(0),
+            attempts: 0,
+            ..claimed_document("requeued")
+        },
+        replaced_document(),
+    ];
+
+    for document in &wanted {
+        let ids = [document.id.clone()];
+        let found = documents.get(&tenant, &ids).await.expect("a document");
+        assert_eq!(found, [Some(document.clone())]);
+    }
+
+    let ids: Vec<_> = wanted.iter().map(|document| document.id.clone()).collect();
+    let found = documents.get(&tenant, &ids).await.expect("documents");
+    assert_eq!(found, wanted.clone().map(Some));
+
+    let created = documents
+        .get(&longest_tenant(), &[document_id("created")])
+        .await;
+    assert_eq!(
+        created.expect("a document"),
+        [Some(smallest_document("created"))]
+    );
+
+    let container = container_id("box");
+    let listed = documents.list(&tenant, &container).await.expect("a list");
+    assert_eq!(listed.len(), wanted.len() - 1);
+    assert_eq!(listed.last(), Some(&wanted[1]), "the oldest");
+    let superseded = documents
+        .list_page(&tenant, &container, true, None, 10)
+        .await;
+    assert_eq!(superseded.expect("a page"), (vec![wanted[2].clone()], None));
+
+    check_unfinished_work(world).await;
+}
+
+async fn check_unfinished_work(world: &World) {
+    let overdue = world.ctx.documents.list_overdue(LAST_TIME, 100).await;
+    let overdue = overdue.expect("unfinished work");
+
+    // The purge record of the replaced document, and all documents without a final status that are
+    // due before the last time. One is due at that time, another one later.
+    assert_eq!(overdue.len(), 1 + 8);
+    let purge = overdue.iter().find_map(|work| match work {
+        OverdueWork::Purge(_, container, name) => Some((container, name)),
+        _ => None,
+    });
+    let (container, name) = purge.expect("a purge record");
+    assert_eq!(name, revision("next").as_str());
+
+    let blobs = world.ctx.index.get_purge(&tenant(), container, name).await;
+    assert_eq!(blobs.expect("a purge record"), Some(garbage().to_vec()));
+}

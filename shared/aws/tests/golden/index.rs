@@ -1,0 +1,277 @@
+//! Heads, log records and purge records of containers, and the records of committed documents.
+
+use domain::container::LogEntry;
+use domain::document::IndexedRevision;
+use domain::ports::CommitOutcome;
+use domain::{
+    BlobRef, ContainerId, Document, DocumentChange, DocumentStatus, IndexHead, IndexedDocument,
+    MemoryEdit, OrgId, SegmentRef,
+};
+use serde_json::json;
+
+use crate::values::{
+    LAST_TIME, NOW, container_id, document_id, from_json, largest_document, smallest_document,
+    smallest_indexed_revision, smallest_result, tenant,
+};
+use crate::world::World;
+
+/// Returns a document whose newest revision is about to be committed.
+fn processed_document(name: &str) -> Document {
+    Document {
+        status: DocumentStatus::Indexing,
+        extracted: Some(smallest_result(name)),
+        ..smallest_document(name)
+    }
+}
+
+fn committed_document(name: &str) -> Document {
+    Document {
+        status: DocumentStatus::Done,
+        extracted: None,
+        indexed: Some(smallest_indexed_revision(name)),
+        ..smallest_document(name)
+    }
+}
+
+fn described_document() -> Document {
+    Document {
+        filepath: Some("/described".to_owned()),
+        edit_count: 1,
+        ..committed_document("first")
+    }
+}
+
+/// Returns a served document with everything that search shows of it.
+fn largest_served_document() -> Document {
+    let document = largest_document("largest");
+    Document {
+        status: DocumentStatus::Done,
+        extracted: None,
+        superseded_by: None,
+        edit_count: 0,
+        indexed: document.indexed.map(|indexed| IndexedRevision {
+            pack: BlobRef::Object("pack".to_owned()),
+            ..indexed
+        }),
+        ..document
+    }
+}
+
+fn superseded_document() -> Document {
+    Document {
+        superseded_by: Some(document_id("first")),
+        ..committed_document("second")
+    }
+}
+
+fn forgetting_edit() -> MemoryEdit {
+    MemoryEdit::Forget {
+        memory: from_json(json!("memory0000000000000000")),
+        reason: Some("no \"longer\" true".to_owned()),
+        at: LAST_TIME,
+    }
+}
+
+fn largest_segment() -> SegmentRef {
+    SegmentRef {
+        blob: BlobRef::Object("segment".to_owned()),
+        through: u64::MAX,
+        chunks: u64::MAX,
+        bytes: u64::MAX,
+        memories: Some(BlobRef::Object("memories".to_owned())),
+        actions: Some(BlobRef::Object("actions".to_owned())),
+    }
+}
+
+fn smallest_segment() -> SegmentRef {
+    SegmentRef {
+        through: 0,
+        chunks: 0,
+        bytes: 0,
+        memories: None,
+        actions: None,
+        ..largest_segment()
+    }
+}
+
+async fn commit(world: &World, container: &ContainerId, changes: &[DocumentChange]) {
+    let tenant = tenant();
+    let head = world.ctx.index.get_head(&tenant, container).await;
+    let outcome = world
+        .ctx
+        .index
+        .commit(&tenant, container, &head.expect("a head"), changes, NOW)
+        .await;
+    assert!(matches!(outcome.expect("a commit"), CommitOutcome::Done(_)));
+}
+
+pub(crate) async fn write(world: &World) {
+    let tenant = tenant();
+    let container = container_id("box");
+    for name in ["first", "second", "third"] {
+        world
+            .ctx
+            .documents
+            .accept_revision(&tenant, &processed_document(name), None, &[])
+            .await
+            .expect("a new document");
+    }
+
+    let boxed = |document: Document| Box::new(document);
+    let publish = |name| DocumentChange::Publish(boxed(processed_document(name)));
+    let changes = ["first", "second", "third"].map(publish);
+    commit(world, &container, &changes).await;
+    commit(
+        world,
+        &container,
+        &[
+            DocumentChange::Describe(boxed(described_document())),
+            DocumentChange::Create(boxed(largest_served_document())),
+            DocumentChange::Supersede(boxed(superseded_document())),
+            DocumentChange::Edit(forgetting_edit()),
+        ],
+    )
+    .await;
+    let third = DocumentChange::Remove(boxed(committed_document("third")));
+    commit(world, &container, &[third]).await;
+
+    let segments = [smallest_segment(), largest_segment()];
+    let is_published = world
+        .ctx
+        .index
+        .publish_segments(&tenant, &container, 0, &segments, u64::MAX)
+        .await;
+    assert!(is_published.expect("segments"));
+
+    // A head without segments, and a head whose erasure is done.
+    for name in ["plain", "erased"] {
+        let container = container_id(name);
+        let edit = DocumentChange::Edit(forgetting_edit());
+        commit(world, &container, &[edit]).await;
+    }
+    let edited = Document {
+        container: container_id("erased"),
+        ..committed_document("moved")
+    };
+    let create = DocumentChange::Create(boxed(edited.clone()));
+    commit(world, &edited.container, &[create]).await;
+    let remove = DocumentChange::Remove(boxed(edited.clone()));
+    commit(world, &edited.container, &[remove]).await;
+    let erased = world
+        .ctx
+        .index
+        .record_erasure(&tenant, &edited.container, 3);
+    erased.await.expect("an erasure");
+
+    world
+        .ctx
+        .index
+        .record_purge(&tenant, &container_id("purged"), &[], NOW)
+        .await
+        .expect("a purge record");
+}
+
+pub(crate) async fn check(world: &World) {
+    check_heads(world).await;
+    check_log(world).await;
+    check_purges(world).await;
+
+    let tenant = tenant();
+    let wanted = [
+        described_document(),
+        largest_served_document(),
+        superseded_document(),
+    ];
+    let ids = wanted.clone().map(|document| document.id);
+    let found = world.ctx.documents.get(&tenant, &ids).await;
+    assert_eq!(found.expect("documents"), wanted.map(Some));
+}
+
+async fn check_heads(world: &World) {
+    let index = &world.ctx.index;
+    let tenant = tenant();
+    let wanted = [
+        (
+            "box",
+            IndexHead {
+                seq: 3,
+                segments: vec![smallest_segment(), largest_segment()],
+                generation: 1,
+                document_count: Some(2),
+                memories: Some(u64::MAX),
+                last_removal: Some(3),
+            },
+        ),
+        (
+            "plain",
+            IndexHead {
+                seq: 1,
+                document_count: Some(0),
+                ..IndexHead::default()
+            },
+        ),
+        (
+            "erased",
+            IndexHead {
+                seq: 3,
+                document_count: Some(0),
+                ..IndexHead::default()
+            },
+        ),
+        ("unknown", IndexHead::default()),
+    ];
+
+    for (name, head) in wanted {
+        let found = index.get_head(&tenant, &container_id(name)).await;
+        assert_eq!(found.expect("a head"), head, "{name}");
+    }
+
+    let due = index.list_due_erasures(LAST_TIME, 10).await;
+    let org = OrgId::parse("acme").expect("an organization");
+    assert_eq!(due.expect("erasures"), [(org, container_id("box"))]);
+}
+
+async fn check_log(world: &World) {
+    let tenant = tenant();
+    let container = container_id("box");
+    let log = world.ctx.index.read_log(&tenant, &container, 0).await;
+    let log = log.expect("a log");
+    let entries: Vec<_> = log.iter().map(|record| record.entries.len()).collect();
+    assert_eq!(entries, [3, 4, 1]);
+    assert!(log.iter().zip(1..).all(|(record, seq)| record.seq == seq));
+
+    let first = processed_document("first");
+    let published = LogEntry::Put {
+        pack: BlobRef::Inline("first/pack".to_owned()),
+        statements: None,
+        document: Box::new(IndexedDocument::for_revision(&first, &first.revision)),
+    };
+    let removed = |name| LogEntry::Remove {
+        id: document_id(name),
+    };
+    let forgotten = LogEntry::Act {
+        action: forgetting_edit(),
+    };
+    assert_eq!(log[0].entries[0], published);
+    assert_eq!(log[1].entries[2..], [removed("second"), forgotten]);
+    assert_eq!(log[2].entries, [removed("third")]);
+}
+
+async fn check_purges(world: &World) {
+    let index = &world.ctx.index;
+    let tenant = tenant();
+    for (name, count) in [("box", 6), ("purged", 0)] {
+        let container = container_id(name);
+        let items = index.list_items(&tenant, &container, 100).await;
+        let items = items.expect("items");
+        let purges: Vec<_> = items
+            .iter()
+            .filter_map(|sk| sk.strip_prefix("P#"))
+            .collect();
+        assert_eq!(purges.len(), 1, "{items:?}");
+
+        let blobs = index.get_purge(&tenant, &container, purges[0]).await;
+        let blobs = blobs.expect("blobs").expect("a purge record");
+        assert_eq!(blobs.len(), count, "{blobs:?}");
+    }
+}
