@@ -46,7 +46,7 @@ pub fn extract_and_check(bytes: &[u8], name: Option<&str>, declared: Option<&str
     let result = extract_document(&ContentSource {
         bytes,
         name,
-        declared,
+        declared_type: declared,
     });
 
     EXTRACTING.store(false, Ordering::SeqCst);
