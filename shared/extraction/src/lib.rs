@@ -3,21 +3,25 @@
 //! English has rules in code. Every other language has a file of words and cues. The crate is pure:
 //! it does no I/O and reads no clock, and the same text always gives the same statements.
 
+mod cues;
 mod dates;
+mod detection;
 mod english;
-mod language;
+#[cfg(test)]
+mod golden;
+mod languages;
 mod orders;
 mod quoted;
 mod sentences;
-mod world;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
+use detection::detect_language;
 use english::{Conversation, SentenceReader};
-use language::{Language, detect_language};
+use languages::Language;
 
 pub use dates::DayRange;
 pub use orders::is_order_to_model;
@@ -224,7 +228,7 @@ fn read_passage(
     let sentences = split_sentences(passage);
     if language != Language::English {
         for sentence in &sentences {
-            statements.extend(world::extract_statements(
+            statements.extend(cues::extract_statements(
                 passage,
                 sentence,
                 language,

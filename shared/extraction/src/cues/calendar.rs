@@ -10,43 +10,50 @@ use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_be
 use super::cue::is_unspaced;
 use crate::dates::{self, utc_day};
 
-/// The words for dates in a language.
-///
-/// Words for the same thing are separated by `|`. A longer word may begin with them.
+/// The words for dates in a language. A longer word may begin with them.
+#[derive(Debug)]
 pub(super) struct CalendarWords {
-    /// Words for days, with the number of days from today. The first word that is found counts.
-    /// Words that only look like a day have [`NO_DAY`].
-    pub(super) days: &'static [(&'static str, i32)],
+    /// Words for days. The first word that is found counts.
+    pub(super) days: Vec<(Vec<&'static str>, DayOffset)>,
     /// Names of the weekdays, Monday to Sunday.
-    pub(super) weekdays: [&'static str; 7],
+    pub(super) weekdays: [Vec<&'static str>; 7],
     /// Names of the months, January to December.
-    pub(super) months: [&'static str; 12],
+    pub(super) months: [Vec<&'static str>; 12],
     /// True if the day stands before the month.
-    pub(super) day_first: bool,
+    pub(super) is_day_first: bool,
     /// Words before or after a weekday that place it in the next week.
-    pub(super) next: &'static str,
+    pub(super) next: Vec<&'static str>,
     /// Words before or after a weekday that place it in the last week.
-    pub(super) last: &'static str,
+    pub(super) last: Vec<&'static str>,
     /// Words for stretches of time.
-    pub(super) stretches: &'static [(&'static str, TimeStretch)],
-    /// Words before and after a count of units that lies ahead.
-    pub(super) future_words: (&'static str, &'static str),
-    /// Words before and after a count of units that has passed.
-    pub(super) past_words: (&'static str, &'static str),
+    pub(super) stretches: Vec<(Vec<&'static str>, TimeStretch)>,
+    /// Words before a count of units that lies ahead.
+    pub(super) before_count_ahead: Vec<&'static str>,
+    /// Words after a count of units that lies ahead.
+    pub(super) after_count_ahead: Vec<&'static str>,
+    /// Words before a count of units that has passed.
+    pub(super) before_count_ago: Vec<&'static str>,
+    /// Words after a count of units that has passed.
+    pub(super) after_count_ago: Vec<&'static str>,
     /// Words for days, weeks, months and years.
-    pub(super) units: [&'static str; 4],
+    pub(super) units: [Vec<&'static str>; 4],
     /// Words for the numbers from one.
-    pub(super) numbers: &'static [&'static str],
+    pub(super) numbers: Vec<Vec<&'static str>>,
 }
 
-/// The value for a word that only looks like a day.
-pub(super) const NO_DAY: i32 = i32::MIN;
-
-/// An offset that is added to the days of a word that may mean the past or the future.
-pub(super) const PAST_OR_FUTURE: i32 = 1000;
+/// The day that a word means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DayOffset {
+    /// No day. The word only looks like one.
+    None,
+    /// A number of days from today.
+    Days(i32),
+    /// A number of days from today, in the past or in the future.
+    Either(i32),
+}
 
 /// A stretch of time, counted from the current one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeStretch {
     Week(i32),
     Month(i32),
@@ -73,7 +80,8 @@ pub(super) fn find_period(
 ) -> Option<EventPeriod> {
     let today = utc_day(said_at)?;
     // In languages that place the month first, spaces carry no meaning.
-    let unspaced_text = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
+    let unspaced_text =
+        (!calendar.is_day_first).then(|| text.split_whitespace().collect::<String>());
     let reader = DateReader {
         calendar,
         text: unspaced_text.as_deref().unwrap_or(text),
@@ -133,16 +141,16 @@ impl DateReader<'_> {
     fn month_and_day(&self) -> Option<DayRange> {
         for (index, names) in self.calendar.months.iter().enumerate() {
             let hits = names
-                .split('|')
+                .iter()
                 .flat_map(|name| self.places(name).map(move |at| (at, at + name.len())));
             for (at, end) in hits {
                 let (before, after) = (&self.text[..at], &self.text[end..]);
-                let day = match self.calendar.day_first {
+                let day = match self.calendar.is_day_first {
                     true => parse_number_before(before),
                     false => parse_number_after(after, 3),
                 };
                 let Some(day @ 1..=31) = day else { continue };
-                let year = if self.calendar.day_first {
+                let year = if self.calendar.is_day_first {
                     parse_number_after(after, 24)
                 } else {
                     parse_number_before(before)
@@ -177,7 +185,7 @@ impl DateReader<'_> {
     /// Parses `in zwei Wochen`, `vor 3 Tagen` and `两周后`.
     fn counted(&self) -> Option<DayRange> {
         for (unit, names) in self.calendar.units.iter().enumerate() {
-            for name in names.split('|') {
+            for name in names {
                 for at in self.places(name) {
                     let (count, rest) = self.count_before(&self.text[..at])?;
                     let after = &self.text[at + name.len()..];
@@ -204,10 +212,10 @@ impl DateReader<'_> {
         }
 
         let words = self.calendar.numbers.iter().enumerate();
-        let named_numbers = words
-            .flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
+        let named_numbers =
+            words.flat_map(|(index, names)| names.iter().map(move |name| (index as i64 + 1, name)));
         let hit = named_numbers
-            .filter(|(_, name)| text.ends_with(name))
+            .filter(|(_, name)| text.ends_with(**name))
             .max_by_key(|(_, name)| name.len());
 
         Some(hit.map_or((0, text), |(count, name)| {
@@ -217,27 +225,28 @@ impl DateReader<'_> {
 
     /// Returns 1 if the words around a count place it ahead, and -1 if they place it in the past.
     fn direction(&self, before: &str, after: &str) -> Option<i64> {
-        let ends_with_any = |words: &str| {
+        let ends_with_any = |words: &[&'static str]| {
             words
-                .split('|')
-                .any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
+                .iter()
+                .any(|word| ends_with_word(before.trim_end(), word))
         };
 
         // The unit may have an inflectional ending before the word that follows.
         let tail = after
             .trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c))
             .trim_start();
-        let starts_with_any = |words: &str| {
-            words.split('|').any(|word| {
-                !word.is_empty() && (tail.starts_with(word) || after.trim_start().starts_with(word))
-            })
+        let starts_with_any = |words: &[&'static str]| {
+            words
+                .iter()
+                .any(|word| tail.starts_with(*word) || after.trim_start().starts_with(*word))
         };
 
-        if ends_with_any(self.calendar.past_words.0) || starts_with_any(self.calendar.past_words.1)
+        if ends_with_any(&self.calendar.before_count_ago)
+            || starts_with_any(&self.calendar.after_count_ago)
         {
             Some(-1)
-        } else if ends_with_any(self.calendar.future_words.0)
-            || starts_with_any(self.calendar.future_words.1)
+        } else if ends_with_any(&self.calendar.before_count_ahead)
+            || starts_with_any(&self.calendar.after_count_ahead)
         {
             Some(1)
         } else {
@@ -247,26 +256,26 @@ impl DateReader<'_> {
 
     fn weekday(&self) -> Option<DayRange> {
         let names = self.calendar.weekdays.iter().enumerate();
-        let hits = names.flat_map(|(day, names)| names.split('|').map(move |name| (day, name)));
+        let hits = names.flat_map(|(day, names)| names.iter().map(move |name| (day, name)));
         let (at, day, name) = hits
             .filter_map(|(day, name)| Some((self.places(name).next()?, day, name)))
             .min()?;
         let before = self.text[..at].trim_end();
         let after = self.text[at + name.len()..].trim_start();
-        let is_near = |words: &str| {
-            words.split('|').any(|word| {
-                !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word))
-            })
+        let is_near = |words: &[&'static str]| {
+            words
+                .iter()
+                .any(|word| ends_with_word(before, word) || after.starts_with(*word))
         };
 
         let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
-        let week = if is_near(self.calendar.next) {
+        let week = if is_near(&self.calendar.next) {
             1
         } else {
-            -i64::from(is_near(self.calendar.last))
+            -i64::from(is_near(&self.calendar.last))
         };
 
-        if week != 0 && !self.calendar.day_first {
+        if week != 0 && !self.calendar.is_day_first {
             let date = self
                 .monday()?
                 .checked_add(week.weeks())
@@ -276,11 +285,11 @@ impl DateReader<'_> {
             return Some((date, date));
         }
 
-        let date = if is_near(self.calendar.last)
-            || (self.side == DateSide::Past && !is_near(self.calendar.next))
+        let date = if is_near(&self.calendar.last)
+            || (self.side == DateSide::Past && !is_near(&self.calendar.next))
         {
             self.today.nth_weekday(-1, weekday).ok()?
-        } else if self.today.weekday() == weekday && !is_near(self.calendar.next) {
+        } else if self.today.weekday() == weekday && !is_near(&self.calendar.next) {
             self.today
         } else {
             self.today.nth_weekday(1, weekday).ok()?
@@ -297,11 +306,8 @@ impl DateReader<'_> {
 
     fn stretch(&self) -> Option<DayRange> {
         let mut stretches = self.calendar.stretches.iter();
-        let is_named = |names: &str| {
-            names
-                .split('|')
-                .any(|name| self.places(name).next().is_some())
-        };
+        let is_named =
+            |names: &[&'static str]| names.iter().any(|name| self.places(name).next().is_some());
 
         let (_, stretch) = stretches.find(|(names, _)| is_named(names))?;
         let monday = self.monday()?;
@@ -340,17 +346,19 @@ impl DateReader<'_> {
     }
 
     fn day(&self) -> Option<DayRange> {
-        let (_, days) = self.calendar.days.iter().find(|(names, _)| {
-            names
-                .split('|')
-                .any(|name| self.places(name).next().is_some())
-        })?;
+        let (_, offset) = self
+            .calendar
+            .days
+            .iter()
+            .find(|(names, _)| names.iter().any(|name| self.places(name).next().is_some()))?;
 
-        let days = match *days {
-            NO_DAY => return None,
-            days if days > PAST_OR_FUTURE && self.side == DateSide::Past => PAST_OR_FUTURE - days,
-            days if days > PAST_OR_FUTURE => days - PAST_OR_FUTURE,
-            days => days,
+        let days = match *offset {
+            DayOffset::None => return None,
+            DayOffset::Days(days) => days,
+            DayOffset::Either(days) => match self.side {
+                DateSide::Past => -days,
+                DateSide::Future => days,
+            },
         };
 
         let date = self.today.checked_add(i64::from(days).days()).ok()?;

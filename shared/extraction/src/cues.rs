@@ -1,32 +1,22 @@
-//! Extraction of statements in languages other than English: one engine, with a table of cues for
-//! each language.
+//! Extraction of statements in languages other than English: one engine, with words and cues from
+//! the file of each language.
 
 mod answers;
 mod calendar;
 mod cue;
 mod engine;
 mod index;
+mod load;
 mod wording;
 
-mod chinese;
-mod french;
-mod german;
-mod hindi;
-mod italian;
-mod japanese;
-mod korean;
-mod portuguese;
-mod russian;
-mod spanish;
-
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use domain::{Statement, Trust};
 
 use self::calendar::CalendarWords;
 use self::cue::Cue;
 use self::index::CueIndex;
-use super::language::Language;
+use super::languages::Language;
 use super::sentences::{BlockKind, Sentence};
 use super::{Passage, Role};
 
@@ -65,76 +55,59 @@ enum CueMeaning {
     Weak,
 }
 
-/// The words and cues of a language.
-///
-/// The words in each list are separated by `|`.
-struct LanguageTables {
+/// The words and cues of a language, from its file.
+struct LanguageRules {
     /// Openings of a sentence that carry no information.
-    fillers: &'static str,
+    fillers: Vec<&'static str>,
     /// Labels that say what kind of sentence follows. They are not part of the statement.
-    labels: &'static str,
+    labels: Vec<&'static str>,
     /// First words of sentences that cannot be understood alone: pronouns and references to the
     /// sentence before.
-    anaphors: &'static str,
+    anaphors: Vec<&'static str>,
     /// Words for the speaker.
-    first_person: &'static str,
+    first_person: Vec<&'static str>,
     /// Words with which an answer or a subject may begin, and that are not part of it.
-    articles: &'static str,
+    articles: Vec<&'static str>,
     /// Words that end an answer before them.
-    stop_words: &'static str,
+    stop_words: Vec<&'static str>,
     /// Words that say that something no longer holds.
-    negations: &'static str,
+    negations: Vec<&'static str>,
     /// Words that end a question, whose question mark may be missing.
-    questions: &'static str,
+    questions: Vec<&'static str>,
     /// Text that joins two clauses.
-    conjunctions: &'static str,
-    /// Words for relatives, each with the English word.
-    kinship: &'static [(&'static str, &'static str)],
-    /// The rules: a sign, the property that it is about, and cues separated by `;`. The first cue
-    /// that matches counts.
-    rules: &'static [(CueMeaning, &'static str, &'static str)],
+    conjunctions: Vec<&'static str>,
+    /// True if the verb stands last, with its object right before it.
+    is_verb_last: bool,
+    /// Words for relatives.
+    kinship: Vec<KinshipWord>,
+    /// The rules. The first cue that matches counts.
+    rules: Vec<Rule>,
+    /// The index of the rules' cues.
+    index: CueIndex,
     /// The words for dates.
     calendar: CalendarWords,
 }
 
+/// A word for a relative.
+#[derive(Debug)]
+struct KinshipWord {
+    word: &'static str,
+    /// The English word, by which topics name the relative.
+    english: &'static str,
+}
+
 /// A single cue with its meaning.
+#[derive(Debug)]
 struct Rule {
     meaning: CueMeaning,
+    /// The property that the rule is about, or nothing.
     attribute: &'static str,
+    /// The answer, if it is the same in every sentence.
+    constant: Option<&'static str>,
     cue: Cue,
 }
 
-/// A language with its compiled cues.
-struct CompiledLanguage {
-    language: &'static LanguageTables,
-    rules: Vec<Rule>,
-    index: CueIndex,
-}
-
-impl CompiledLanguage {
-    fn new(language: &'static LanguageTables) -> Self {
-        let rules = language
-            .rules
-            .iter()
-            .flat_map(|(meaning, attribute, cues)| {
-                let cues = cues.split(';').filter(|cue| !cue.trim().is_empty());
-                cues.map(|cue| Rule {
-                    meaning: *meaning,
-                    attribute,
-                    cue: Cue::new(cue),
-                })
-            });
-
-        let rules: Vec<_> = rules.collect();
-        let index = CueIndex::new(rules.iter().map(|rule| &rule.cue));
-
-        Self {
-            language,
-            rules,
-            index,
-        }
-    }
-
+impl LanguageRules {
     /// Returns the rules that could match a text, in order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let present_words = self.index.present(text);
@@ -145,28 +118,25 @@ impl CompiledLanguage {
     }
 }
 
-/// Returns the tables of a language, or `None` if there are none.
-fn compiled_language(language: Language) -> Option<&'static CompiledLanguage> {
-    macro_rules! tables {
-        ($($language:ident => $module:ident),*) => {
-            match language {
-                $(Language::$language => {
-                    static TABLE: LazyLock<CompiledLanguage> = LazyLock::new(|| CompiledLanguage::new(&$module::LANGUAGE));
-                    Some(&TABLE)
-                })*
-                Language::English | Language::Other => None,
-            }
-        };
+/// Returns the rules of a language, or `None` if it has no cues.
+///
+/// The file is parsed once. It is a part of the program, and a test loads every file, so a file
+/// with a fault does not get here.
+fn rules_of(language: Language) -> Option<&'static LanguageRules> {
+    static RULES: [OnceLock<Option<LanguageRules>>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+
+    if !language.has_cues() {
+        return None;
     }
 
-    tables!(
-        German => german, Spanish => spanish, French => french, Portuguese => portuguese, Italian => italian,
-        Russian => russian, Hindi => hindi, Chinese => chinese, Japanese => japanese, Korean => korean
-    )
+    RULES[language as usize]
+        .get_or_init(|| load::load_rules(language.source()).ok())
+        .as_ref()
 }
 
 /// Extracts the statements of one sentence. Returns nothing for English and for languages without
-/// tables.
+/// cues.
 pub(crate) fn extract_statements(
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
@@ -177,15 +147,13 @@ pub(crate) fn extract_statements(
         sentence.block,
         BlockKind::Heading | BlockKind::Code | BlockKind::Table
     );
-    match compiled_language(language) {
-        Some(compiled) if is_readable && passage.role != Role::Other => {
-            engine::extract_sentence(compiled, passage, sentence, trust)
+    match rules_of(language) {
+        Some(rules) if is_readable && passage.role != Role::Other => {
+            engine::extract_sentence(rules, passage, sentence, trust)
         }
         _ => Vec::new(),
     }
 }
 
-#[cfg(test)]
-mod notes;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,10 @@
 //! the words of only a few cues, so the others need not be tried.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use super::cue::{Cue, CueWord, is_bounded, joins_word};
+use crate::english::hash::FnvHasher;
 
 /// An index of cues by their words.
 pub(super) struct CueIndex {
@@ -17,7 +19,11 @@ pub(super) struct CueIndex {
     count: usize,
 }
 
-type Entries = HashMap<char, Vec<WordEntry>>;
+/// Words by their first character. They are fixed, so nobody can choose some that collide.
+type Entries = HashMap<char, Vec<WordEntry>, BuildHasherDefault<FnvHasher>>;
+
+/// The numbers of words, while an index is built.
+type WordNumbers<'c> = HashMap<&'c CueWord, usize, BuildHasherDefault<FnvHasher>>;
 
 struct WordEntry {
     word: CueWord,
@@ -28,28 +34,38 @@ struct WordEntry {
 pub(super) struct PresentWords(Vec<bool>);
 
 impl CueIndex {
+    /// Builds the index of cues, which are numbered in their order.
     pub(super) fn new<'c>(cues: impl Iterator<Item = &'c Cue>) -> Self {
-        let (beginnings, endings) = Default::default();
         let mut index = Self {
-            beginnings,
-            endings,
+            beginnings: Entries::default(),
+            endings: Entries::default(),
             required_words: Vec::new(),
             count: 0,
         };
 
+        let mut numbers = WordNumbers::default();
         for cue in cues {
-            let required_words = cue
-                .required_words()
-                .map(|words| words.iter().map(|word| index.number(word)).collect());
-            let required_words = required_words.collect();
+            let mut required_words = Vec::new();
+            for words in cue.required_words() {
+                let numbered = words.iter().map(|word| index.number(word, &mut numbers));
+                required_words.push(numbered.collect());
+            }
             index.required_words.push(required_words);
         }
+        index.count = numbers.len();
 
         index
     }
 
     /// Returns the number of a word. A new word gets the next number.
-    fn number(&mut self, word: &CueWord) -> usize {
+    fn number<'c>(&mut self, word: &'c CueWord, numbers: &mut WordNumbers<'c>) -> usize {
+        if let Some(number) = numbers.get(word) {
+            return *number;
+        }
+
+        let number = numbers.len();
+        numbers.insert(word, number);
+
         let first = word.text.chars().next().unwrap_or_default();
         let is_inner = word.open_start || !joins_word(first);
         let entries = if is_inner {
@@ -58,18 +74,12 @@ impl CueIndex {
             &mut self.beginnings
         };
 
-        let entries = entries.entry(first).or_default();
-        if let Some(entry) = entries.iter().find(|entry| entry.word == *word) {
-            return entry.number;
-        }
-
-        entries.push(WordEntry {
+        entries.entry(first).or_default().push(WordEntry {
             word: word.clone(),
-            number: self.count,
+            number,
         });
-        self.count += 1;
 
-        self.count - 1
+        number
     }
 
     /// Returns the words that occur in a text.
@@ -88,7 +98,7 @@ impl CueIndex {
                 .flatten()
             {
                 let matches_here =
-                    || text[at..].starts_with(&word.text) && is_bounded(text, word, at);
+                    || text[at..].starts_with(&*word.text) && is_bounded(text, word, at);
                 present_words[*number] = present_words[*number] || matches_here();
             }
             in_word = is_joining;

@@ -1,7 +1,7 @@
 //! The wording of statements: the sentence on one line, without words that carry no
 //! information.
 
-use super::LanguageTables;
+use super::LanguageRules;
 use super::answers::strip_word;
 use crate::Passage;
 
@@ -38,28 +38,25 @@ pub(super) fn format_statement(passage: &Passage<'_>, text: &str) -> String {
 /// Returns the text without its fillers, if the rest can stand alone, and without its label.
 /// `lower` is the rest in lower case.
 pub(super) fn strip_fillers<'t>(
-    language: &LanguageTables,
+    language: &LanguageRules,
     line: &'t str,
     text: &'t str,
     lower: &str,
 ) -> &'t str {
-    let starts_with_any = |words: &str| {
-        words
-            .split('|')
-            .any(|word| strip_word(lower, word).is_some())
-    };
+    let starts_with_any =
+        |words: &[&'static str]| words.iter().any(|word| strip_word(lower, word).is_some());
 
     let is_complete = text.starts_with(|c: char| !c.is_lowercase())
-        || starts_with_any(language.first_person)
-        || starts_with_any(language.articles);
+        || starts_with_any(&language.first_person)
+        || starts_with_any(&language.articles);
     let text = if is_complete { text } else { line };
 
     match text.split_once([':', '：']) {
         Some((label, rest))
             if language
                 .labels
-                .split('|')
-                .any(|word| word == self::lowercase_chars(label).trim()) =>
+                .iter()
+                .any(|word| *word == lowercase_chars(label).trim()) =>
         {
             rest.trim_start()
         }
@@ -75,12 +72,12 @@ pub(super) fn normalize_line(text: &str) -> String {
 
 /// Returns the text without the words with which it begins, if any text remains, and the same in
 /// lower case.
-pub(super) fn strip_leading_words<'t>(words: &str, text: &'t str) -> (&'t str, String) {
+pub(super) fn strip_leading_words<'t>(words: &[&'static str], text: &'t str) -> (&'t str, String) {
     let mut rest = text;
     loop {
         let lower = lowercase_chars(rest);
         let longest = words
-            .split('|')
+            .iter()
             .filter(|word| strip_word(&lower, word).is_some())
             .max_by_key(|word| word.len());
         let Some(word) = longest else {

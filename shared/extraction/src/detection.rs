@@ -1,87 +1,55 @@
 //! Detection of the language of a passage: by script, then by common words.
 
-/// A language for which there are rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Language {
-    English,
-    German,
-    Spanish,
-    French,
-    Portuguese,
-    Italian,
-    Russian,
-    Hindi,
-    Chinese,
-    Japanese,
-    Korean,
-    /// Any other language.
-    Other,
-}
+use std::sync::LazyLock;
+
+use crate::english::hash::WordTable;
+use crate::languages::Language;
+use crate::languages::file::{LanguageFileError, LanguageSections};
 
 /// The number of letters after which detection stops reading.
 const MAX_LETTERS: usize = 1500;
 
-/// Common short words of the languages in Latin script. A word that several languages share counts
-/// for each of them.
-const COMMON_WORDS: [(Language, &str); 7] = [
-    (
-        Language::English,
-        "a the and is are was were i i'm i've i'll my you your we our he she it they of to in for on with that this not be \
-         have has had do did don't will would can at from by as an but or if what so just about there been never always \
-         he's she's it's that's we're let's no me him her them who when where which now please call tell more than any every twice week years got get \
-         like love want need some really went",
-    ),
-    (
-        Language::German,
-        "der die das und ist sind war ich mein meine meinen meiner du wir uns unser er sie es ein eine einen einem einer den \
-         dem des von zu im auf für mit dass nicht kein keine habe hat haben wird werden würde kann an aus bei aber oder wenn \
-         wie auch nur noch mehr nach über bis am zum zur sich mir mich ab seit heute morgen gestern immer bitte danke als statt \
-         lieber arbeitet arbeite wohne wohnt heiße heißt entschieden beschlossen nie sehr",
-    ),
-    (
-        Language::Spanish,
-        "el la los las y es son era yo mi mis tu nos nosotros él ella un una unos del de a en por para con que no se ha he \
-         han hay pero o si como más muy su sus lo le me al este esta esto está estoy fue ser tengo tiene hemos ya también \
-         porque cuando vivo prefiero gusta siempre mañana hoy ayer desde hasta gracias hola voy vamos mudado trabajo llamo",
-    ),
-    (
-        Language::French,
-        "le la les et est sont était je j'ai mon ma mes tu nous notre vous il elle ils un une des du de à en pour par avec \
-         que qui ne pas se sa son ses au aux ce cette c'est mais ou si comme plus très été ai as a avons sur dans d'un d'une en désormais dans c'était \
-         qu'il l'on toujours jamais demain hier aujourd'hui depuis jusqu'à merci bonjour y leur être j'habite suis réponds préfère elles n'est n'a s'est qu'on l'a d'ici vais",
-    ),
-    (
-        Language::Portuguese,
-        "o a os as e é são era eu meu minha meus minhas você nós ele ela um uma do da dos das de em no na nos nas por para \
-         com que não se foi ser tem tenho mas ou se como mais muito seu sua ao à este esta isto está estou temos já também \
-         porque quando moro prefiro gosto sempre amanhã hoje ontem desde até pelo pela obrigado obrigada olá vou \
-         mudei decidi decidimos depósito fechar confirmado prefere eu fui moramos",
-    ),
-    (
-        Language::Italian,
-        "il lo la i gli le e è sono era io mio mia miei tu noi nostro lui lei un uno una del della dei delle di a in per con \
-         che non si ha ho hanno c'è ma o se come più molto suo sua al alla nel nella questo questa sto stato abbiamo anche \
-         perché quando vivo preferisco piace sempre domani oggi ieri da dal dalla fino mi ci grazie ciao l'ho dell' sul \
-         abito lavoro abita lavora preferisce entro d'ora deciso confermato mia più vado andiamo",
-    ),
-    (
-        Language::Other,
-        "het een niet ik maar voor zijn ook naar wij jij och att det inte jag är som på ikke og jeg har til af nie się jest \
-         że w z do na bir ve bu için çok ben yang dan di ini itu dengan untuk saya ja on ei että minä não ve ne je să și \
-         nu este pentru în hogy és az nem egy không là của và tôi có într-un ég vagyok mam jestem den när även wordt heb",
-    ),
-];
+/// The most marker letters of a language that count.
+const MAX_MARKERS: usize = 3;
 
-/// Letters that a language has and most others lack, with the index of the language in
-/// [`COMMON_WORDS`].
-const MARKER_LETTERS: [(usize, &str); 6] = [
-    (1, "ßäöü"),
-    (2, "ñ¿¡íóáú"),
-    (3, "œêèéôûîçëà"),
-    (4, "ãõêôçâ"),
-    (5, "òùìèà"),
-    (6, "åøæłżźśćęąčřšžőűğşıțăöä"),
-];
+/// The words and letters that indicate the languages in Latin script.
+#[derive(Default)]
+struct DetectionWords {
+    /// The languages that each common word indicates, as bits. Several languages may share a word.
+    languages: WordTable<u32>,
+    /// Letters that a language has and most others lack.
+    marker_letters: Vec<(Language, Vec<char>)>,
+}
+
+impl DetectionWords {
+    /// Returns the words and letters of all language files, which are read once.
+    ///
+    /// The files are a part of the program, and a test loads them all, so there is no fault to
+    /// report here.
+    fn shared() -> &'static Self {
+        static WORDS: LazyLock<DetectionWords> =
+            LazyLock::new(|| DetectionWords::load().unwrap_or_default());
+        &WORDS
+    }
+
+    fn load() -> Result<Self, LanguageFileError> {
+        let mut words = Self::default();
+        for language in Language::ALL {
+            // The words and letters come first in every file.
+            let mut sections = LanguageSections::parse_first(language.source(), 2)?;
+            for word in sections.take("common words")?.spaced_words()? {
+                *words.languages.entry(word).or_default() |= 1 << *language as u32;
+            }
+
+            let letters = sections.take("marker letters")?.letters()?;
+            if !letters.is_empty() {
+                words.marker_letters.push((*language, letters));
+            }
+        }
+
+        Ok(words)
+    }
+}
 
 /// Detects the language of a text. Returns English if nothing indicates another language.
 pub(crate) fn detect_language(text: &str) -> Language {
@@ -159,15 +127,18 @@ impl ScriptCounts {
 }
 
 fn detect_by_words(text: &str) -> Language {
-    let mut scores = [0u32; COMMON_WORDS.len()];
+    let indicators = DetectionWords::shared();
+    let mut scores = [0u32; Language::ALL.len()];
     let mut letters = 0;
     let mut lower = String::new();
+
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’' && c != '-');
     for word in words.filter(|word| !word.is_empty()) {
         if letters > MAX_LETTERS {
             break;
         }
         letters += word.len();
+
         lower.clear();
         if word.is_ascii() {
             lower.push_str(word);
@@ -175,60 +146,54 @@ fn detect_by_words(text: &str) -> Language {
         } else {
             lower.push_str(&word.to_lowercase().replace('’', "'"));
         }
-        count_word(&lower, &mut scores);
+        if let Some(languages) = indicators.languages.get(lower.as_str()) {
+            count_word(*languages, &mut scores);
+        }
+
         // Other languages write a capital "I" at most at the beginning of a sentence.
-        scores[0] += 2 * u32::from(word == "I");
+        scores[Language::English as usize] += 2 * u32::from(word == "I");
     }
 
-    // ASCII text contains none of the marks.
+    // ASCII text contains none of the letters.
     if !text.is_ascii() {
-        for (language, marks) in MARKER_LETTERS {
-            scores[language] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
+        for (language, markers) in &indicators.marker_letters {
+            let found = text.chars().filter(|c| markers.contains(c));
+            scores[*language as usize] += found.take(MAX_MARKERS).count() as u32;
         }
     }
 
-    let best_index = (0..COMMON_WORDS.len())
-        .rev()
-        .max_by_key(|language| scores[*language])
-        .unwrap_or(0);
-    COMMON_WORDS[if scores[best_index] == 0 {
-        0
-    } else {
-        best_index
-    }]
-    .0
+    // Of equal scores the first counts, so a text that indicates nothing is English.
+    let ranked = Language::ALL.iter().rev();
+    ranked
+        .max_by_key(|language| scores[**language as usize])
+        .copied()
+        .unwrap_or(Language::English)
 }
 
-fn count_word(word: &str, scores: &mut [u32; COMMON_WORDS.len()]) {
-    use std::sync::LazyLock;
-
-    use super::english::hash::WordTable;
-    /// The languages that each word indicates, as bits.
-    static TABLE: LazyLock<WordTable<u8>> = LazyLock::new(|| {
-        let mut table = WordTable::default();
-        for (bit, (_, words)) in COMMON_WORDS.iter().enumerate() {
-            for word in words.split_whitespace() {
-                *table.entry(word).or_default() |= 1 << bit;
-            }
-        }
-        table
-    });
-
-    let Some(bits) = TABLE.get(word) else { return };
+/// Counts a common word for each of its languages, given as bits.
+fn count_word(languages: u32, scores: &mut [u32]) {
     // A word of a single language is stronger evidence than a shared one.
-    let weight = if bits.count_ones() == 1 { 2 } else { 1 };
-    for (_, score) in scores
-        .iter_mut()
-        .enumerate()
-        .filter(|(bit, _)| bits & (1 << bit) != 0)
-    {
-        *score += weight;
+    let weight = if languages.count_ones() == 1 { 2 } else { 1 };
+    for (bit, score) in scores.iter_mut().enumerate() {
+        if languages & (1 << bit) != 0 {
+            *score += weight;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_and_letters_are_loaded() {
+        let words = DetectionWords::load().unwrap();
+        assert_eq!(
+            words.languages.get("nicht"),
+            Some(&(1 << Language::German as u32))
+        );
+        assert_eq!(words.marker_letters.len(), 6);
+    }
 
     #[test]
     fn languages_of_short_and_mixed_texts() {

@@ -1,4 +1,4 @@
-//! Extraction of statements from a sentence with the tables of its language.
+//! Extraction of statements from a sentence with the words and cues of its language.
 
 use std::cell::LazyCell;
 
@@ -10,7 +10,7 @@ use super::cue::{CueMatch, is_unspaced};
 use super::wording::{
     format_statement, lowercase_chars, normalize_line, strip_fillers, strip_leading_words,
 };
-use super::{CompiledLanguage, CueMeaning, LanguageTables, Rule};
+use super::{CueMeaning, LanguageRules, Rule};
 use crate::sentences::Sentence;
 use crate::{Passage, Role};
 
@@ -26,33 +26,33 @@ struct StatementUnit {
 struct RuleReading {
     meaning: CueMeaning,
     attribute: &'static str,
+    constant: Option<&'static str>,
     cue_match: CueMatch,
     event: Option<EventPeriod>,
 }
 
 /// Extracts the statements of a sentence.
 pub(super) fn extract_sentence(
-    compiled: &CompiledLanguage,
+    language: &LanguageRules,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     trust: Trust,
 ) -> Vec<Statement> {
-    let language = compiled.language;
     let line = normalize_line(sentence.text);
     if line.ends_with(['?', '？', '؟']) {
         return Vec::new();
     }
 
-    let (text, lower) = strip_leading_words(language.fillers, &line);
+    let (text, lower) = strip_leading_words(&language.fillers, &line);
     if language
         .questions
-        .split('|')
-        .any(|word| !word.is_empty() && ends_with_word(&lower, word))
+        .iter()
+        .any(|word| ends_with_word(&lower, word))
     {
         return Vec::new();
     }
 
-    let clauses = extract_identity_clauses(compiled, passage, sentence, text, trust);
+    let clauses = extract_identity_clauses(language, passage, sentence, text, trust);
     if clauses.len() > 1 {
         return clauses;
     }
@@ -64,7 +64,7 @@ pub(super) fn extract_sentence(
         end: sentence.end,
     };
 
-    let reading = first_reading(compiled, passage, text, &lower);
+    let reading = first_reading(language, passage, text, &lower);
     reading
         .and_then(|reading| build_statement(language, passage, unit, &lower, reading, trust))
         .into_iter()
@@ -73,13 +73,13 @@ pub(super) fn extract_sentence(
 
 /// Returns one statement for each clause, if several clauses each state a trait.
 fn extract_identity_clauses(
-    compiled: &CompiledLanguage,
+    language: &LanguageRules,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     text: &str,
     trust: Trust,
 ) -> Vec<Statement> {
-    let parts = split_clauses(compiled.language, text);
+    let parts = split_clauses(language, text);
     if parts.len() < 2 {
         return Vec::new();
     }
@@ -87,7 +87,7 @@ fn extract_identity_clauses(
     let is_trait = |meaning| meaning == CueMeaning::Trait;
     let statements = parts.into_iter().filter_map(|part| {
         let lower = lowercase_chars(part);
-        let reading = first_reading(compiled, passage, part, &lower)
+        let reading = first_reading(language, passage, part, &lower)
             .filter(|reading| is_trait(reading.meaning))?;
         let (start, end) = locate_part(sentence, part);
         let unit = StatementUnit {
@@ -95,7 +95,7 @@ fn extract_identity_clauses(
             start,
             end,
         };
-        build_statement(compiled.language, passage, unit, &lower, reading, trust)
+        build_statement(language, passage, unit, &lower, reading, trust)
     });
 
     statements.collect()
@@ -114,13 +114,9 @@ fn locate_part(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
 }
 
 /// Divides a text into clauses at its joints, such as commas and conjunctions.
-fn split_clauses<'t>(language: &LanguageTables, text: &'t str) -> Vec<&'t str> {
+fn split_clauses<'t>(language: &LanguageRules, text: &'t str) -> Vec<&'t str> {
     let mut parts = vec![text];
-    for conjunction in language
-        .conjunctions
-        .split('|')
-        .filter(|joint| !joint.is_empty())
-    {
+    for conjunction in &language.conjunctions {
         parts = parts
             .into_iter()
             .flat_map(|part| part.split(conjunction))
@@ -135,15 +131,14 @@ fn split_clauses<'t>(language: &LanguageTables, text: &'t str) -> Vec<&'t str> {
 
 /// Returns the reading of the first rule that matches.
 fn first_reading(
-    compiled: &CompiledLanguage,
+    language: &LanguageRules,
     passage: &Passage<'_>,
     text: &str,
     lower: &str,
 ) -> Option<RuleReading> {
-    let language = compiled.language;
     let has_anaphor = language
         .anaphors
-        .split('|')
+        .iter()
         .any(|word| begins_with_word(lower, word));
     let has_definite = LazyCell::new(|| is_definite(text));
 
@@ -154,8 +149,9 @@ fn first_reading(
     for Rule {
         meaning,
         attribute,
+        constant,
         cue,
-    } in compiled.candidates(lower)
+    } in language.candidates(lower)
     {
         if has_anaphor
             && !matches!(
@@ -170,7 +166,7 @@ fn first_reading(
             continue;
         }
 
-        let Some(cue_match) = cue.find_match(lower, language.kinship) else {
+        let Some(cue_match) = cue.find_match(lower, &language.kinship) else {
             continue;
         };
         if !has_valid_subject(language, lower, *meaning, &cue_match) {
@@ -191,6 +187,7 @@ fn first_reading(
         return (*meaning != CueMeaning::Noise).then_some(RuleReading {
             meaning: *meaning,
             attribute,
+            constant: *constant,
             cue_match,
             event,
         });
@@ -201,7 +198,7 @@ fn first_reading(
 
 /// Checks whether the captured subject can be one, if the topic needs a subject.
 fn has_valid_subject(
-    language: &LanguageTables,
+    language: &LanguageRules,
     lower: &str,
     meaning: CueMeaning,
     cue_match: &CueMatch,
@@ -252,7 +249,7 @@ fn is_definite(text: &str) -> bool {
 }
 
 fn build_statement(
-    language: &LanguageTables,
+    language: &LanguageRules,
     passage: &Passage<'_>,
     unit: StatementUnit,
     lower: &str,
@@ -315,26 +312,22 @@ fn rate_sign(meaning: CueMeaning) -> (MemoryKind, bool, f32) {
 }
 
 fn build_topic(
-    language: &LanguageTables,
+    language: &LanguageRules,
     passage: &Passage<'_>,
     lower: &str,
     reading: &RuleReading,
 ) -> Option<Topic> {
     let capture_text = |range: Option<std::ops::Range<usize>>| range.map(|range| &lower[range]);
-    let (attribute_name, constant) = reading
-        .attribute
-        .split_once('=')
-        .unwrap_or((reading.attribute, ""));
-    let value = match constant {
-        "" => parse_answer(language, capture_text(reading.cue_match.answer())?)?,
-        constant => constant.to_owned(),
+    let value = match reading.constant {
+        Some(constant) => constant.to_owned(),
+        None => parse_answer(language, capture_text(reading.cue_match.answer())?)?,
     };
     let property = || parse_subject(language, capture_text(reading.cue_match.property())?);
     let negated = reading.meaning == CueMeaning::Dislike
         || (reading.meaning == CueMeaning::Trait
             && language
                 .negations
-                .split('|')
+                .iter()
                 .any(|word| find_word(lower, word).is_some()));
     let attribute = match reading.meaning {
         CueMeaning::Like | CueMeaning::Dislike => format!("likes {value}"),
@@ -345,12 +338,12 @@ fn build_topic(
         }
         CueMeaning::Favourite => format!("favourite {}", property()?),
         CueMeaning::Trait | CueMeaning::Property | CueMeaning::Weak | CueMeaning::Instruct => {
-            match attribute_name {
+            match reading.attribute {
                 "" => return None,
                 "kin" => reading.cue_match.kinship?.to_owned(),
                 "property" => property()?,
                 "allergy to" => format!("allergy to {value}"),
-                attribute_name => attribute_name.to_owned(),
+                attribute => attribute.to_owned(),
             }
         }
         _ => return None,
@@ -365,7 +358,7 @@ fn build_topic(
         None => speaker(),
         Some(words) => match parse_subject(language, words)? {
             name if is_speaker(language, &name) => speaker(),
-            name if language.anaphors.split('|').any(|word| word == name) => return None,
+            name if language.anaphors.contains(&name.as_str()) => return None,
             name => name,
         },
     };

@@ -1,16 +1,22 @@
 //! Cues: small patterns of words, gaps and answers, matched against a sentence in lower case.
 //!
-//! A cue consists of parts separated by spaces:
-//!
-//! - `a|b`: one of several words. In a word, `_` stands for a space, and `~` at its start or end
-//!   allows the word to continue there. An empty word makes the part optional.
-//! - `*`: a gap.
-//! - `^`, `$`: the start and the end of the sentence.
-//! - `{s}`, `{a}`, `{v}`: the subject, the property and the answer.
-//! - `{s1}`, `{a1}`: a subject and a property of one word.
-//! - `{k}`: a word for a relative.
+//! `languages/README.md` documents how they are written.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use super::KinshipWord;
+use crate::languages::file::{REJECTS_IDLE_WORDS, has_capital};
+
+/// A sentence that says what is wrong with a cue.
+type CueProblem = String;
+
+/// The number of the capture of the subject.
+const SUBJECT: usize = 0;
+/// The number of the capture of the property.
+const PROPERTY: usize = 1;
+/// The number of the capture of the answer.
+const ANSWER: usize = 2;
 
 /// The longest gap, in bytes.
 const MAX_GAP_BYTES: usize = 90;
@@ -28,9 +34,9 @@ enum CuePart {
 }
 
 /// A word, with the sides on which it may continue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CueWord {
-    pub(super) text: String,
+    pub(super) text: Cow<'static, str>,
     pub(super) open_start: bool,
     pub(super) open_end: bool,
 }
@@ -53,27 +59,100 @@ pub(super) struct CueMatch {
 impl CueMatch {
     /// Returns the range that names the subject.
     pub(super) fn subject(&self) -> Option<Range<usize>> {
-        self.captures[0].clone()
+        self.captures[SUBJECT].clone()
     }
 
     /// Returns the range that names the property.
     pub(super) fn property(&self) -> Option<Range<usize>> {
-        self.captures[1].clone()
+        self.captures[PROPERTY].clone()
     }
 
     /// Returns the range that contains the answer, from its first byte. The answer may end before
     /// the range does.
     pub(super) fn answer(&self) -> Option<Range<usize>> {
-        self.captures[2].clone()
+        self.captures[ANSWER].clone()
     }
 }
 
 impl Cue {
-    /// Parses a cue.
-    pub(super) fn new(text: &str) -> Self {
-        Self {
-            parts: text.split_whitespace().map(parse_part).collect(),
+    /// Parses a cue. A line that ends with `|` is continued by the next one. The error says what is
+    /// wrong with the cue.
+    pub(super) fn parse(lines: impl IntoIterator<Item = &'static str>) -> Result<Self, CueProblem> {
+        let mut parts = Vec::new();
+        for (index, line) in lines.into_iter().enumerate() {
+            let mut tokens = line.split(' ').filter(|token| !token.is_empty());
+            if index > 0 {
+                continue_words(&mut parts, tokens.next().unwrap_or_default())?;
+            }
+            for token in tokens {
+                parts.push(parse_part(token)?);
+            }
         }
+
+        let cue = Self { parts };
+        cue.check()?;
+
+        Ok(cue)
+    }
+
+    /// Checks that the parts stand where they have a meaning.
+    fn check(&self) -> Result<(), CueProblem> {
+        let last = self.parts.len().saturating_sub(1);
+        let mut has_words = false;
+        let mut is_after_gap = false;
+        let mut captured = [false; 3];
+
+        for (index, part) in self.parts.iter().enumerate() {
+            let is_gap = matches!(part, CuePart::Gap);
+            match part {
+                CuePart::Words(words) => {
+                    has_words |= words.iter().any(|word| !word.text.is_empty())
+                }
+                CuePart::Gap if index == 0 || index == last || is_after_gap => {
+                    return Err("`*` must stand between two other parts".to_owned());
+                }
+                CuePart::Start if index > 0 => return Err("`^` must be the first part".to_owned()),
+                CuePart::End if index < last => return Err("`$` must be the last part".to_owned()),
+                CuePart::Capture(slot) | CuePart::CaptureWord(slot) => {
+                    if captured[*slot] {
+                        return Err("a part is captured twice".to_owned());
+                    }
+                    captured[*slot] = true;
+                }
+                CuePart::Gap | CuePart::Start | CuePart::End | CuePart::Kinship => {}
+            }
+            is_after_gap = is_gap;
+        }
+
+        if has_words {
+            Ok(())
+        } else {
+            Err("a cue needs a word".to_owned())
+        }
+    }
+
+    /// Checks whether the cue captures the answer.
+    pub(super) fn captures_answer(&self) -> bool {
+        self.captures(ANSWER)
+    }
+
+    /// Checks whether the cue captures the property.
+    pub(super) fn captures_property(&self) -> bool {
+        self.captures(PROPERTY)
+    }
+
+    fn captures(&self, wanted: usize) -> bool {
+        self.parts.iter().any(|part| match part {
+            CuePart::Capture(slot) | CuePart::CaptureWord(slot) => *slot == wanted,
+            _ => false,
+        })
+    }
+
+    /// Checks whether the cue contains a word for a relative.
+    pub(super) fn captures_kinship(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, CuePart::Kinship))
     }
 
     /// Returns the sets of words of which one must occur in every text that the cue matches.
@@ -87,11 +166,7 @@ impl Cue {
     }
 
     /// Returns the first match of the cue in a text.
-    pub(super) fn find_match(
-        &self,
-        text: &str,
-        kinship: &'static [(&'static str, &'static str)],
-    ) -> Option<CueMatch> {
+    pub(super) fn find_match(&self, text: &str, kinship: &[KinshipWord]) -> Option<CueMatch> {
         let mut found = CueMatch::default();
         let matcher = CueMatcher { text, kinship };
         matcher
@@ -100,32 +175,79 @@ impl Cue {
     }
 }
 
-fn parse_part(token: &str) -> CuePart {
-    match token {
-        "*" => CuePart::Gap,
-        "^" => CuePart::Start,
-        "$" => CuePart::End,
-        "{s}" => CuePart::Capture(0),
-        "{a}" => CuePart::Capture(1),
-        "{v}" => CuePart::Capture(2),
-        "{s1}" => CuePart::CaptureWord(0),
-        "{a1}" => CuePart::CaptureWord(1),
-        "{k}" => CuePart::Kinship,
-        words => CuePart::Words(words.split('|').map(parse_word).collect()),
+/// Adds the first words of a line to the words with which the line before it ends.
+fn continue_words(parts: &mut [CuePart], token: &'static str) -> Result<(), CueProblem> {
+    match parts.last_mut() {
+        Some(CuePart::Words(words)) if words.last().is_some_and(|word| word.text.is_empty()) => {
+            words.pop();
+            add_words(token, words)
+        }
+        _ => Err("only a line that ends with `|` can be continued".to_owned()),
     }
 }
 
-fn parse_word(text: &str) -> CueWord {
-    CueWord {
-        text: text.trim_matches('~').replace('_', " "),
-        open_start: text.starts_with('~'),
-        open_end: text.ends_with('~'),
+fn parse_part(token: &'static str) -> Result<CuePart, CueProblem> {
+    Ok(match token {
+        "*" => CuePart::Gap,
+        "^" => CuePart::Start,
+        "$" => CuePart::End,
+        "{s}" => CuePart::Capture(SUBJECT),
+        "{a}" => CuePart::Capture(PROPERTY),
+        "{v}" => CuePart::Capture(ANSWER),
+        "{s1}" => CuePart::CaptureWord(SUBJECT),
+        "{a1}" => CuePart::CaptureWord(PROPERTY),
+        "{k}" => CuePart::Kinship,
+        _ if token.contains(['{', '}']) => {
+            return Err(format!("`{token}` is not a part of a cue"));
+        }
+        _ => {
+            let mut words = Vec::new();
+            add_words(token, &mut words)?;
+            CuePart::Words(words)
+        }
+    })
+}
+
+/// Returns a word with its underscores replaced by spaces.
+fn replace_underscores(word: &'static str) -> Cow<'static, str> {
+    if word.contains('_') {
+        Cow::Owned(word.replace('_', " "))
+    } else {
+        Cow::Borrowed(word)
     }
+}
+
+/// Adds the words of a part, which are separated by `|`.
+fn add_words(token: &'static str, words: &mut Vec<CueWord>) -> Result<(), CueProblem> {
+    for text in token.split('|') {
+        let word = CueWord {
+            text: replace_underscores(text.trim_matches('~')),
+            open_start: text.starts_with('~'),
+            open_end: text.ends_with('~'),
+        };
+
+        if word.text.contains(['~', '*', '^', '$']) {
+            return Err(format!("`{text}` has a sign within it"));
+        }
+        if word.text.is_empty() && !text.is_empty() {
+            return Err(format!("`{text}` is not a word"));
+        }
+        if REJECTS_IDLE_WORDS && has_capital(&word.text) {
+            return Err(format!("`{text}` has a capital, so it never matches"));
+        }
+        if REJECTS_IDLE_WORDS && words.contains(&word) {
+            return Err(format!("`{text}` is repeated"));
+        }
+
+        words.push(word);
+    }
+
+    Ok(())
 }
 
 struct CueMatcher<'t> {
     text: &'t str,
-    kinship: &'static [(&'static str, &'static str)],
+    kinship: &'t [KinshipWord],
 }
 
 impl CueMatcher<'_> {
@@ -166,7 +288,7 @@ impl CueMatcher<'_> {
         let mut best: Option<(usize, usize)> = None;
         for word in words {
             let hits = self.text[from..]
-                .match_indices(word.text.as_str())
+                .match_indices(&*word.text)
                 .map(|(at, _)| from + at);
             let hit = hits
                 .take_while(|at| *at < limit && best.is_none_or(|(first, _)| *at < first))
@@ -200,7 +322,7 @@ impl CueMatcher<'_> {
                     } else {
                         next
                     };
-                    self.text[start..].starts_with(&word.text)
+                    self.text[start..].starts_with(&*word.text)
                         && is_bounded(self.text, word, start)
                         && self.fit(rest, start + word.text.len(), found)
                 }
@@ -224,9 +346,9 @@ impl CueMatcher<'_> {
                 found.captures[*slot] = Some(next..end);
                 end > next && self.fit(rest, end, found)
             }
-            CuePart::Kinship => self.kinship.iter().any(|(name, english)| {
-                let is_match =
-                    self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
+            CuePart::Kinship => self.kinship.iter().any(|KinshipWord { word, english }| {
+                let is_match = self.text[next..].starts_with(*word)
+                    && self.fit(rest, next + word.len(), found);
                 if is_match {
                     found.kinship = Some(english);
                 }
@@ -266,7 +388,7 @@ impl CueMatcher<'_> {
             .find(|c: char| !is_letter(c))
             .unwrap_or(self.text.len() - at);
         self.text[at..at + length]
-            .rfind(&word.text)
+            .rfind(&*word.text)
             .map_or(at, |inside| at + inside)
     }
 }
@@ -353,7 +475,7 @@ mod tests {
             ),
         ];
         for (cue, text, expected) in cases {
-            let found = Cue::new(cue).find_match(text, &[]);
+            let found = Cue::parse([cue]).unwrap().find_match(text, &[]);
             let captures = found.map(|found| {
                 (
                     found.subject().map(|range| &text[range]),
@@ -362,5 +484,42 @@ mod tests {
             });
             assert_eq!(captures, expected, "{cue}: {text}");
         }
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong_with_a_cue() {
+        for (cue, problem) in [
+            ("wohne in {w}", "`{w}` is not a part of a cue"),
+            ("wohne ^ in {v}", "`^` must be the first part"),
+            ("wohne $ in", "`$` must be the last part"),
+            ("* wohne", "`*` must stand between two other parts"),
+            ("wohne * * in", "`*` must stand between two other parts"),
+            ("{s} * {v}", "a cue needs a word"),
+            ("", "a cue needs a word"),
+            ("{v} und {v}", "a part is captured twice"),
+            ("wohne in Bonn", "`Bonn` has a capital, so it never matches"),
+            ("woh~ne", "`woh~ne` has a sign within it"),
+            ("ich|du|ich", "`ich` is repeated"),
+            ("ich ~", "`~` is not a word"),
+        ] {
+            assert_eq!(
+                Cue::parse([cue]).map(|_| ()),
+                Err(problem.to_owned()),
+                "{cue}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cue_may_have_several_lines() {
+        let cue = Cue::parse(["ich wohne|", "lebe|", "hause in {v}"]).unwrap();
+        assert!(cue.find_match("ich hause in bonn", &[]).is_some());
+        assert!(cue.find_match("ich bin in bonn", &[]).is_none());
+
+        let problem = Cue::parse(["ich wohne", "in {v}"]).map(|_| ());
+        assert_eq!(
+            problem,
+            Err("only a line that ends with `|` can be continued".to_owned())
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Subjects and answers as topics name them.
 
-use super::LanguageTables;
+use super::LanguageRules;
 use super::cue::{is_letter, is_unspaced, joins_word};
 
 /// The longest answer of a topic, in characters.
@@ -22,12 +22,12 @@ pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
 }
 
 /// Returns the answer at the beginning of a capture, in the form used by topics.
-pub(super) fn parse_answer(language: &LanguageTables, captured: &str) -> Option<String> {
+pub(super) fn parse_answer(language: &LanguageRules, captured: &str) -> Option<String> {
     let mut parts = captured
         .char_indices()
         .filter(|(at, c)| ends_clause(captured, *at, *c));
-    let clause = if language.conjunctions.starts_with('、') {
-        // The verb stands last and its object right before it: "先月、福岡に引っ越しました".
+    let clause = if language.is_verb_last {
+        // The object stands right before the verb: "先月、福岡に引っ越しました".
         let trimmed = captured.trim_end_matches(|c: char| !is_letter(c));
         let last = trimmed
             .char_indices()
@@ -41,7 +41,7 @@ pub(super) fn parse_answer(language: &LanguageTables, captured: &str) -> Option<
     let mut text = strip_articles(language, clause.trim());
     let stop_positions = language
         .stop_words
-        .split('|')
+        .iter()
         .filter_map(|stop| find_word(text, stop));
     if let Some(stop) = stop_positions.filter(|at| *at > 0).min() {
         text = text[..stop].trim();
@@ -51,7 +51,7 @@ pub(super) fn parse_answer(language: &LanguageTables, captured: &str) -> Option<
 }
 
 /// Returns the subject at the end of a capture, or `None` if the capture is too long to be a name.
-pub(super) fn parse_subject(language: &LanguageTables, captured: &str) -> Option<String> {
+pub(super) fn parse_subject(language: &LanguageRules, captured: &str) -> Option<String> {
     let captured = captured.trim_end_matches(|c: char| !is_letter(c));
     let mut clause_ends = captured
         .char_indices()
@@ -64,18 +64,18 @@ pub(super) fn parse_subject(language: &LanguageTables, captured: &str) -> Option
 
 /// Checks whether a subject is a clause, too long for a name or beginning with the speaker. Such a
 /// clause is not what the sentence is about.
-pub(super) fn is_clause(language: &LanguageTables, subject: &str) -> bool {
+pub(super) fn is_clause(language: &LanguageRules, subject: &str) -> bool {
     let is_long = subject.chars().filter(|c| is_unspaced(*c)).count() > 8;
     is_long
         || language
             .first_person
-            .split('|')
+            .iter()
             .any(|word| strip_word(subject, word).is_some_and(|rest| !rest.is_empty()))
 }
 
 /// Checks whether the subject is a word for the speaker.
-pub(super) fn is_speaker(language: &LanguageTables, subject: &str) -> bool {
-    language.first_person.split('|').any(|word| word == subject)
+pub(super) fn is_speaker(language: &LanguageRules, subject: &str) -> bool {
+    language.first_person.contains(&subject)
 }
 
 fn normalize_name(text: &str) -> Option<String> {
@@ -88,10 +88,10 @@ fn normalize_name(text: &str) -> Option<String> {
 }
 
 /// Returns the text without the articles and small words at its beginning.
-fn strip_articles<'t>(language: &LanguageTables, mut text: &'t str) -> &'t str {
+fn strip_articles<'t>(language: &LanguageRules, mut text: &'t str) -> &'t str {
     while let Some(rest) = language
         .articles
-        .split('|')
+        .iter()
         .find_map(|word| strip_word(text, word))
     {
         text = rest;
