@@ -12,6 +12,7 @@ use super::english::words::Clause;
 pub use calendar::DayRange;
 pub(crate) use calendar::utc_day;
 use calendar::{add_days, date_of, month_range, season_range, year_range};
+pub(crate) use names::{EnglishCalendar, is_full_date_name, parse_number_word};
 use names::{parse_day, parse_month, parse_season, parse_weekday, parse_year};
 
 /// The direction in which a date without a year or week is resolved.

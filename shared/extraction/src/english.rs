@@ -28,6 +28,7 @@ mod state;
 mod topic;
 mod verb_group;
 mod verbs;
+pub(crate) mod vocabulary;
 pub(crate) mod words;
 
 use domain::{MemoryKind, Timestamp, Trust};

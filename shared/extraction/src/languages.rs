@@ -1,5 +1,6 @@
 //! The languages with rules, and their files.
 
+pub(crate) mod calendar;
 pub(crate) mod file;
 
 use file::LanguageSource;

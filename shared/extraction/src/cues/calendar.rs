@@ -9,16 +9,15 @@ use jiff::{Span, ToSpan};
 use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_before, span_of};
 use super::cue::is_unspaced;
 use crate::dates::{self, utc_day};
+use crate::languages::calendar::CalendarNames;
 
 /// The words for dates in a language. A longer word may begin with them.
 #[derive(Debug)]
 pub(super) struct CalendarWords {
     /// Words for days. The first word that is found counts.
     pub(super) days: Vec<(Vec<&'static str>, DayOffset)>,
-    /// Names of the weekdays, Monday to Sunday.
-    pub(super) weekdays: [Vec<&'static str>; 7],
-    /// Names of the months, January to December.
-    pub(super) months: [Vec<&'static str>; 12],
+    /// Names of weekdays, months and numbers.
+    pub(super) names: CalendarNames,
     /// True if the day stands before the month.
     pub(super) is_day_first: bool,
     /// Words before or after a weekday that place it in the next week.
@@ -37,8 +36,6 @@ pub(super) struct CalendarWords {
     pub(super) after_count_ago: Vec<&'static str>,
     /// Words for days, weeks, months and years.
     pub(super) units: [Vec<&'static str>; 4],
-    /// Words for the numbers from one.
-    pub(super) numbers: Vec<Vec<&'static str>>,
 }
 
 /// The day that a word means.
@@ -139,7 +136,7 @@ impl DateReader<'_> {
 
     /// Parses `15. März`, `4 月 14 日` and `15 de marzo de 2025`.
     fn month_and_day(&self) -> Option<DayRange> {
-        for (index, names) in self.calendar.months.iter().enumerate() {
+        for (index, names) in self.calendar.names.months.iter().enumerate() {
             let hits = names
                 .iter()
                 .flat_map(|name| self.places(name).map(move |at| (at, at + name.len())));
@@ -211,7 +208,7 @@ impl DateReader<'_> {
             ));
         }
 
-        let words = self.calendar.numbers.iter().enumerate();
+        let words = self.calendar.names.numbers.iter().enumerate();
         let named_numbers =
             words.flat_map(|(index, names)| names.iter().map(move |name| (index as i64 + 1, name)));
         let hit = named_numbers
@@ -255,7 +252,7 @@ impl DateReader<'_> {
     }
 
     fn weekday(&self) -> Option<DayRange> {
-        let names = self.calendar.weekdays.iter().enumerate();
+        let names = self.calendar.names.weekdays.iter().enumerate();
         let hits = names.flat_map(|(day, names)| names.iter().map(move |name| (day, name)));
         let (at, day, name) = hits
             .filter_map(|(day, name)| Some((self.places(name).next()?, day, name)))

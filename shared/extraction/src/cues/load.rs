@@ -6,34 +6,10 @@ use super::calendar::{CalendarWords, DayOffset, TimeStretch};
 use super::cue::Cue;
 use super::index::CueIndex;
 use super::{CueMeaning, KinshipWord, LanguageRules, Rule};
+use crate::languages::calendar::CalendarNames;
 use crate::languages::file::{
     Entry, INDENTATION, LanguageFileError, LanguageSections, LanguageSource, Line, Section,
 };
-
-const WEEKDAYS: [&str; 7] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-];
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 const UNITS: [&str; 4] = ["day", "week", "month", "year"];
 
@@ -245,8 +221,7 @@ fn load_calendar(sections: &mut LanguageSections) -> Result<CalendarWords, Langu
     Ok(CalendarWords {
         is_day_first: load_date_order(&sections.take("date order")?)?,
         days: load_days(&sections.take("days")?)?,
-        weekdays: sections.take("weekdays")?.words_of_keys(WEEKDAYS)?,
-        months: sections.take("months")?.words_of_keys(MONTHS)?,
+        names: CalendarNames::load(sections)?,
         next: sections.take("next")?.words()?,
         last: sections.take("last")?.words()?,
         stretches: load_stretches(&sections.take("stretches")?)?,
@@ -255,7 +230,6 @@ fn load_calendar(sections: &mut LanguageSections) -> Result<CalendarWords, Langu
         before_count_ago: sections.take("before a count ago")?.words()?,
         after_count_ago: sections.take("after a count ago")?.words()?,
         units: sections.take("units")?.words_of_keys(UNITS)?,
-        numbers: load_numbers(&sections.take("numbers")?)?,
     })
 }
 
@@ -321,19 +295,6 @@ fn load_keyed<T>(
     }
 
     Ok(loaded)
-}
-
-fn load_numbers(section: &Section) -> Result<Vec<Vec<&'static str>>, LanguageFileError> {
-    let mut numbers = Vec::new();
-    for entry in section.entries()? {
-        let expected = numbers.len() + 1;
-        if entry.key != expected.to_string() {
-            return Err(section.error_at(entry.line_number, format!("`{expected}:` is expected")));
-        }
-        numbers.push(entry.words);
-    }
-
-    Ok(numbers)
 }
 
 /// Parses a number with an optional sign.

@@ -1,67 +1,91 @@
 //! Names and numbers of days, months, seasons and units.
 
 use super::calendar::TimeUnit;
+use crate::english::hash::WordTable;
+use crate::english::vocabulary::vocabulary;
+use crate::languages::calendar::CalendarNames;
+use crate::languages::file::{LanguageFileError, Section};
+
+/// The English words for dates.
+#[derive(Default)]
+pub(crate) struct EnglishCalendar {
+    /// The numbers of months, counted from January (1), by their names and short forms.
+    months: WordTable<i8>,
+    /// The numbers of weekdays, counted from Monday (0), by their names, plurals and short forms.
+    weekdays: WordTable<i8>,
+    /// The numbers of seasons, counted from spring (0).
+    seasons: WordTable<i8>,
+    /// Small numbers.
+    numbers: WordTable<i8>,
+    /// The full names of months and weekdays.
+    full_names: WordTable<()>,
+}
+
+impl EnglishCalendar {
+    /// Loads the words. The first name of each month and weekday is its full name.
+    pub(crate) fn load(
+        names: &CalendarNames,
+        seasons: &Section,
+    ) -> Result<Self, LanguageFileError> {
+        let seasons = seasons.words_of_keys(["spring", "summer", "autumn", "winter"])?;
+        let named = names.months.iter().chain(&names.weekdays);
+        let full_names = named.filter_map(|words| words.first());
+
+        Ok(Self {
+            months: number_words(&names.months, 1),
+            weekdays: number_words(&names.weekdays, 0),
+            seasons: number_words(&seasons, 0),
+            numbers: number_words(&names.numbers, 1),
+            full_names: full_names.map(|name| (*name, ())).collect(),
+        })
+    }
+
+    /// Returns all words.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
+        let units = [&self.months, &self.weekdays, &self.seasons];
+        let words = units.into_iter().flat_map(|table| table.keys());
+        words.chain(self.numbers.keys()).copied()
+    }
+}
+
+/// Numbers lists of words, counted from `first`.
+fn number_words(lists: &[Vec<&'static str>], first: i8) -> WordTable<i8> {
+    let mut numbers = WordTable::default();
+    for (number, words) in (first..).zip(lists) {
+        numbers.extend(words.iter().map(|word| (*word, number)));
+    }
+
+    numbers
+}
 
 /// Returns the number of a month, counted from January (1), by its name or short form.
 pub(super) fn parse_month(lower: &str) -> Option<i8> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-
-    let is_abbreviation = lower == "sept" || lower.len() == 3;
-
-    (1..)
-        .zip(NAMES)
-        .find(|(_, name)| *name == lower || is_abbreviation && name.starts_with(lower))
-        .map(|(number, _)| number)
+    vocabulary().calendar.months.get(lower).copied()
 }
 
 /// Returns the number of a weekday, counted from Monday (0), by its name, plural or short form.
 pub(super) fn parse_weekday(lower: &str) -> Option<i8> {
-    const NAMES: [&str; 7] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
-    let is_abbreviation = matches!(
-        lower,
-        "mon" | "tue" | "tues" | "wed" | "thu" | "thurs" | "fri"
-    );
-    let bare = lower
-        .strip_suffix('s')
-        .filter(|bare| bare.ends_with("day"))
-        .unwrap_or(lower);
-
-    (0..)
-        .zip(NAMES)
-        .find(|(_, name)| *name == bare || is_abbreviation && name.starts_with(lower))
-        .map(|(number, _)| number)
+    vocabulary().calendar.weekdays.get(lower).copied()
 }
 
 /// Returns the number of a season, counted from spring (0).
 pub(super) fn parse_season(lower: &str) -> Option<i8> {
-    match lower {
-        "spring" => Some(0),
-        "summer" => Some(1),
-        "fall" | "autumn" => Some(2),
-        "winter" => Some(3),
-        _ => None,
-    }
+    vocabulary().calendar.seasons.get(lower).copied()
+}
+
+/// Returns the number that a word names, from one to twelve.
+pub(crate) fn parse_number_word(lower: &str) -> Option<i64> {
+    let number = vocabulary().calendar.numbers.get(lower);
+    number.copied().map(i64::from)
+}
+
+/// Checks whether a word is the full name of a month or of a weekday, in the singular or plural.
+pub(crate) fn is_full_date_name(lower: &str) -> bool {
+    let bare = lower
+        .strip_suffix('s')
+        .filter(|bare| bare.ends_with("day"))
+        .unwrap_or(lower);
+    vocabulary().calendar.full_names.contains_key(bare)
 }
 
 /// Parses a day of the month: `15`, `15th`.
@@ -82,23 +106,13 @@ pub(super) fn parse_year(lower: &str) -> Option<i16> {
 
 /// Parses a small count in words or digits. `few` is not a count, since its number is not known.
 pub(super) fn parse_count(lower: &str) -> Option<i64> {
-    const WORDS: [&str; 12] = [
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
     match lower {
         "a" | "an" => Some(1),
         "couple" => Some(2),
-        _ => (1..)
-            .zip(WORDS)
-            .find(|(_, word)| *word == lower)
-            .map(|(number, _)| number)
-            .or_else(|| {
-                lower
-                    .parse()
-                    .ok()
-                    .filter(|count| (1..=2000).contains(count))
-            }),
+        _ => parse_number_word(lower).or_else(|| {
+            let count = lower.parse().ok();
+            count.filter(|count| (1..=2000).contains(count))
+        }),
     }
 }
 

@@ -7,20 +7,12 @@ use super::identity::says_no_longer;
 use super::lexicon::{
     VerbForm, is_determiner, is_preposition, is_pronoun, parse_verb, to_third_person, verb_base,
 };
+use super::lists::EntryList;
 use super::topic::{KnownTopic, find_object, is_meaningful, is_tail, join_words, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::{Clause, Word};
 
-/// Verbs with one object at a time, with the preposition before the object. A later object replaces
-/// an earlier one.
-const SINGLE_OBJECT_VERBS: &str = "drive teach learn read stay/in stay/at stay/with train/for study/with commute/to commute/by \
-                   bank/with rent volunteer/as report/to";
-/// Verbs for which each object is a topic of its own.
-const MULTI_OBJECT_VERBS: &str = "play speak take own volunteer/at volunteer/for volunteer/with go/to eat drink attend practice \
-                    practise collect coach mentor sing/in dance/in wear look/for work/with babysit \
-                    sponsor knit bake paint breed host swim/in swim/at train/at run ride belong/to";
-/// Verbs that are habits without an object.
-const OBJECTLESS_HABITS: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
-/// Verbs of [`SINGLE_OBJECT_VERBS`] and [`MULTI_OBJECT_VERBS`] whose progressive form expresses a
+/// Verbs with an object whose progressive form expresses a
 /// habit.
 const PROGRESSIVE_HABITS: &[&str] = &[
     "learn",
@@ -36,11 +28,6 @@ const PROGRESSIVE_HABITS: &[&str] = &[
     "play",
     "study",
 ];
-/// Objects that do not make a habit.
-const IDLE_OBJECTS: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
-                    pride turns issue risks bed sleep work school you role game games thing things stuff lot";
-/// Verbs of responsibility, with the attribute of the thing that somebody is responsible for.
-const RESPONSIBILITY_VERBS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
 
 /// Returns the topic of a habit, a possession or a responsibility.
 pub(crate) fn activity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
@@ -94,7 +81,7 @@ fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
             let is_lesson = object
                 .split(' ')
                 .next_back()
-                .is_some_and(|last| list_contains("course class classes lessons", last));
+                .is_some_and(|last| matches!(last, "course" | "class" | "classes" | "lessons"));
             let known_topic =
                 KnownTopic::fact(subject.to_owned(), &format!("takes {object}"), object);
             return known_topic
@@ -163,11 +150,9 @@ fn contract_topic(subject: &str, provider: &str, kind: &str) -> Option<KnownTopi
 
 /// Checks whether it is something that runs until it is cancelled.
 fn is_contract(object: &str) -> bool {
-    const CONTRACTS: &str =
-        "subscription membership contract account plan policy insurance card license licence lease";
     object
         .split(' ')
-        .any(|word| CONTRACTS.split(' ').any(|contract| contract == word))
+        .any(|word| vocabulary().contracts.has(word))
 }
 
 /// Returns the topic of a verb in the tables with its object.
@@ -182,10 +167,10 @@ fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic
         return contract_topic(subject, &direct_object(rest, 1, base), "subscription");
     }
 
-    let single_object = find_verb_object(SINGLE_OBJECT_VERBS, base, rest);
+    let single_object = find_verb_object(&vocabulary().single_object_verbs, base, rest);
     let multi_object = single_object
         .is_none()
-        .then(|| find_verb_object(MULTI_OBJECT_VERBS, base, rest))
+        .then(|| find_verb_object(&vocabulary().multi_object_verbs, base, rest))
         .flatten();
     let fact =
         |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
@@ -196,8 +181,11 @@ fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic
         return fact(&name, object);
     }
 
-    if let Some((name, object)) = multi_object.or(find_verb_object(SINGLE_OBJECT_VERBS, base, rest))
-    {
+    if let Some((name, object)) = multi_object.or(find_verb_object(
+        &vocabulary().single_object_verbs,
+        base,
+        rest,
+    )) {
         return fact(&format!("{name} {object}"), object);
     }
 
@@ -212,9 +200,7 @@ fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic
         .words
         .first()
         .is_none_or(|word| is_end(word) || matches!(word.lower, "any" | "anymore" | "now"));
-    let is_habit = OBJECTLESS_HABITS
-        .split_whitespace()
-        .any(|habit_verb| habit_verb == base)
+    let is_habit = vocabulary().habits_without_object.has(base)
         && (has_no_object || is_frequent || base == "smoke");
     let name = to_third_person(base);
 
@@ -222,9 +208,8 @@ fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic
 }
 
 /// Returns the attribute and the object if the verb is in the table.
-fn find_verb_object(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
-    let found = table.split_whitespace().find_map(|entry| {
-        let (name, particle) = entry.split_once('/').unwrap_or((entry, ""));
+fn find_verb_object(table: &EntryList, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
+    let found = table.iter().find_map(|(name, particle)| {
         let at = if particle.is_empty() {
             0
         } else {
@@ -243,7 +228,7 @@ fn find_verb_object(table: &str, base: &str, rest: Clause<'_>) -> Option<(String
     let head_noun = object.rsplit(' ').next().unwrap_or_default();
     let is_idle = [object.split(' ').next().unwrap_or_default(), head_noun]
         .iter()
-        .any(|word| list_contains(IDLE_OBJECTS, word));
+        .any(|word| vocabulary().idle_objects.has(word));
     if has_no_object || is_idle || !is_meaningful(&object) {
         return None;
     }
@@ -257,10 +242,6 @@ fn find_verb_object(table: &str, base: &str, rest: Clause<'_>) -> Option<(String
         },
         object,
     ))
-}
-
-fn list_contains(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|entry| entry == word)
 }
 
 /// Returns the object up to a preposition. The person with whom one speaks a language belongs to
@@ -348,23 +329,16 @@ fn possession_topic(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known
 
 /// Checks whether it is something that one has only for a moment or in one's mind.
 fn is_momentary(object: &str) -> bool {
-    const MOMENTARY_OBJECTS: &str = "question idea feeling look chance problem issue point time plan way word talk chat call meeting \
-                        appointment interview exam trip visit session blast moment bit lot few couple thought hunch \
-                        favor favour headache cold fever doubt concern suggestion dream goal choice reason \
-                        party dinner lunch date day week good great big deadline power ability story path \
-                        paths picture gift back";
     object
         .split(' ')
-        .any(|word| list_contains(MOMENTARY_OBJECTS, word))
+        .any(|word| vocabulary().momentary_objects.has(word))
 }
 
 /// Returns the topic of `Nadia leads the mobile team`. One person at a time is responsible for a
 /// thing.
 fn responsibility_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
-    let role = RESPONSIBILITY_VERBS
-        .split(' ')
-        .find_map(|entry| entry.split_once('/').filter(|(verb, _)| *verb == base))?
-        .1;
+    let mut roles = vocabulary().responsibility_verbs.iter();
+    let (_, role) = roles.find(|(verb, _)| *verb == base)?;
     let is_definite = matches!(rest.lower_at(0), "the" | "our" | "my")
         || rest.words.first().is_some_and(|word| word.is_capitalized());
     let object = phrase_key(find_object(rest, 0));

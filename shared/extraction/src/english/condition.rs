@@ -4,39 +4,16 @@
 use super::grammar::ParsedClause;
 use super::identity::{parse_name, says_no_longer};
 use super::lexicon::{is_determiner, is_preposition, is_pronoun, to_third_person};
+use super::lists::{EntryList, WordList};
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
-/// Words for a person's state, with the attribute that they answer. A word without an attribute is
-/// its own attribute.
-const STATES: &str = "retired/employment unemployed/employment self-employed/employment employed/employment \
-                      jobless/employment between_jobs/employment pregnant expecting left-handed/handedness \
-                      right-handed/handedness diabetic asthmatic celiac coeliac colorblind color-blind colourblind \
-                      colour-blind dyslexic deaf blind bilingual sober lactose_intolerant gluten_intolerant \
-                      nearsighted epileptic autistic on_sabbatical/leave on_parental_leave/leave \
-                      on_maternity_leave/leave on_paternity_leave/leave on_sick_leave/leave";
-/// Nationalities, which are capitalized but are not names of persons.
-const NATIONS: &str = "american argentinian australian austrian belgian brazilian british bulgarian canadian catalan \
-                       chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian ethiopian \
-                       filipino finnish french german greek hungarian icelandic indian indonesian iranian iraqi irish \
-                       israeli italian jamaican japanese kenyan korean latvian lebanese lithuanian malaysian mexican \
-                       moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian russian \
-                       scottish serbian slovak slovenian spanish swedish swiss syrian taiwanese thai tunisian turkish \
-                       ukrainian venezuelan vietnamese welsh";
-/// Faiths, which are capitalized but are not names of persons.
-const FAITHS: &str =
-    "buddhist catholic hindu jewish muslim orthodox protestant sikh atheist agnostic";
 /// Verbs for abilities.
 const ABILITIES: &[&str] = &[
     "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate",
     "digest", "ski",
 ];
-/// Verbs for habits. Each object is a topic of its own.
-const HABITS: &str = "write grow watch suffer/from work/from cook sew sell support/- follow/- avoid compose brew invest/in \
-                      donate/to compete/in translate/- restore raise photograph do keep";
-/// Verbs for activities that last a while. Each object is a topic of its own.
-const ONGOING_VERBS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
-                     prepare/for care/for";
 /// Objects of activities that take only an hour.
 const SHORT_TASKS: &[&str] = &[
     "email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query",
@@ -115,11 +92,18 @@ type MakeFact<'f> = &'f dyn Fn(&str, String) -> Option<KnownTopic>;
 
 /// Returns the topic of `retired`, `on parental leave` and `Portuguese`.
 fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let found = STATES.split_whitespace().find_map(|entry| {
-        let (word, attribute) = entry.split_once('/').unwrap_or((entry, entry));
-        let end = rest.match_phrase(0, &word.replace('_', " "))?;
-        Some((attribute.replace('_', " "), word.replace('_', " "), end))
-    });
+    let found = vocabulary()
+        .personal_states
+        .iter()
+        .find_map(|(word, attribute)| {
+            let attribute = if attribute.is_empty() {
+                word
+            } else {
+                attribute
+            };
+            let end = rest.match_phrase(0, &word.replace('_', " "))?;
+            Some((attribute.replace('_', " "), word.replace('_', " "), end))
+        });
 
     let is_alone = |end: usize| {
         rest.words.get(end).is_none_or(|next| {
@@ -150,12 +134,14 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
         return fact(&format!("member of {group}"), group);
     }
 
-    let is_listed = |list: &str| list.split_whitespace().any(|word| word == rest.lower_at(0));
+    let is_listed = |list: &WordList| list.has(rest.lower_at(0));
     match rest.words.first().filter(|word| word.is_capitalized()) {
-        Some(word) if is_listed(NATIONS) && is_alone(1) => {
+        Some(word) if is_listed(&vocabulary().nationalities) && is_alone(1) => {
             fact("nationality", word.lower.to_owned())
         }
-        Some(word) if is_listed(FAITHS) && is_alone(1) => fact("religion", word.lower.to_owned()),
+        Some(word) if is_listed(&vocabulary().faiths) && is_alone(1) => {
+            fact("religion", word.lower.to_owned())
+        }
         _ => None,
     }
 }
@@ -163,9 +149,7 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
 /// Checks whether the word names a people or a faith, which is capitalized but is not the name of a
 /// person.
 pub(super) fn is_people_or_faith(lower: &str) -> bool {
-    [NATIONS, FAITHS]
-        .iter()
-        .any(|list| list.split_whitespace().any(|word| word == lower))
+    vocabulary().nationalities.has(lower) || vocabulary().faiths.has(lower)
 }
 
 /// Checks whether it is a group to which people belong.
@@ -297,9 +281,9 @@ fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Kno
     }
 }
 
-/// Returns the topic of a verb in [`HABITS`] with its object.
+/// Returns the topic of a verb for a habit with its object.
 fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (object, verb_phrase) = find_in_table(HABITS, base, rest)?;
+    let (object, verb_phrase) = find_in_table(&vocabulary().habits_by_object, base, rest)?;
     let is_allowed = match base {
         "do" => SPORTS.contains(&object.as_str()),
         "keep" => {
@@ -314,16 +298,15 @@ fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Known
 
 /// Returns the topic of `writing a novel` and `saving for a house`.
 fn ongoing_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
-    let (object, verb_phrase) = find_in_table(ONGOING_VERBS, base, rest)?;
+    let (object, verb_phrase) = find_in_table(&vocabulary().ongoing_verbs, base, rest)?;
     (is_meaningful(&object) && !SHORT_TASKS.contains(&object.as_str()))
         .then(|| fact(&format!("{verb_phrase} {object}"), object))?
 }
 
 /// Returns the object and the verb if the verb is in the table. For an entry with `/-`, a
 /// capitalized name must follow.
-fn find_in_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
-    table.split_whitespace().find_map(|entry| {
-        let (verb, particle) = entry.split_once('/').unwrap_or((entry, ""));
+fn find_in_table(table: &EntryList, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
+    table.iter().find_map(|(verb, particle)| {
         let needs_name = particle == "-";
         let at = if particle.is_empty() || needs_name {
             0

@@ -5,6 +5,7 @@ use domain::MemoryKind;
 use super::classes::{JUDGING, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::is_content_word;
+use super::topic::is_number_word;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
 
@@ -134,13 +135,10 @@ fn count_names(clause: Clause<'_>) -> usize {
 }
 
 fn has_number(clause: Clause<'_>) -> bool {
-    const WORDS: &[&str] = &[
-        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    ];
     clause
         .words
         .iter()
-        .any(|word| word.is_number() || WORDS.contains(&word.lower))
+        .any(|word| word.is_number() || is_number_word(word.lower))
 }
 
 /// Checks whether the clause judges rather than informs: `better`, `tighter`, `great`.

@@ -3,17 +3,14 @@
 use super::condition::is_people_or_faith;
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{VerbForm, parse_verb};
-use super::lists::WordList;
 use super::topic::{
     KnownTopic, find_object, is_meaningful, is_number_word, parse_value, phrase_key,
 };
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
 /// Returns the attribute for a relative or a pet.
 pub(crate) fn relation_attribute(lower: &str) -> Option<&'static str> {
-    const SELF: &str = "aunt baby boss brother cat colleague cousin daughter dog doctor father friend grandfather \
-         grandmother hamster horse manager mother neighbor nephew niece parrot partner rabbit roommate sister son \
-         spouse teacher therapist turtle uncle";
     Some(match lower {
         "boyfriend" | "girlfriend" | "fiance" | "fiancé" | "fiancée" => "partner",
         "husband" | "wife" => "spouse",
@@ -24,7 +21,7 @@ pub(crate) fn relation_attribute(lower: &str) -> Option<&'static str> {
         "coworker" => "colleague",
         "kitten" => "cat",
         "puppy" => "dog",
-        _ => return SELF.split(' ').find(|word| *word == lower),
+        _ => return vocabulary().relatives.find(lower),
     })
 }
 
@@ -233,20 +230,6 @@ fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     (article == 1).then(|| fact("job", parse_job(rest)?))?
 }
 
-/// Words that sound like an occupation but are not one.
-static NO_JOBS: WordList = WordList::new(
-    "lover believer beginner winner loser member mother father grandmother grandfather daughter brother \
-     sister supporter number matter order reader user owner letter reminder helper survivor foodie \
-     newcomer thinker learner neighbor speaker keeper hater killer stranger disaster challenger \
-     game-changer factor leader bummer blocker center wonder outsider dreamer",
-);
-/// Occupations that do not sound like one.
-static JOBS: WordList = WordList::new(
-    "nurse midwife lead head coach vet ceo cto paramedic secretary waitress actress chef student \
-     accountant assistant architect pilot lawyer clerk agent consultant entrepreneur mechanic surgeon \
-     analyst intern freelancer guide cook judge",
-);
-
 /// Returns the occupation at the beginning, if the last word before a preposition sounds like one.
 fn parse_job(rest: Clause<'_>) -> Option<String> {
     let end = rest.index_of_any(
@@ -261,7 +244,9 @@ fn parse_job(rest: Clause<'_>) -> Option<String> {
         .iter()
         .any(|ending| last.ends_with(ending))
         && last.len() > 4;
-    let is_job = (sounds_like_job || JOBS.has(last)) && !NO_JOBS.has(last) && object.len() <= 4;
+    let is_job = (sounds_like_job || vocabulary().occupations.has(last))
+        && !vocabulary().false_occupations.has(last)
+        && object.len() <= 4;
     is_job.then(|| phrase_key(object))
 }
 

@@ -3,25 +3,11 @@
 use domain::MemoryKind;
 
 use super::lexicon::{VerbForm, is_content_word, parse_verb, verb_base};
-use super::lists::{PhraseList, WordList};
 use super::topic::{KnownTopic, parse_value};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
 
-/// Phrases that ask for something.
-static REQUESTS: PhraseList = PhraseList::new(
-    "please;can you please;could you please;i want you to;i need you to;i 'd like you to;you should;you must;\
-     remember to;make sure to;be sure to",
-);
-/// Phrases that ask to keep something in mind.
-static REMEMBERING: PhraseList = PhraseList::new(
-    "remember that;keep in mind that;note that;don't forget that;do n't forget that",
-);
-/// Words before an instruction that is to hold from now on.
-static STANDING_OPENINGS: PhraseList = PhraseList::new(
-    "always;never;from now on;in future;in the future;going forward;whenever;every time;by default",
-);
-static NEVER_EVER: PhraseList = PhraseList::new("do n't ever;never ever;do not ever");
 /// Words within or after such an instruction.
 const STANDING_PHRASES: &[&str] = &[
     "from now on",
@@ -34,23 +20,19 @@ const STANDING_PHRASES: &[&str] = &[
     "every time i",
     "when i ask",
 ];
-/// Verbs for things that an assistant does repeatedly, so that asking once means asking for every
-/// time.
-static REPEATED_VERBS: WordList =
-    WordList::new("do stop avoid use keep answer respond reply write speak address format include");
 
 /// Drafts a standing instruction. Returns the index of its first word as well.
 pub(crate) fn draft_instruction(
     clause: Clause<'_>,
     context: &ClauseContext<'_>,
 ) -> Option<(usize, StatementDraft)> {
-    let at = REQUESTS.end(clause, 0).unwrap_or(0);
+    let at = vocabulary().requests.end(clause, 0).unwrap_or(0);
     let draft = StatementDraft::new(MemoryKind::Instruction, 0.9).lasting(true);
     if let Some(name_topic) = name_to_use_topic(clause, at, context) {
         return Some((at, draft.known(name_topic)));
     }
 
-    if let Some(end) = REMEMBERING.end(clause, at) {
+    if let Some(end) = vocabulary().requests_to_remember.end(clause, at) {
         return (clause.len() > end + 2 && !context.is_group_chat).then_some((at, draft));
     }
 
@@ -65,9 +47,10 @@ pub(crate) fn draft_instruction(
 
 /// Checks whether an instruction is to hold from now on.
 fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
-    let opening_end = STANDING_OPENINGS
+    let opening_end = vocabulary()
+        .standing_openings
         .end(rest, 0)
-        .or_else(|| NEVER_EVER.end(rest, 0));
+        .or_else(|| vocabulary().prohibitions.end(rest, 0));
     let first = opening_end.unwrap_or(0);
     let first = first
         + usize::from(rest.lower_at(first) == ",")
@@ -75,7 +58,7 @@ fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
     let is_always = is_imperative(rest, first)
         && (opening_end.is_some() || rest.find_any(STANDING_PHRASES).is_some());
     let is_repeated =
-        is_requested && REPEATED_VERBS.has(rest.lower_at(0)) && is_imperative(rest, 0);
+        is_requested && vocabulary().repeated_verbs.has(rest.lower_at(0)) && is_imperative(rest, 0);
     (is_always || is_repeated)
         && rest
             .words

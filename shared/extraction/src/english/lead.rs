@@ -2,7 +2,7 @@
 //! `Scratch that, the …`.
 
 use super::grammar::{parse_clause, skip_adverbs};
-use super::lists::WordList;
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
 /// A position at which a statement may begin.
@@ -148,26 +148,12 @@ fn is_third_party(lead_clause: Clause<'_>) -> bool {
         || lead_clause.find_phrase("i said").is_some();
     lead_clause.contains_any(&["\""])
         || asks_for_work(lead_clause) && !asks_to_notice(lead_clause)
-        || !is_own && lead_clause.words.iter().any(|word| FOREIGN.has(word.lower))
+        || !is_own
+            && lead_clause
+                .words
+                .iter()
+                .any(|word| vocabulary().foreign_words.has(word.lower))
 }
-
-/// Verbs for work on a text.
-static TASKS: WordList = WordList::new(
-    "translate rewrite rephrase paraphrase proofread summarize summarise correct edit fix polish improve \
-     shorten spell pronounce write add put say type reply respond post send continue complete repeat \
-     explain answer analyze analyse classify check",
-);
-/// Words for a text.
-static TEXTS: WordList = WordList::new(
-    "translation grammar sentence sentences phrase text paragraph lyrics caption headline poem story \
-     prompt essay following follows quote",
-);
-/// Words for examples, for reasons and for the words of somebody else.
-static FOREIGN: WordList = WordList::new(
-    "example examples e.g quote joke character scene because why reason argument rationale imagine \
-     suppose if pretend says said wrote writes claims claimed replied answered reads thinks goes dear \
-     subject roleplay \"",
-);
 
 /// Checks whether the words ask for work on a text, or name a text.
 fn asks_for_work(lead_clause: Clause<'_>) -> bool {
@@ -182,9 +168,14 @@ fn asks_for_work(lead_clause: Clause<'_>) -> bool {
     };
     let is_own =
         matches!(lead_clause.lower_at(0), "i" | "we") && !lead_clause.contains_any(&["you"]);
-    let is_ordered =
-        (0..lead_clause.len()).any(|at| TASKS.has(lead_clause.lower_at(at)) && is_request(at));
-    !is_own && (is_ordered || lead_clause.words.iter().any(|word| TEXTS.has(word.lower)))
+    let is_ordered = (0..lead_clause.len())
+        .any(|at| vocabulary().text_tasks.has(lead_clause.lower_at(at)) && is_request(at));
+    !is_own
+        && (is_ordered
+            || lead_clause
+                .words
+                .iter()
+                .any(|word| vocabulary().text_nouns.has(word.lower)))
 }
 
 /// Checks whether the words ask to take notice.

@@ -1,58 +1,79 @@
-//! Lists of words and phrases, indexed on first use.
-
-use std::sync::OnceLock;
+//! Lists of words and phrases, from sections of the language file.
 
 use super::hash::WordTable;
 use super::words::Clause;
+use crate::languages::file::{LanguageFileError, Section};
 
-/// A list of words, separated by spaces.
+/// A set of words.
+#[derive(Default)]
 pub(crate) struct WordList {
-    words: &'static str,
-    table: OnceLock<WordTable<()>>,
+    table: WordTable<()>,
 }
 
 impl WordList {
-    pub(crate) const fn new(words: &'static str) -> Self {
-        Self {
-            words,
-            table: OnceLock::new(),
-        }
+    /// Loads the words of a section, which are separated by spaces.
+    pub(super) fn load(section: &Section) -> Result<Self, LanguageFileError> {
+        Ok(section.spaced_words()?.into_iter().collect())
     }
 
     /// Checks whether the list contains a word.
     pub(crate) fn has(&self, lower: &str) -> bool {
-        let table = || self.words.split(' ').map(|word| (word, ())).collect();
-        self.table.get_or_init(table).contains_key(lower)
+        self.table.contains_key(lower)
+    }
+
+    /// Returns the word of the list that equals `lower`.
+    pub(crate) fn find(&self, lower: &str) -> Option<&'static str> {
+        self.table.get_key_value(lower).map(|(word, ())| *word)
     }
 }
 
-/// A list of phrases, separated by semicolons.
+impl FromIterator<&'static str> for WordList {
+    fn from_iter<I: IntoIterator<Item = &'static str>>(words: I) -> Self {
+        Self {
+            table: words.into_iter().map(|word| (word, ())).collect(),
+        }
+    }
+}
+
+/// A list of words, each with a property after a slash if it has one: the preposition before the
+/// object of a verb, or the attribute that a word answers.
+#[derive(Default)]
+pub(crate) struct EntryList(Vec<&'static str>);
+
+impl EntryList {
+    /// Loads the entries of a section, which are separated by spaces.
+    pub(super) fn load(section: &Section) -> Result<Self, LanguageFileError> {
+        section.spaced_words().map(Self)
+    }
+
+    /// Returns the words in their order, each with its property or an empty one.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let entries = self.0.iter();
+        entries.map(|entry| entry.split_once('/').unwrap_or((entry, "")))
+    }
+}
+
+/// A list of phrases.
+#[derive(Default)]
 pub(crate) struct PhraseList {
-    phrases: &'static str,
     /// The phrases by their first word.
-    table: OnceLock<WordTable<Vec<&'static str>>>,
+    table: WordTable<Vec<&'static str>>,
 }
 
 impl PhraseList {
-    pub(crate) const fn new(phrases: &'static str) -> Self {
-        Self {
-            phrases,
-            table: OnceLock::new(),
+    /// Loads the phrases of a section, which are separated by `|`.
+    pub(super) fn load(section: &Section) -> Result<Self, LanguageFileError> {
+        let mut list = Self::default();
+        for phrase in section.words()? {
+            let first = phrase.split(' ').next().unwrap_or(phrase);
+            list.table.entry(first).or_default().push(phrase);
         }
+
+        Ok(list)
     }
 
     fn beginning_with(&self, lower: &str) -> &[&'static str] {
-        let table = self.table.get_or_init(|| {
-            let mut table: WordTable<Vec<_>> = WordTable::default();
-            for phrase in self.phrases.split(';') {
-                table
-                    .entry(phrase.split(' ').next().unwrap_or(phrase))
-                    .or_default()
-                    .push(phrase);
-            }
-            table
-        });
-        table.get(lower).map_or(&[], Vec::as_slice)
+        self.table.get(lower).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the phrases that stand at `at`, each with the index after it.

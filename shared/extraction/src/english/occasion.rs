@@ -8,7 +8,7 @@ use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_content_word, is_determiner, is_preposition};
 use super::topic::{KnownTopic, find_object, phrase_key};
 use super::words::Clause;
-use crate::dates::{DateDirection, FoundDate, find_dates, is_weekday};
+use crate::dates::{DateDirection, FoundDate, find_dates, is_weekday, parse_number_word};
 
 /// Verbs that set the day of an occasion.
 const SCHEDULING_VERBS: &[&str] = &[
@@ -416,10 +416,6 @@ fn format_when(rest: Clause<'_>, found: Option<&FoundDate>) -> String {
 
 /// Returns the time of day: `at 9:40`, `at six`, `to 7 pm`.
 fn find_time_of_day(rest: Clause<'_>) -> Option<Clause<'_>> {
-    const HOURS: &[&str] = &[
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve", "noon", "midnight", "half",
-    ];
     let at = (1..rest.len()).find(|&at| {
         let lower = rest.lower_at(at);
         let digits = lower.trim_end_matches(['a', 'p', 'm', 'h']);
@@ -427,6 +423,8 @@ fn find_time_of_day(rest: Clause<'_>) -> Option<Clause<'_>> {
             || digits
                 .split_once(':')
                 .is_some_and(|(hour, _)| hour.len() <= 2 && digits.len() <= 5);
+        let is_hour =
+            parse_number_word(lower).is_some() || matches!(lower, "noon" | "midnight" | "half");
         let following = rest.lower_at(at + 1);
         let is_half_day = matches!(
             following,
@@ -437,7 +435,7 @@ fn find_time_of_day(rest: Clause<'_>) -> Option<Clause<'_>> {
             || is_weekday(following)
             || matches!(following, "today" | "tomorrow" | "tonight");
         let has_preposition = matches!(rest.lower_at(at - 1), "at" | "from" | "until" | "to");
-        (is_number || HOURS.contains(&lower))
+        (is_number || is_hour)
             && has_preposition
             && is_end
             && !matches!(following, "°" | "%" | "$" | "€")

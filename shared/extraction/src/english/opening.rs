@@ -3,7 +3,7 @@
 use super::lexicon::{
     is_adverb, is_auxiliary, is_content_word, is_determiner, is_preposition, is_pronoun, parse_verb,
 };
-use super::lists::{PhraseList, WordList};
+use super::vocabulary::vocabulary;
 use super::words::{Clause, Word};
 
 /// The information about a statement in the words before it.
@@ -20,23 +20,6 @@ pub(crate) struct Opening {
     /// True if it was announced as an opinion.
     pub(crate) is_opinion: bool,
 }
-
-/// Interjections and discourse markers.
-static FILLERS: PhraseList = PhraseList::new(
-    "by the way;btw;to be honest;to be fair;in fact;as you know;as i said;as i mentioned;\
-     for the record;for what it 's worth;fun fact;just so you know;of course;no worries;you know what;\
-     you know;i mean;guess what;let me tell you;i must say;i have to say;i gotta say;oh my god;omg;\
-     good news;big news;speaking of which;on another note;on the other hand;at the moment;to be clear;\
-     in other words;in short;thank you so much;thank you;thanks so much;thanks a lot;thanks for asking;\
-     you mentioned that you mentioned;long story short;turns out that;turns out;it turns out that;it turns out;\
-     please note that;i can confirm that;honestly;actually;well;yeah;yep;yes;yup;no;nope;nah;oh;wow;\
-     hey;hi;hello;ok;okay;anyway;anyways;also;so;and;but;plus;sure;right;totally;absolutely;definitely;\
-     exactly;indeed;thanks;cool;nice;great;awesome;amazing;haha;lol;aw;aww;hmm;um;uh;sorry;seriously;\
-     basically;frankly;personally;luckily;fortunately;unfortunately;sadly;additionally;moreover;\
-     furthermore;however;therefore;besides;meanwhile;still;congrats;congratulations;sounds good;got it;\
-     for sure;oops;wait;sweet;alright;woah;whoa;yay;correction;fact;update;note;fyi;reminder;obviously;\
-     apparently;interestingly;finally",
-);
 
 const MARKERS: &[&str] = &[
     "fact",
@@ -82,12 +65,6 @@ const REASONING: &[&str] = &[
     "quote",
 ];
 
-/// First words of questions and suppositions.
-static HYPOTHETICAL: WordList = WordList::new(
-    "if would could should imagine suppose unless what how why who where maybe perhaps whether can do \
-     does did is are let lets",
-);
-
 /// Returns the opening of a sentence, or `None` if what follows is not a statement.
 pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
     let mut opening = Opening::default();
@@ -103,7 +80,7 @@ pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
     }
 
     let rest = clause.from(opening.at);
-    let is_hypothetical = HYPOTHETICAL.has(rest.lower_at(0))
+    let is_hypothetical = vocabulary().hypothetical_words.has(rest.lower_at(0))
         && !(rest.lower_at(0) == "do" && (rest.lower_at(1) == "n't" || rest.lower_at(1) == "not"));
     let word_count = rest
         .words
@@ -113,15 +90,6 @@ pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
 
     (!is_hypothetical && word_count >= 2).then_some(opening)
 }
-
-/// Remarks that may close a sentence.
-static REMARKS: PhraseList = PhraseList::new(
-    "by the way;btw;wish me luck;fingers crossed;for what it 's worth;just so you know;you know;\
-     to be honest;honestly;haha;lol;thanks;thank you;please;sadly;luckily;unfortunately;silly me;fyi;\
-     correct;right;if that helps;if you must know;i guess;i think;believe it or not;can you believe it;\
-     no kidding;finally;at last;yay;hooray;remember that;don't ask why;do n't ask why;so sad;\
-     how exciting;i 'm afraid;as you know",
-);
 
 /// Returns the index after the last word of the statement, before remarks at the end:
 /// `…, by the way`, `…, wish me luck!`.
@@ -137,7 +105,11 @@ pub(crate) fn find_closing(clause: Clause<'_>) -> usize {
         .take(8)
         .find(|&at| matches!(clause.lower_at(at), "," | "—" | "("))
     {
-        if !REMARKS.standing(clause, comma + 1).any(|(_, to)| to == end) {
+        if !vocabulary()
+            .closing_remarks
+            .standing(clause, comma + 1)
+            .any(|(_, to)| to == end)
+        {
             break;
         }
         end = comma;
@@ -211,7 +183,7 @@ fn skip_exclamation(clause: Clause<'_>, at: usize) -> usize {
     }
 
     let is_empty_word = |word: &Word<'_>| {
-        FILLERS.has(word.lower)
+        vocabulary().fillers.has(word.lower)
             || !is_content_word(word.lower)
             || matches!(
                 word.lower,
@@ -225,7 +197,7 @@ fn skip_exclamation(clause: Clause<'_>, at: usize) -> usize {
         && parse_verb(words[0].lower).is_none()
         && rest.lower_at(end) == ","
         && matches!(rest.lower_at(end + 1), "i" | "we" | "my" | "you");
-    let is_greeting = FILLERS.has(words[0].lower)
+    let is_greeting = vocabulary().fillers.has(words[0].lower)
         && words
             .iter()
             .skip(1)
@@ -239,7 +211,7 @@ fn skip_exclamation(clause: Clause<'_>, at: usize) -> usize {
 }
 
 fn skip_filler(clause: Clause<'_>, opening: &mut Opening) {
-    let Some(end) = FILLERS.end(clause, opening.at) else {
+    let Some(end) = vocabulary().fillers.end(clause, opening.at) else {
         return;
     };
     let has_comma = clause.lower_at(end) == ",";

@@ -4,22 +4,14 @@ use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_content_word, is_determiner, is_preposition, is_pronoun, verb_base};
-use super::lists::{PhraseList, WordList};
 use super::topic::{KnownTopic, find_object, is_meaningful, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
 
 const INTENDING: &[&str] = &[
     "plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope",
 ];
-
-/// Verbs for things that are hoped, tried or only said to be polite. They commit nobody.
-static NON_COMMITTAL_VERBS: WordList = WordList::new(
-    "be try see let get think know say tell forget stay miss love admit keep support explain remember",
-);
-/// Predicates of somebody who will do something.
-static COMMITMENT_PHRASES: PhraseList =
-    PhraseList::new("committed to;determined to;due to;set to;scheduled to;excited to;ready to");
 
 /// Returns the topic of a plan: what is to be done.
 pub(crate) fn plan_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
@@ -177,7 +169,7 @@ pub(crate) fn draft_plan(
 
     let negated = parsed.verb.negated;
     if parsed.verb.future {
-        let is_idle = NON_COMMITTAL_VERBS.has(parsed.verb.base);
+        let is_idle = vocabulary().non_committal_verbs.has(parsed.verb.base);
         let is_firm = has_date
             || content_word_count >= 2
             || rest.words.iter().any(|word| word.is_capitalized());
@@ -203,7 +195,7 @@ pub(crate) fn draft_plan(
 
     if parsed.verb.base == "be"
         && content_word_count >= 3
-        && COMMITMENT_PHRASES.end(rest, 0).is_some()
+        && vocabulary().commitments.end(rest, 0).is_some()
     {
         return plan(0.6);
     }

@@ -6,8 +6,8 @@ use super::StatementDraft;
 use super::grammar::{ParsedClause, SubjectKind};
 use super::identity::says_no_longer;
 use super::lexicon::{is_content_word, is_preposition, is_pronoun};
-use super::lists::PhraseList;
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
 const LIKING: &[&str] = &["like", "love", "enjoy", "adore"];
@@ -257,12 +257,6 @@ fn object_after_preposition(rest: Clause<'_>, at: usize) -> Clause<'_> {
         .from(at + 1)
 }
 
-/// Predicates that express an opinion.
-static OPINION_PREDICATES: PhraseList = PhraseList::new(
-    "skeptical;sceptical;convinced;against;in favor of;in favour of;opposed to;concerned about;\
-     concerned that;worried about;worried that;bullish on;doubtful",
-);
-
 /// Nouns that announce an opinion: `my read is that …`.
 pub(crate) const OPINION_NOUNS: &[&str] = &[
     "take",
@@ -367,7 +361,7 @@ fn is_opinion(parsed: ParsedClause<'_>, content_word_count: usize, is_about_othe
             parsed.clause.lower_at(parsed.subject_end - 1).len() > 3
                 && OPINION_NOUNS.contains(&parsed.clause.lower_at(parsed.subject_end - 1))
         }
-        "be" => OPINION_PREDICATES.end(rest, 0).is_some(),
+        "be" => vocabulary().opinion_predicates.end(rest, 0).is_some(),
         _ => false,
     }
 }

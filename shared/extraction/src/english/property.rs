@@ -6,6 +6,7 @@ use super::grammar::{ParsedClause, SubjectKind};
 use super::identity::{relation_attribute, says_no_longer};
 use super::lexicon::{is_determiner, is_preposition, is_pronoun};
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, occasion};
 
@@ -197,10 +198,6 @@ fn role_topic(
     subject: &str,
     context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
-    const ROLES: &str = "owner lead leader head manager director captain president ceo cto cfo coo chair chairman \
-                         chairwoman chairperson editor maintainer boss coach teacher doctor dentist mayor principal \
-                         landlord landlady accountant lawyer organiser organizer treasurer secretary contact \
-                         supervisor mentor therapist tutor neighbour neighbor plumber gardener babysitter";
     let rest = parsed.rest();
     let is_owned = matches!(rest.lower_at(0), "my" | "our");
     if parsed.verb.base != "be" || parsed.verb.past || parsed.verb.modal {
@@ -221,9 +218,9 @@ fn role_topic(
             .last()?;
         let job = KnownTopic::fact(subject.to_owned(), "job", phrase_key(object))?;
         let is_negated = parsed.verb.negated || says_no_longer(parsed);
-        return ROLES
-            .split_whitespace()
-            .any(|role_name| role_name == role_word.lower)
+        return vocabulary()
+            .roles
+            .has(role_word.lower)
             .then(|| job.with_negation(is_negated));
     }
 
@@ -247,8 +244,7 @@ fn role_topic(
     let owner = owner_clause.map(phrase_key).or_else(|| {
         (is_owned || context.is_conversation).then(|| context.speaker_key.to_lowercase())
     })?;
-    let is_role = ROLES.split_whitespace().any(|role_name| role_name == last)
-        || relation_attribute(last).is_some() && is_owned;
+    let is_role = vocabulary().roles.has(last) || relation_attribute(last).is_some() && is_owned;
     let role = relation_attribute(&role).map_or(role.clone(), str::to_owned);
     let known_topic = KnownTopic::fact(owner, &role, subject.to_owned())?;
 

@@ -4,8 +4,8 @@ use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::is_content_word;
-use super::lists::PhraseList;
 use super::topic::{KnownTopic, find_object, join_words, parse_value, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
 /// Returns the topic of `The server has 16 GB of RAM`, `costs $5` and `is at 19 °C`.
@@ -59,13 +59,6 @@ pub(super) fn measure_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<K
     }
 }
 
-static STATES: PhraseList = PhraseList::new(
-    "up;down;online;offline;done;finished;complete;completed;ready;blocked;open;closed;broken;fixed;\
-     pending;on hold;cancelled;canceled;delayed;live;active;inactive;available;unavailable;on track;\
-     behind schedule;in progress;approved;rejected;stable;unstable;deprecated;discontinued;in production;\
-     in review;stalled;in beta",
-);
-
 /// Returns the topic of `The build is broken` and `the project is on hold`.
 pub(super) fn status_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let is_thing = matches!(
@@ -95,7 +88,10 @@ pub(super) fn status_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<Kn
             .get(end)
             .is_none_or(|next| next.is_punctuation || !is_content_word(next.lower))
     };
-    let (state, _) = STATES.standing(rest, at).find(|(_, end)| is_end(*end))?;
+    let (state, _) = vocabulary()
+        .states_of_things
+        .standing(rest, at)
+        .find(|(_, end)| is_end(*end))?;
     let known_topic = KnownTopic::new(
         subject.to_owned(),
         "status",

@@ -30,8 +30,10 @@ use super::ClauseContext;
 use super::classes::{OBJECT_END, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_adverb, is_determiner, is_pronoun};
-use super::lists::{PhraseList, WordList};
+use super::lists::PhraseList;
+use super::vocabulary::vocabulary;
 use super::words::Clause;
+use crate::dates::{is_full_date_name, parse_number_word};
 
 /// A topic with the kind of statement that has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,58 +213,25 @@ fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     is_stop || is_mark || is_tail(clause, at)
 }
 
-/// Words that end an answer by themselves.
-static TAIL_WORDS: WordList = WordList::new(
-    "whenever together either either honestly sadly please nowadays anyway anyways mostly mainly \
-     twice once thrice daily weekly monthly regularly sometimes often altogether anyhow forever \
-     full-time part-time alone though although instead except completely entirely permanently \
-     temporarily since within without thanks otherwise",
-);
-/// Phrases that end an answer after `at`.
-static TAILS_AFTER_AT: PhraseList = PhraseList::new(
-    "the moment;all;present;the weekend;weekends;the time;night;the end;last;least;the latest;times",
-);
-/// Phrases that end an answer after `for`.
-static TAILS_AFTER_FOR: PhraseList = PhraseList::new(
-    "now;work;work reasons;years;a living;the time being;good;ever;sure;months;weeks;days;a year;fun;\
-     a few;the last;the past;the next;about;over;almost;nearly;many;several;some time;once;ages;\
-     love;family reasons;personal reasons;health reasons;example;a while;a long time;a",
-);
-/// Phrases that end an answer after `in`.
-static TAILS_AFTER_IN: PhraseList = PhraseList::new(
-    "the morning;the mornings;the afternoon;the afternoons;the evening;the evenings;mornings;the end;\
-     fact;general;case;summer;winter;spring;autumn;fall;the summer;the winter;the spring;the autumn;\
-     the fall;the long run;the meantime;particular;total;a few;about;advance;time;the past;a;\
-     the future;the next;the last;the coming;the first;the new year;my spare time;my free time",
-);
-/// Phrases that end an answer after `on`.
-static TAILS_AFTER_ON: PhraseList = PhraseList::new(
-    "weekends;the weekend;weekdays;the weekends;a daily basis;a regular basis;my own;the side;holiday;\
-     holidays;vacation;most days;some days;and off;time;average;and",
-);
-/// Phrases that end an answer after `with`.
-static TAILS_AFTER_WITH: PhraseList =
-    PhraseList::new("pleasure;joy;no regrets;immediate effect;me now");
-
 /// Checks whether words of time, manner or degree begin at `at`: `in the mornings`, `at all`. They
 /// belong to no answer.
 pub(crate) fn is_tail(clause: Clause<'_>, at: usize) -> bool {
     let next = clause.words.get(at + 1);
     let has_tail = |phrases: &PhraseList| phrases.end(clause, at + 1).is_some();
     let has_phrase = |phrases: &[&str]| clause.match_any(at + 1, phrases).is_some();
-    let is_dated = next.is_some_and(|next| is_time_name(next.lower, next.is_capitalized()));
+    let is_dated = next.is_some_and(|next| next.is_capitalized() && is_full_date_name(next.lower));
     let is_number = next.is_some_and(|next| next.is_number() || is_number_word(next.lower));
 
     match clause.lower_at(at) {
         "at" => {
-            has_tail(&TAILS_AFTER_AT)
+            has_tail(&vocabulary().tails_after_at)
                 || next
                     .is_some_and(|next| next.is_number() && clause.lower_at(at + 2).ends_with('m'))
         }
-        "for" => has_tail(&TAILS_AFTER_FOR) || is_number,
-        "in" => has_tail(&TAILS_AFTER_IN) || is_dated || is_number,
-        "on" => has_tail(&TAILS_AFTER_ON) || is_dated,
-        "with" => has_tail(&TAILS_AFTER_WITH),
+        "for" => has_tail(&vocabulary().tails_after_for) || is_number,
+        "in" => has_tail(&vocabulary().tails_after_in) || is_dated || is_number,
+        "on" => has_tail(&vocabulary().tails_after_on) || is_dated,
+        "with" => has_tail(&vocabulary().tails_after_with),
         "over" => is_number || has_phrase(&["a", "the"]),
         "as" => has_phrase(&[
             "well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned",
@@ -286,39 +255,13 @@ pub(crate) fn is_tail(clause: Clause<'_>, at: usize) -> bool {
         "like" => has_phrase(&["crazy", "mad"]),
         "a" => has_phrase(&["lot", "bit", "little bit", "few times"]),
         "very" | "so" | "more" => has_phrase(&["much", "often", "than"]),
-        lower => TAIL_WORDS.has(lower),
+        lower => vocabulary().tail_words.has(lower),
     }
-}
-
-/// Checks whether a word names a month or a day of the week.
-fn is_time_name(lower: &str, is_capitalized: bool) -> bool {
-    static NAMES: WordList = WordList::new(
-        "january february march april may june july august september october november december monday \
-         tuesday wednesday thursday friday saturday sunday",
-    );
-    let bare = lower
-        .strip_suffix('s')
-        .filter(|bare| bare.ends_with("day"))
-        .unwrap_or(lower);
-    is_capitalized && NAMES.has(bare)
 }
 
 /// Checks whether a word is a number from two to twelve.
 pub(super) fn is_number_word(lower: &str) -> bool {
-    matches!(
-        lower,
-        "two"
-            | "three"
-            | "four"
-            | "five"
-            | "six"
-            | "seven"
-            | "eight"
-            | "nine"
-            | "ten"
-            | "eleven"
-            | "twelve"
-    )
+    parse_number_word(lower).is_some_and(|number| number > 1)
 }
 
 /// Checks whether a value can be understood by itself.
