@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 
 use super::cue::{Cue, CueWord, is_bounded, joins_word};
 use crate::english::hash::FnvHasher;
@@ -13,8 +14,12 @@ pub(super) struct CueIndex {
     beginnings: Entries,
     /// Words that may occur within longer words, by their first character.
     endings: Entries,
-    /// For each cue, sets of words. One word of each set must occur in the text.
-    required_words: Vec<Vec<Vec<usize>>>,
+    /// The sets of words that each cue requires, as a range of `sets`.
+    cues: Vec<Range<usize>>,
+    /// The words of each set, as a range of `numbers`. One of them must occur in the text.
+    sets: Vec<Range<usize>>,
+    /// The numbers of the words in the sets.
+    numbers: Vec<usize>,
     /// The number of words.
     count: usize,
 }
@@ -39,18 +44,24 @@ impl CueIndex {
         let mut index = Self {
             beginnings: Entries::default(),
             endings: Entries::default(),
-            required_words: Vec::new(),
+            cues: Vec::new(),
+            sets: Vec::new(),
+            numbers: Vec::new(),
             count: 0,
         };
 
         let mut numbers = WordNumbers::default();
         for cue in cues {
-            let mut required_words = Vec::new();
+            let first_set = index.sets.len();
             for words in cue.required_words() {
-                let numbered = words.iter().map(|word| index.number(word, &mut numbers));
-                required_words.push(numbered.collect());
+                let first_number = index.numbers.len();
+                for word in words {
+                    let number = index.number(word, &mut numbers);
+                    index.numbers.push(number);
+                }
+                index.sets.push(first_number..index.numbers.len());
             }
-            index.required_words.push(required_words);
+            index.cues.push(first_set..index.sets.len());
         }
         index.count = numbers.len();
 
@@ -109,8 +120,10 @@ impl CueIndex {
 
     /// Checks whether the cue with this number could match a text with these words.
     pub(super) fn admits(&self, cue: usize, present_words: &PresentWords) -> bool {
-        self.required_words[cue]
-            .iter()
-            .all(|words| words.iter().any(|word| present_words.0[*word]))
+        let sets = &self.sets[self.cues[cue].clone()];
+        sets.iter().all(|set| {
+            let mut numbers = self.numbers[set.clone()].iter();
+            numbers.any(|number| present_words.0[*number])
+        })
     }
 }

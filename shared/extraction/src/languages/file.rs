@@ -83,7 +83,7 @@ impl LanguageSections {
         for (index, text) in source.text.lines().enumerate() {
             let line = Line {
                 number: index + 1,
-                text: text.trim_end(),
+                text,
             };
 
             if line.text.is_empty() || line.text.starts_with('#') {
