@@ -12,23 +12,6 @@ use super::topic::{KnownTopic, find_object, is_meaningful, is_tail, join_words, 
 use super::vocabulary::vocabulary;
 use super::words::{Clause, Word};
 
-/// Verbs with an object whose progressive form expresses a
-/// habit.
-const PROGRESSIVE_HABITS: &[&str] = &[
-    "learn",
-    "read",
-    "stay",
-    "train",
-    "teach",
-    "take",
-    "attend",
-    "look",
-    "rent",
-    "volunteer",
-    "play",
-    "study",
-];
-
 /// Returns the topic of a habit, a possession or a responsibility.
 pub(crate) fn activity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let verb = parsed.verb;
@@ -52,7 +35,7 @@ pub(crate) fn activity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<
     let is_completed = verb.base == "read" && !verb.progressive;
     if is_completed
         || verb.progressive
-            && (!PROGRESSIVE_HABITS.contains(&verb.base)
+            && (!vocabulary().progressive_habits.has(verb.base)
                 || parsed.subject_kind == SubjectKind::Elided)
     {
         return None;

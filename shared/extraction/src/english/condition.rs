@@ -9,48 +9,6 @@ use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_k
 use super::vocabulary::vocabulary;
 use super::words::Clause;
 
-/// Verbs for abilities.
-const ABILITIES: &[&str] = &[
-    "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate",
-    "digest", "ski",
-];
-/// Objects of activities that take only an hour.
-const SHORT_TASKS: &[&str] = &[
-    "email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query",
-];
-/// Things that people drink.
-const DRINKS: &[&str] = &[
-    "coffee", "tea", "alcohol", "beer", "wine", "soda", "milk", "caffeine", "cola", "juice",
-];
-/// Things that people eat.
-const FOODS: &[&str] = &[
-    "meat",
-    "fish",
-    "dairy",
-    "sugar",
-    "gluten",
-    "bread",
-    "eggs",
-    "cheese",
-    "chocolate",
-    "pork",
-    "beef",
-    "sweets",
-    "carbs",
-];
-const SPORTS: &[&str] = &[
-    "yoga",
-    "pilates",
-    "karate",
-    "judo",
-    "crossfit",
-    "gymnastics",
-    "ballet",
-    "boxing",
-    "taekwondo",
-    "aerobics",
-];
-
 /// Returns the topic of a state or habit of a person.
 pub(crate) fn condition_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let verb = parsed.verb;
@@ -154,31 +112,17 @@ pub(super) fn is_people_or_faith(lower: &str) -> bool {
 
 /// Checks whether it is a group to which people belong.
 fn is_group(object: &str) -> bool {
-    const GROUPS: &[&str] = &[
-        "club",
-        "choir",
-        "band",
-        "team",
-        "orchestra",
-        "board",
-        "party",
-        "union",
-        "society",
-        "association",
-        "church",
-    ];
-
     object
         .rsplit(' ')
         .next()
-        .is_some_and(|last| GROUPS.contains(&last))
+        .is_some_and(|last| vocabulary().groups.has(last))
 }
 
 /// Returns the topic of `can't eat gluten` and `can swim`.
 fn ability_topic(parsed: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let (verb, rest) = (parsed.verb, parsed.rest());
     let is_ability = matches!(parsed.clause.lower_at(verb.first), "can" | "cannot")
-        && ABILITIES.contains(&verb.base);
+        && vocabulary().abilities.has(verb.base);
     if !is_ability {
         return None;
     }
@@ -226,13 +170,12 @@ fn ended_topic(parsed: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopi
                         .unwrap_or(0),
                 ),
             );
-            let verb = if DRINKS.contains(&object.as_str()) {
+            let verb = if vocabulary().drinks.has(&object) {
                 "drinks"
             } else {
                 "eats"
             };
-            let is_consumable =
-                DRINKS.contains(&object.as_str()) || FOODS.contains(&object.as_str());
+            let is_consumable = vocabulary().drinks.has(&object) || vocabulary().foods.has(&object);
             is_consumable.then(|| fact(&format!("{verb} {object}"), object))?
         }
         _ => None,
@@ -285,13 +228,13 @@ fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Kno
 fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let (object, verb_phrase) = find_in_table(&vocabulary().habits_by_object, base, rest)?;
     let is_allowed = match base {
-        "do" => SPORTS.contains(&object.as_str()),
+        "do" => vocabulary().sports.has(&object),
         "keep" => {
             object.split(' ').count() == 1 && object.ends_with('s') && rest.lower_at(0) == object
         }
         _ => true,
     };
-    let is_vague = object.starts_with("lot of") || SHORT_TASKS.contains(&object.as_str());
+    let is_vague = object.starts_with("lot of") || vocabulary().short_tasks.has(&object);
     (is_allowed && is_meaningful(&object) && !is_vague)
         .then(|| fact(&format!("{verb_phrase} {object}"), object))?
 }
@@ -299,7 +242,7 @@ fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<Known
 /// Returns the topic of `writing a novel` and `saving for a house`.
 fn ongoing_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let (object, verb_phrase) = find_in_table(&vocabulary().ongoing_verbs, base, rest)?;
-    (is_meaningful(&object) && !SHORT_TASKS.contains(&object.as_str()))
+    (is_meaningful(&object) && !vocabulary().short_tasks.has(&object))
         .then(|| fact(&format!("{verb_phrase} {object}"), object))?
 }
 

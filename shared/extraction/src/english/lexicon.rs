@@ -4,6 +4,7 @@ use super::classes::{
     ADVERB, AUXILIARY, DETERMINER, MODAL, PREPOSITION, PRONOUN, SMALL, is_in_class,
 };
 use super::verbs::find_verb;
+use super::vocabulary::vocabulary;
 
 /// The form of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +18,6 @@ pub(crate) enum VerbForm {
     /// `working`.
     Ing,
 }
-
-/// Words that end like a past form but are not one.
-const NOT_PAST: &[&str] = &[
-    "need", "feed", "speed", "seed", "weed", "succeed", "proceed", "exceed", "indeed", "hundred",
-    "red", "bed", "wed", "sacred", "naked", "kindred", "embed", "shed", "sled", "bleed", "breed",
-];
 
 /// Returns the base and the form of `lower` if it is a form of a known verb. For an unknown word in
 /// -ed, the base is empty.
@@ -43,7 +38,8 @@ pub(crate) fn parse_verb(lower: &str) -> Option<(&'static str, VerbForm)> {
         base_of_third_person(lower).map(|base| (base, VerbForm::Present))
     };
 
-    let is_past = || lower.len() > 4 && lower.ends_with("ed") && !NOT_PAST.contains(&lower);
+    let is_past =
+        || lower.len() > 4 && lower.ends_with("ed") && !vocabulary().false_past_forms.has(lower);
     regular.or_else(|| is_past().then_some(("", VerbForm::Past)))
 }
 

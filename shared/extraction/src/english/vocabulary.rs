@@ -127,6 +127,22 @@ vocabulary! {
     momentary_objects: WordList = "momentary objects",
     /// Roles of a person.
     roles: WordList = "roles",
+    /// Verbs for abilities.
+    abilities: WordList = "abilities",
+    /// Objects of activities that take only an hour.
+    short_tasks: WordList = "short tasks",
+    /// Things that people drink.
+    drinks: WordList = "drinks",
+    /// Things that people eat.
+    foods: WordList = "foods",
+    /// Sports that people `do`.
+    sports: WordList = "sports",
+    /// Groups to which people belong.
+    groups: WordList = "groups",
+    /// Verbs with an object whose progressive form expresses a habit.
+    progressive_habits: WordList = "progressive habits",
+    /// Words that end like a past form but are not one.
+    false_past_forms: WordList = "false past forms",
 }
 
 /// Returns the words of English. The file is read once.

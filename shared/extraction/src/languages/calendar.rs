@@ -1,5 +1,6 @@
 //! The names of weekdays, months and numbers in a language, from its file.
 
+use super::Language;
 use super::file::{LanguageFileError, LanguageSections, Section};
 
 const WEEKDAYS: [&str; 7] = [
@@ -39,6 +40,11 @@ pub(crate) struct CalendarNames {
 }
 
 impl CalendarNames {
+    /// Loads the names of a language from its file.
+    pub(crate) fn of(language: Language) -> Result<Self, LanguageFileError> {
+        Self::load(&mut LanguageSections::parse(language.source())?)
+    }
+
     /// Loads the names from the sections of a file.
     pub(crate) fn load(sections: &mut LanguageSections) -> Result<Self, LanguageFileError> {
         Ok(Self {

@@ -1,5 +1,10 @@
 //! Sentence boundaries within a block.
 
+use std::sync::LazyLock;
+
+use crate::languages::Language;
+use crate::languages::calendar::CalendarNames;
+
 /// The number of characters beyond which a sentence is cut at a clause.
 const MAX_SENTENCE_CHARS: usize = 600;
 
@@ -18,22 +23,13 @@ const FINAL_ABBREVIATIONS: [&str; 22] = [
     "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
 ];
 
-/// German month names, which follow the full stop of an ordinal day.
-const MONTHS: [&str; 13] = [
-    "januar",
-    "jänner",
-    "februar",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
-];
+/// German month names, which follow the full stop of an ordinal day. A test loads the file from
+/// which they come.
+static GERMAN_MONTHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let names = CalendarNames::of(Language::German);
+    names.map(|names| names.months.concat()).unwrap_or_default()
+});
+
 /// Words before an ordinal day or place, in German.
 const BEFORE_ORDINAL: [&str; 14] = [
     "am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim",
@@ -166,7 +162,7 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
         .unwrap_or_default()
         .to_lowercase();
 
-    MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
+    GERMAN_MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
 }
 
 /// Emits a sentence, cut at clauses if it is too long.
