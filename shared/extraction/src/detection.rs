@@ -187,12 +187,20 @@ mod tests {
 
     #[test]
     fn words_and_letters_are_loaded() {
-        let words = DetectionWords::load().unwrap();
+        let words = DetectionWords::load().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
             words.languages.get("nicht"),
             Some(&(1 << Language::German as u32))
         );
         assert_eq!(words.marker_letters.len(), 6);
+    }
+
+    #[test]
+    fn languages_without_rules_have_only_words_and_letters() {
+        let mut sections = LanguageSections::parse(Language::Other.source()).unwrap();
+        sections.take("common words").unwrap();
+        sections.take("marker letters").unwrap();
+        assert_eq!(sections.finish(), Ok(()));
     }
 
     #[test]
