@@ -1,18 +1,19 @@
-//! The memory model: statements are extracted from text ([`extract`]), and memories are computed
-//! from statements ([`Ledger`]).
+//! The memory model: memories are computed from statements ([`Ledger`]), and profiles from memories.
+//!
+//! The crate `extraction` extracts statements by rules. The operator's model may propose statements
+//! too ([`model`]).
 //!
 //! The crate is pure: it does no I/O, reads no clock and has no async code. The same statements and
 //! edits always give the same memories.
 
 pub mod asking;
-pub mod extract;
 pub mod ledger;
 pub mod model;
 pub mod profile;
 pub mod words;
 mod written;
 
-pub use extract::{
+pub use extraction::{
     Passage, Role, SourceText, TextOrigin, extract_statements, parse_mail_sender, parse_person_name,
 };
 pub use ledger::{

@@ -12,7 +12,6 @@
 mod answer;
 mod dates;
 mod grounding;
-mod orders;
 mod outcome;
 mod polarity;
 mod prompt;
@@ -23,7 +22,6 @@ mod words;
 mod tests;
 
 pub use answer::{ModelAnswerError, answer_schema};
-pub(crate) use orders::is_order_to_model;
 pub use outcome::{ExtractionOutcome, ExtractorKind, FallbackReason, combine_answers};
 pub use prompt::{KnownMemory, ModelRequest, build_requests};
 pub use validate::validate_answer;

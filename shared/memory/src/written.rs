@@ -2,7 +2,7 @@
 
 use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
 
-use crate::extract::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, Role, SourceText, extract_statements};
 
 /// Returns the statement of a memory that a client wrote.
 ///

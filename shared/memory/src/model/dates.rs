@@ -7,7 +7,7 @@ use domain::{EventPeriod, Timestamp};
 use jiff::civil::Date;
 
 use super::words::tokenize_words;
-use crate::extract::dates::DayRange;
+use extraction::DayRange;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 

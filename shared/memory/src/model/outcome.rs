@@ -4,7 +4,7 @@ use std::fmt;
 
 use domain::Statement;
 
-use crate::extract::{SourceText, extract_statements};
+use extraction::{SourceText, extract_statements};
 
 use super::prompt::ModelRequest;
 

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use crate::extract::sentences::{BlockKind, Sentence, split_sentences};
-use crate::extract::{Passage, Role, SourceText};
+use extraction::{BlockKind, Passage, Role, Sentence, SourceText, split_sentences};
 
 use super::words::content_roots;
 

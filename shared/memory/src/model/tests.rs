@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::Proposal;
 use super::validate::{ProposalRejection, check_proposal};
 use super::{ModelRequest, build_requests};
-use crate::extract::{Passage, Role, SourceText};
+use extraction::{Passage, Role, SourceText};
 
 fn time(text: &str) -> Timestamp {
     Timestamp::parse("time", text).unwrap()

@@ -4,12 +4,11 @@ use domain::{EventPeriod, MemoryKind, Statement, Timestamp, Topic, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::extract::{Passage, Role, SourceText, TextOrigin};
+use extraction::{Passage, Role, SourceText, TextOrigin, is_order_to_model};
 
 use super::answer::{ModelAnswerError, Proposal, ProposedTopic, parse_proposals};
 use super::dates;
 use super::grounding::SourceEvidence;
-use super::orders::is_order_to_model;
 use super::outcome::sort_and_dedup;
 use super::polarity::{agrees_in_polarity, is_negated, is_negated_or_ended};
 use super::prompt::{ModelRequest, ShownSentence};

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{check_first_proposal, document_source, only_request, passage, proposal, user_source};
-use crate::extract::{Role, SourceText};
 use crate::model::outcome::combine_with;
 use crate::model::{
     ExtractorKind, FallbackReason, ModelAnswerError, build_requests, validate_answer,
 };
+use extraction::{Role, SourceText};
 
 #[test]
 fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {

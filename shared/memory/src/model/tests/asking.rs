@@ -4,8 +4,8 @@ use domain::{MemoryKind, Trust};
 use serde_json::{Value, json};
 
 use super::{document_source, passage, proposal};
-use crate::extract::{Role, SourceText};
 use crate::model::{KnownMemory, answer_schema, build_requests};
+use extraction::{Role, SourceText};
 
 #[test]
 fn a_request_shows_numbered_sentences_and_says_that_they_are_data() {

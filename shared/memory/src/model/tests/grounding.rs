@@ -4,8 +4,8 @@ use domain::{MemoryKind, Trust};
 use serde_json::json;
 
 use super::{check_first_proposal, document_source, proposal, user_source};
-use crate::extract::Role;
 use crate::model::validate::ProposalRejection;
+use extraction::Role;
 
 #[test]
 fn what_the_sentences_do_not_say_is_rejected() {

@@ -1,0 +1,159 @@
+//! Extraction of statements in languages other than English: one engine, with words and cues from
+//! the file of each language.
+
+mod answers;
+mod calendar;
+mod cue;
+mod engine;
+mod index;
+mod load;
+mod wording;
+
+use std::sync::OnceLock;
+
+use domain::{Statement, Trust};
+
+use self::calendar::CalendarWords;
+use self::cue::Cue;
+use self::index::CueIndex;
+use super::languages::Language;
+use super::sentences::{BlockKind, Sentence};
+use super::{Passage, Role};
+
+/// The kind of statement that a cue indicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CueMeaning {
+    /// No statement.
+    Noise,
+    /// A standing instruction for the assistant.
+    Instruct,
+    /// A lasting property, named by the rule.
+    Trait,
+    /// Something that somebody likes.
+    Like,
+    /// Something that somebody dislikes or no longer likes.
+    Dislike,
+    /// Somebody's favourite.
+    Favourite,
+    /// Something that somebody prefers or wants.
+    Prefer,
+    /// Somebody's opinion.
+    Opinion,
+    /// A decision.
+    Decide,
+    /// Something that somebody will do.
+    Plan,
+    /// Something that somebody will do, if the sentence has a date.
+    Dated,
+    /// Something that happened, if the sentence has a date.
+    Happened,
+    /// A property of a thing, named by the rule.
+    Property,
+    /// The state of something.
+    State,
+    /// The state of something, if the sentence has a number, a date or a name.
+    Weak,
+}
+
+/// The words and cues of a language, from its file.
+struct LanguageRules {
+    /// Openings of a sentence that carry no information.
+    fillers: Vec<&'static str>,
+    /// Labels that say what kind of sentence follows. They are not part of the statement.
+    labels: Vec<&'static str>,
+    /// First words of sentences that cannot be understood alone: pronouns and references to the
+    /// sentence before.
+    anaphors: Vec<&'static str>,
+    /// Words for the speaker.
+    first_person: Vec<&'static str>,
+    /// Words with which an answer or a subject may begin, and that are not part of it.
+    articles: Vec<&'static str>,
+    /// Words that end an answer before them.
+    stop_words: Vec<&'static str>,
+    /// Words that say that something no longer holds.
+    negations: Vec<&'static str>,
+    /// Words that end a question, whose question mark may be missing.
+    questions: Vec<&'static str>,
+    /// Text that joins two clauses.
+    conjunctions: Vec<&'static str>,
+    /// True if the verb stands last, with its object right before it.
+    is_verb_last: bool,
+    /// Words for relatives.
+    kinship: Vec<KinshipWord>,
+    /// The rules. The first cue that matches counts.
+    rules: Vec<Rule>,
+    /// The index of the rules' cues.
+    index: CueIndex,
+    /// The words for dates.
+    calendar: CalendarWords,
+}
+
+/// A word for a relative.
+#[derive(Debug)]
+struct KinshipWord {
+    word: &'static str,
+    /// The English word, by which topics name the relative.
+    english: &'static str,
+}
+
+/// A single cue with its meaning.
+#[derive(Debug)]
+struct Rule {
+    meaning: CueMeaning,
+    /// The property that the rule is about, or nothing.
+    attribute: &'static str,
+    /// The answer, if it is the same in every sentence.
+    constant: Option<&'static str>,
+    cue: Cue,
+}
+
+impl LanguageRules {
+    /// Returns the rules that could match a text, in order.
+    fn candidates(&self, text: &str) -> impl Iterator<Item = &Rule> {
+        let present_words = self.index.present(text);
+        let rules = self.rules.iter().enumerate();
+        rules
+            .filter(move |(rule_index, _)| self.index.admits(*rule_index, &present_words))
+            .map(|(_, rule)| rule)
+    }
+}
+
+/// Returns the rules of a language, or `None` if it has no cues.
+///
+/// The file is parsed once. It is a part of the program, and a test loads every file, so a file
+/// with a fault does not get here.
+fn rules_of(language: Language) -> Option<&'static LanguageRules> {
+    static RULES: [OnceLock<Option<LanguageRules>>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+
+    if !language.has_cues() {
+        return None;
+    }
+
+    RULES[language as usize]
+        .get_or_init(|| load::load_rules(language.source()).ok())
+        .as_ref()
+}
+
+/// Extracts the statements of one sentence. Returns nothing for English and for languages without
+/// cues.
+pub(crate) fn extract_statements(
+    passage: &Passage<'_>,
+    sentence: &Sentence<'_>,
+    language: Language,
+    trust: Trust,
+) -> Vec<Statement> {
+    let is_readable = !matches!(
+        sentence.block,
+        BlockKind::Heading | BlockKind::Code | BlockKind::Table
+    );
+    match rules_of(language) {
+        Some(rules) if is_readable && passage.role != Role::Other => {
+            engine::extract_sentence(rules, passage, sentence, trust)
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Checks of all languages with cues.
+
+use domain::{Timestamp, Trust};
+
+use super::extract_statements;
+use super::load::load_rules;
+use crate::detection::detect_language;
+use crate::golden::extract_as;
+use crate::languages::Language;
+use crate::languages::file::{LanguageSections, LanguageSource};
+use crate::sentences::split_sentences;
+use crate::{Passage, Role};
+
+/// Returns the languages that have cues.
+fn languages_with_cues() -> impl Iterator<Item = Language> {
+    let languages = Language::ALL.iter().copied();
+    languages.filter(|language| language.has_cues())
+}
+
+/// Checks that the words of every statement occur in its span, in whatever language the text is
+/// read.
+fn holds_for(text: &str) {
+    for language in languages_with_cues() {
+        for statement in extract_as(language, text) {
+            let span = text
+                .chars()
+                .skip(statement.start)
+                .take(statement.end - statement.start);
+            // Compare by way of capitals, because the first letter of a statement is capitalized:
+            // "µ" and "μ" have the same capital.
+            let span = span.collect::<String>().to_uppercase().to_lowercase();
+            let statement_text = statement.text.to_uppercase().to_lowercase();
+            let invented_word = statement_text
+                .split(|c: char| !c.is_alphanumeric())
+                .find(|word| !span.contains(word));
+            assert_eq!(invented_word, None, "{language:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_invented_from_the_cues_of_any_language() {
+    for language in languages_with_cues() {
+        let mut sections = LanguageSections::parse(language.source()).unwrap();
+        for line in sections.take("rules").unwrap().lines() {
+            holds_for(
+                &line
+                    .text
+                    .replace(['|', '_'], " ")
+                    .replace(['~', '^', '$', '*'], "İX 3. ")
+                    .replace("{v}", "ß"),
+            );
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_is_invented_from_any_text(text in "(ich |wohne |in |Ab|ß|İ|我|住在|は|に|살|में |रहता |vivo |, |\\. |。|[0-9]{1,4}|月|\\PC){0,24}") {
+        holds_for(&text);
+    }
+}
+
+#[test]
+fn speakers_and_sides_count() {
+    let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
+    let passage = |role, speaker, text| Passage {
+        text,
+        start_char: 7,
+        role,
+        speaker,
+        origin: None,
+        said_at,
+    };
+
+    let read = |passage: Passage<'_>| {
+        let language = detect_language(passage.text);
+        split_sentences(&passage)
+            .iter()
+            .flat_map(|sentence| extract_statements(&passage, sentence, language, Trust::User))
+            .collect::<Vec<_>>()
+    };
+
+    let named = &read(passage(Role::User, Some("林晓"), "我住在北京。"))[0];
+    assert_eq!(
+        (named.text.as_str(), named.start, named.end),
+        ("林晓住在北京。", 7, 13)
+    );
+    assert_eq!(
+        named.topic.as_ref().map(|topic| topic.subject.as_str()),
+        Some("林晓")
+    );
+    assert_eq!(
+        read(passage(Role::Assistant, None, "Ich wohne in Bonn.")),
+        []
+    );
+    assert!(
+        read(passage(
+            Role::Assistant,
+            None,
+            "Ich schicke den Plan bis Freitag."
+        ))[0]
+            .confidence
+            < 0.7
+    );
+    assert_eq!(read(passage(Role::Other, None, "Ich wohne in Bonn.")), []);
+
+    let plan = &read(passage(
+        Role::User,
+        None,
+        "Morgen werde ich nach Graz fahren.",
+    ))[0];
+    assert_eq!(
+        plan.forget_after.map(|time| time.to_string()).as_deref(),
+        Some("2025-04-16T23:59:59.999Z")
+    );
+    let both = read(passage(
+        Role::User,
+        None,
+        "Ich heiße Tilda und ich wohne in Bonn.",
+    ));
+    assert_eq!(
+        both.iter()
+            .map(|one| (one.text.as_str(), one.start))
+            .collect::<Vec<_>>(),
+        [("Ich heiße Tilda", 7), ("Ich wohne in Bonn.", 27)]
+    );
+}
+
+#[test]
+fn every_language_file_can_be_loaded() {
+    let mut faults = Vec::new();
+    for language in languages_with_cues() {
+        if let Err(error) = load_rules(language.source()) {
+            faults.push(error.to_string());
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A change of the German file, the line in which a fault is then reported, and the fault.
+type Fault = (&'static str, &'static str, &'static str, &'static str);
+
+const FAULTS: [Fault; 20] = [
+    (
+        "[fillers]",
+        "[filler]",
+        "#",
+        "the section [fillers] is missing",
+    ),
+    (
+        "[fillers]",
+        "[colors]\nrot\n[fillers]",
+        "[colors]",
+        "there is no section named [colors]",
+    ),
+    (
+        "[fillers]",
+        "[marker letters]\n[fillers]",
+        "[marker letters]\n[f",
+        "there are two sections [marker letters]",
+    ),
+    (
+        "[labels]",
+        "[labels",
+        "[labels",
+        "the name of a section ends with `]`",
+    ),
+    (
+        "# The words",
+        "The words",
+        "The words",
+        "a section must begin before this",
+    ),
+    (
+        "trait residence",
+        "trait residense",
+        "trait residense",
+        "`residense` is not a property",
+    ),
+    (
+        "trait residence",
+        "treat residence",
+        "treat residence",
+        "`treat` is not the meaning of a rule",
+    ),
+    (
+        "like\n",
+        "like name\n",
+        "like name",
+        "a rule with this meaning has no property",
+    ),
+    (
+        "    ich heiße {v}",
+        "    ich heiße {w}",
+        "    ich heiße {w}",
+        "`{w}` is not a part of a cue",
+    ),
+    (
+        "    ich heiße {v}",
+        "    ich heiße",
+        "    ich heiße\n",
+        "the rule needs an answer: `{v}`",
+    ),
+    (
+        "    ich heiße {v}",
+        "   ich heiße {v}",
+        "   ich heiße {v}",
+        "a cue is indented by four spaces",
+    ),
+    (
+        "monday: montag",
+        "montag",
+        "montag\n",
+        "a key, a colon and words are expected",
+    ),
+    (
+        "monday: montag",
+        "tuesday: montag",
+        "tuesday: montag",
+        "`monday:` is expected",
+    ),
+    (
+        "december: dezember",
+        "",
+        "[months]",
+        "[months]: the keys are january, february, march, april, may, june, july, august, september, october, november, december",
+    ),
+    (
+        "day month",
+        "month",
+        "[date order]",
+        "[date order]: `day month` or `month day` is expected",
+    ),
+    (
+        "sister: schwester",
+        "sister: Schwester",
+        "sister: Schwester",
+        "`Schwester` has a capital, so it never matches",
+    ),
+    (
+        "sister: schwester",
+        "aunt: tante",
+        "aunt: tante",
+        "`aunt` is not one of sister, brother, mother, father, spouse, partner, daughter, son, dog, cat",
+    ),
+    (
+        "sister: schwester",
+        "sister: schwester | schwester",
+        "sister:",
+        "`schwester` is repeated",
+    ),
+    (
+        "sister: schwester",
+        "sister: schwester |",
+        "sister:",
+        "a word is empty",
+    ),
+    ("2: zwei", "3: zwei", "3: zwei", "`2:` is expected"),
+];
+
+#[test]
+fn faults_are_reported_with_file_line_and_remedy() {
+    let german = Language::German.source();
+    for (old, new, place, problem) in FAULTS {
+        assert!(german.text.contains(old), "{old}");
+        let text: &'static str = german.text.replacen(old, new, 1).leak();
+        let before = &text[..text.find(place).unwrap()];
+        let line_number = before.matches('\n').count() + 1;
+
+        let fault = load_rules(LanguageSource { text, ..german }).err();
+        let expected = format!("languages/de.txt, line {line_number}: {problem}");
+        assert_eq!(fault.map(|error| error.to_string()), Some(expected));
+    }
+}

@@ -1,0 +1,287 @@
+//! Dates in English sentences. Relative dates are resolved against the day on which they were said.
+
+mod calendar;
+mod names;
+mod relative;
+
+use domain::Timestamp;
+use jiff::civil::Date;
+
+use super::english::classes;
+use super::english::words::Clause;
+pub use calendar::DayRange;
+pub(crate) use calendar::utc_day;
+use calendar::{add_days, date_of, month_range, season_range, year_range};
+pub(crate) use names::{EnglishCalendar, is_full_date_name, parse_number_word};
+use names::{parse_day, parse_month, parse_season, parse_weekday, parse_year};
+
+/// The direction in which a date without a year or week is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DateDirection {
+    Past,
+    Future,
+    /// The nearest day in either direction.
+    Either,
+}
+
+/// A date and the words that state it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FoundDate {
+    /// The index of the first word.
+    pub(crate) first: usize,
+    /// The index after the last word.
+    pub(crate) end: usize,
+    /// The days that the words mean.
+    pub(crate) days: DayRange,
+    /// True if the date says how long something has been so, as in `since 2016`, or how often.
+    /// Nothing happens on such a date.
+    pub(crate) is_lasting: bool,
+}
+
+/// Checks whether a word names a day of the week, in the singular or plural.
+pub(crate) fn is_weekday(lower: &str) -> bool {
+    parse_weekday(lower).is_some()
+}
+
+/// Checks whether a word names a season or a month.
+pub(crate) fn is_season_or_month(lower: &str) -> bool {
+    parse_season(lower).is_some() || lower.len() > 3 && parse_month(lower).is_some()
+}
+
+/// Finds the dates in `clause`, which was said at `said_at`, in order.
+pub(crate) fn find_dates(
+    clause: Clause<'_>,
+    said_at: Timestamp,
+    direction: DateDirection,
+) -> Vec<FoundDate> {
+    let mut found = Vec::new();
+    let mut today = None;
+    let mut at = 0;
+    while at < clause.len() {
+        let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+        let direction = if matches!(previous, "by" | "until" | "till") {
+            DateDirection::Future
+        } else {
+            direction
+        };
+
+        let next = if could_begin_date(clause.lower_at(at)) {
+            // Most sentences hold no date, so the day is computed only when one seems to begin.
+            today = today.or_else(|| utc_day(said_at));
+            today.and_then(|today| parse_date(clause, at, today, direction))
+        } else {
+            None
+        };
+
+        match next {
+            Some((end, days)) => {
+                let is_possessive = clause.lower_at(end) == "'s";
+                let is_lasting = is_possessive
+                    || matches!(previous, "since" | "every" | "each" | "most" | "from")
+                    || previous == "the" && at > 1 && matches!(clause.lower_at(at - 2), "since");
+                found.push(FoundDate {
+                    first: at,
+                    end,
+                    days,
+                    is_lasting,
+                });
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+
+    found
+}
+
+/// Checks quickly whether a date could begin with a word, so that most words cost little.
+fn could_begin_date(lower: &str) -> bool {
+    lower.starts_with(|first: char| first.is_ascii_digit())
+        || classes::is_in_class(lower, classes::DATE)
+}
+
+/// Returns the date that begins at word `at`, and the index after it.
+fn parse_date(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    relative::parse_relative_date(clause, at, today, direction)
+        .or_else(|| parse_iso_date(clause, at))
+        .or_else(|| parse_month_first(clause, at, today, direction))
+        .or_else(|| parse_day_first(clause, at, today, direction))
+        .or_else(|| find_weekday_date(clause, at, today, direction))
+        .or_else(|| parse_bare_year(clause, at))
+        .or_else(|| find_season_date(clause, at))
+}
+
+fn parse_iso_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
+    let text = clause.lower_at(at);
+    let day: Date = text.get(..10)?.parse().ok()?;
+    (text.len() == 10 || text.as_bytes()[10] == b't').then_some((at + 1, DayRange::single_day(day)))
+}
+
+/// Parses `March 15`, `March 15th, 2024`, `March 2024` and `in March`.
+fn parse_month_first(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let number = parse_month(clause.lower_at(at))?;
+    if !clause.words[at].is_capitalized() {
+        return None;
+    }
+
+    let dot_len = usize::from(clause.lower_at(at + 1) == ".");
+    if let Some(day) = parse_day(clause.lower_at(at + 1 + dot_len)) {
+        let end = at + 2 + dot_len;
+        let comma_len = usize::from(clause.lower_at(end) == ",");
+        if let Some(year) = parse_year(clause.lower_at(end + comma_len)) {
+            return Some((
+                end + comma_len + 1,
+                DayRange::single_day(date_of(year, number, day)?),
+            ));
+        }
+        return Some((
+            end,
+            DayRange::single_day(nearest_date(today, direction, |year| {
+                date_of(year, number, day)
+            })?),
+        ));
+    }
+
+    let comma_len = usize::from(clause.lower_at(at + 1) == ",");
+    if let Some(year) = parse_year(clause.lower_at(at + 1 + comma_len)) {
+        return Some((at + 2 + comma_len, month_range(year, number)?));
+    }
+
+    let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    // "For May" and "to June" may refer to people.
+    let is_ambiguous_month = matches!(clause.lower_at(at), "april" | "may" | "june" | "august");
+    let has_date_context = matches!(
+        previous,
+        "in" | "by" | "since" | "until" | "of" | "during" | "early" | "late" | "mid" | "this"
+    ) || matches!(previous, "for" | "to")
+        && (!is_ambiguous_month || direction == DateDirection::Future);
+    // The current month is both past and future: its end has not passed, and its start has.
+    let boundary = |days: DayRange| {
+        if direction == DateDirection::Future {
+            days.to
+        } else {
+            days.from
+        }
+    };
+
+    let first = has_date_context.then(|| {
+        nearest_date(today, direction, |year| {
+            Some(boundary(month_range(year, number)?))
+        })
+    })??;
+
+    Some((at + 1, month_range(first.year(), number)?))
+}
+
+/// Parses `15 March` and `the 15th of March 2024`.
+fn parse_day_first(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let day = parse_day(clause.lower_at(at))?;
+    let of_len = usize::from(clause.lower_at(at + 1) == "of");
+    let number = parse_month(clause.lower_at(at + 1 + of_len))?;
+    let end = at + 2 + of_len;
+    let comma_len = usize::from(clause.lower_at(end) == ",");
+    if let Some(year) = parse_year(clause.lower_at(end + comma_len)) {
+        return Some((
+            end + comma_len + 1,
+            DayRange::single_day(date_of(year, number, day)?),
+        ));
+    }
+    Some((
+        end,
+        DayRange::single_day(nearest_date(today, direction, |year| {
+            date_of(year, number, day)
+        })?),
+    ))
+}
+
+/// Parses a day of the week without a week, as the last or the next one.
+fn find_weekday_date(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let weekday = parse_weekday(clause.lower_at(at))?;
+    let is_habit = clause.lower_at(at).ends_with("days")
+        || matches!(
+            clause.lower_at(at + 1),
+            "mornings" | "afternoons" | "evenings" | "nights"
+        );
+    if is_habit || !clause.words[at].is_capitalized() {
+        return None;
+    }
+
+    let days_ahead =
+        (i64::from(weekday) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
+    let shift = match direction {
+        DateDirection::Past if days_ahead > 0 => days_ahead - 7,
+        _ => days_ahead,
+    };
+
+    Some((at + 1, DayRange::single_day(add_days(today, shift)?)))
+}
+
+/// Parses `in 2019`, `since 2016` and `of 2020`.
+fn parse_bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
+    let number = parse_year(clause.lower_at(at))?;
+    let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    let has_date_context = matches!(
+        previous,
+        "in" | "since" | "of" | "until" | "by" | "from" | "during" | "late" | "early" | "mid"
+    );
+    // "In 2000 steps" does not name a year.
+    let is_alone = clause.words.get(at + 1).is_none_or(|next| {
+        next.is_punctuation || !super::english::lexicon::is_content_word(next.lower)
+    });
+    (has_date_context && is_alone).then_some(())?;
+
+    Some((at + 1, year_range(number)?))
+}
+
+/// Parses `the summer of 2022` and `fall 2021`. A season without a year is a habit, not a date.
+fn find_season_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
+    let season = parse_season(clause.lower_at(at))?;
+    let of_len = usize::from(clause.lower_at(at + 1) == "of");
+    if let Some(year) = parse_year(clause.lower_at(at + 1 + of_len)) {
+        return Some((at + 2 + of_len, season_range(year, season)?));
+    }
+    None
+}
+
+/// Returns the date that `date_in_year` gives in the year that fits best.
+fn nearest_date(
+    today: Date,
+    direction: DateDirection,
+    date_in_year: impl Fn(i16) -> Option<Date>,
+) -> Option<Date> {
+    let year = today.year();
+    let days_from_today = |date: Date| date.since(today).map_or(i32::MAX, |span| span.get_days());
+    let candidates = [year - 1, year, year + 1, year + 4]
+        .into_iter()
+        .filter_map(date_in_year);
+    match direction {
+        DateDirection::Past => candidates.filter(|date| *date <= today).max(),
+        DateDirection::Future => candidates.filter(|date| *date >= today).min(),
+        DateDirection::Either => {
+            candidates.min_by_key(|date| days_from_today(*date).unsigned_abs())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Names and numbers of days, months, seasons and units.
+
+use super::calendar::TimeUnit;
+use crate::english::hash::WordTable;
+use crate::english::vocabulary::vocabulary;
+use crate::languages::calendar::CalendarNames;
+use crate::languages::file::{LanguageFileError, Section};
+
+/// The English words for dates.
+#[derive(Default)]
+pub(crate) struct EnglishCalendar {
+    /// The numbers of months, counted from January (1), by their names and short forms.
+    months: WordTable<i8>,
+    /// The numbers of weekdays, counted from Monday (0), by their names, plurals and short forms.
+    weekdays: WordTable<i8>,
+    /// The numbers of seasons, counted from spring (0).
+    seasons: WordTable<i8>,
+    /// Small numbers.
+    numbers: WordTable<i8>,
+    /// The full names of months and weekdays.
+    full_names: WordTable<()>,
+}
+
+impl EnglishCalendar {
+    /// Loads the words. The first name of each month and weekday is its full name.
+    pub(crate) fn load(
+        names: &CalendarNames,
+        seasons: &Section,
+    ) -> Result<Self, LanguageFileError> {
+        let seasons = seasons.words_of_keys(["spring", "summer", "autumn", "winter"])?;
+        let named = names.months.iter().chain(&names.weekdays);
+        let full_names = named.filter_map(|words| words.first());
+
+        Ok(Self {
+            months: number_words(&names.months, 1),
+            weekdays: number_words(&names.weekdays, 0),
+            seasons: number_words(&seasons, 0),
+            numbers: number_words(&names.numbers, 1),
+            full_names: full_names.map(|name| (*name, ())).collect(),
+        })
+    }
+
+    /// Returns all words.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
+        let units = [&self.months, &self.weekdays, &self.seasons];
+        let words = units.into_iter().flat_map(|table| table.keys());
+        words.chain(self.numbers.keys()).copied()
+    }
+}
+
+/// Numbers lists of words, counted from `first`.
+fn number_words(lists: &[Vec<&'static str>], first: i8) -> WordTable<i8> {
+    let mut numbers = WordTable::default();
+    for (number, words) in (first..).zip(lists) {
+        numbers.extend(words.iter().map(|word| (*word, number)));
+    }
+
+    numbers
+}
+
+/// Returns the number of a month, counted from January (1), by its name or short form.
+pub(super) fn parse_month(lower: &str) -> Option<i8> {
+    vocabulary().calendar.months.get(lower).copied()
+}
+
+/// Returns the number of a weekday, counted from Monday (0), by its name, plural or short form.
+pub(super) fn parse_weekday(lower: &str) -> Option<i8> {
+    vocabulary().calendar.weekdays.get(lower).copied()
+}
+
+/// Returns the number of a season, counted from spring (0).
+pub(super) fn parse_season(lower: &str) -> Option<i8> {
+    vocabulary().calendar.seasons.get(lower).copied()
+}
+
+/// Returns the number that a word names, from one to twelve.
+pub(crate) fn parse_number_word(lower: &str) -> Option<i64> {
+    let number = vocabulary().calendar.numbers.get(lower);
+    number.copied().map(i64::from)
+}
+
+/// Checks whether a word is the full name of a month or of a weekday, in the singular or plural.
+pub(crate) fn is_full_date_name(lower: &str) -> bool {
+    let bare = lower
+        .strip_suffix('s')
+        .filter(|bare| bare.ends_with("day"))
+        .unwrap_or(lower);
+    vocabulary().calendar.full_names.contains_key(bare)
+}
+
+/// Parses a day of the month: `15`, `15th`.
+pub(super) fn parse_day(lower: &str) -> Option<i8> {
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+    let ending = &lower[digits.len()..];
+    let day = digits.parse().ok().filter(|day| (1..=31).contains(day))?;
+    matches!(ending, "" | "st" | "nd" | "rd" | "th").then_some(day)
+}
+
+/// Parses a year of four digits.
+pub(super) fn parse_year(lower: &str) -> Option<i16> {
+    (lower.len() == 4)
+        .then(|| lower.parse().ok())
+        .flatten()
+        .filter(|year| (1500..=2200).contains(year))
+}
+
+/// Parses a small count in words or digits. `few` is not a count, since its number is not known.
+pub(super) fn parse_count(lower: &str) -> Option<i64> {
+    match lower {
+        "a" | "an" => Some(1),
+        "couple" => Some(2),
+        _ => parse_number_word(lower).or_else(|| {
+            let count = lower.parse().ok();
+            count.filter(|count| (1..=2000).contains(count))
+        }),
+    }
+}
+
+/// Returns the unit that a word names, in the singular or plural.
+pub(super) fn parse_unit(lower: &str) -> Option<TimeUnit> {
+    Some(match lower {
+        "day" | "days" => TimeUnit::Day,
+        "week" | "weeks" | "wk" | "wks" => TimeUnit::Week,
+        "weekend" | "weekends" => TimeUnit::Weekend,
+        "month" | "months" => TimeUnit::Month,
+        "quarter" | "quarters" => TimeUnit::Quarter,
+        "year" | "years" | "yr" | "yrs" => TimeUnit::Year,
+        _ => return None,
+    })
+}

@@ -1,0 +1,335 @@
+//! Detection of the language of a passage: by script, then by common words.
+
+use std::sync::LazyLock;
+
+use crate::english::hash::WordTable;
+use crate::languages::Language;
+use crate::languages::file::{LanguageFileError, LanguageSections};
+
+/// The number of letters after which detection stops reading.
+const MAX_LETTERS: usize = 1500;
+
+/// The most marker letters of a language that count.
+const MAX_MARKERS: usize = 3;
+
+/// The words and letters that indicate the languages in Latin script.
+#[derive(Default)]
+struct DetectionWords {
+    /// The languages that each common word indicates, as bits. Several languages may share a word.
+    languages: WordTable<u32>,
+    /// Letters that a language has and most others lack.
+    marker_letters: Vec<(Language, Vec<char>)>,
+}
+
+impl DetectionWords {
+    /// Returns the words and letters of all language files, which are read once.
+    ///
+    /// The files are a part of the program, and a test loads them all, so there is no fault to
+    /// report here.
+    fn shared() -> &'static Self {
+        static WORDS: LazyLock<DetectionWords> =
+            LazyLock::new(|| DetectionWords::load().unwrap_or_default());
+        &WORDS
+    }
+
+    fn load() -> Result<Self, LanguageFileError> {
+        let mut words = Self::default();
+        for language in Language::ALL {
+            // The words and letters come first in every file.
+            let mut sections = LanguageSections::parse_first(language.source(), 2)?;
+            for word in sections.take("common words")?.spaced_words()? {
+                *words.languages.entry(word).or_default() |= 1 << *language as u32;
+            }
+
+            let letters = sections.take("marker letters")?.letters()?;
+            if !letters.is_empty() {
+                words.marker_letters.push((*language, letters));
+            }
+        }
+
+        Ok(words)
+    }
+}
+
+/// Detects the language of a text. Returns English if nothing indicates another language.
+pub(crate) fn detect_language(text: &str) -> Language {
+    let mut scripts = ScriptCounts::default();
+    for c in text.chars().filter(|c| c.is_alphabetic()).take(MAX_LETTERS) {
+        scripts.count_letter(c);
+    }
+    scripts
+        .dominant_language()
+        .unwrap_or_else(|| detect_by_words(text))
+}
+
+/// The number of letters of a text in each script.
+#[derive(Default)]
+struct ScriptCounts {
+    latin: usize,
+    han: usize,
+    kana: usize,
+    hangul: usize,
+    cyrillic: usize,
+    /// Cyrillic letters that Russian does not use.
+    non_russian: usize,
+    devanagari: usize,
+    other: usize,
+}
+
+impl ScriptCounts {
+    fn count_letter(&mut self, c: char) {
+        let counter = match c {
+            'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => &mut self.latin,
+            '\u{3040}'..='\u{30ff}' => &mut self.kana,
+            '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '々' => &mut self.han,
+            '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => &mut self.hangul,
+            'і' | 'ї' | 'є' | 'ґ' | 'ў' | 'ј' | 'љ' | 'њ' | 'ћ' | 'ђ' => {
+                &mut self.non_russian
+            }
+            '\u{400}'..='\u{4ff}' => &mut self.cyrillic,
+            '\u{900}'..='\u{97f}' => &mut self.devanagari,
+            _ => &mut self.other,
+        };
+
+        *counter += 1;
+    }
+
+    /// Returns the language, unless the text is mostly in Latin script. Letters of other scripts
+    /// weigh more than Latin ones, because texts of every script contain many names and terms in
+    /// Latin letters, and a Chinese character says as much as several letters.
+    fn dominant_language(&self) -> Option<Language> {
+        let east_asian = (self.han + self.kana) * 3;
+        let ranked = [
+            (
+                east_asian,
+                if self.kana * 12 > self.han {
+                    Language::Japanese
+                } else {
+                    Language::Chinese
+                },
+            ),
+            (self.hangul * 3, Language::Korean),
+            (
+                self.cyrillic * 2,
+                if self.non_russian * 30 > self.cyrillic {
+                    Language::Other
+                } else {
+                    Language::Russian
+                },
+            ),
+            (self.devanagari * 2, Language::Hindi),
+            (self.other, Language::Other),
+        ];
+        let (max_count, language) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
+
+        (max_count > self.latin).then_some(language)
+    }
+}
+
+fn detect_by_words(text: &str) -> Language {
+    let indicators = DetectionWords::shared();
+    let mut scores = [0u32; Language::ALL.len()];
+    let mut letters = 0;
+    let mut lower = String::new();
+
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’' && c != '-');
+    for word in words.filter(|word| !word.is_empty()) {
+        if letters > MAX_LETTERS {
+            break;
+        }
+        letters += word.len();
+
+        lower.clear();
+        if word.is_ascii() {
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            lower.push_str(&word.to_lowercase().replace('’', "'"));
+        }
+        if let Some(languages) = indicators.languages.get(lower.as_str()) {
+            count_word(*languages, &mut scores);
+        }
+
+        // Other languages write a capital "I" at most at the beginning of a sentence.
+        scores[Language::English as usize] += 2 * u32::from(word == "I");
+    }
+
+    // ASCII text contains none of the letters.
+    if !text.is_ascii() {
+        for (language, markers) in &indicators.marker_letters {
+            let found = text.chars().filter(|c| markers.contains(c));
+            scores[*language as usize] += found.take(MAX_MARKERS).count() as u32;
+        }
+    }
+
+    // Of equal scores the first counts, so a text that indicates nothing is English.
+    let ranked = Language::ALL.iter().rev();
+    ranked
+        .max_by_key(|language| scores[**language as usize])
+        .copied()
+        .unwrap_or(Language::English)
+}
+
+/// Counts a common word for each of its languages, given as bits.
+fn count_word(languages: u32, scores: &mut [u32]) {
+    // A word of a single language is stronger evidence than a shared one.
+    let weight = if languages.count_ones() == 1 { 2 } else { 1 };
+    for (bit, score) in scores.iter_mut().enumerate() {
+        if languages & (1 << bit) != 0 {
+            *score += weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_letters_are_loaded() {
+        let words = DetectionWords::load().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            words.languages.get("nicht"),
+            Some(&(1 << Language::German as u32))
+        );
+        assert_eq!(words.marker_letters.len(), 6);
+    }
+
+    #[test]
+    fn languages_without_rules_have_only_words_and_letters() {
+        let mut sections = LanguageSections::parse(Language::Other.source()).unwrap();
+        sections.take("common words").unwrap();
+        sections.take("marker letters").unwrap();
+        assert_eq!(sections.finish(), Ok(()));
+    }
+
+    #[test]
+    fn languages_of_short_and_mixed_texts() {
+        use Language::*;
+        let cases = [
+            ("I live in Berlin.", English),
+            ("Okay", English),
+            ("", English),
+            ("Ich wohne in Bonn.", German),
+            ("Danke, bis morgen!", German),
+            ("Vivo en Sevilla desde mayo.", Spanish),
+            ("Me gusta el café.", Spanish),
+            ("J’habite à Lyon.", French),
+            ("Elle préfère le thé.", French),
+            ("Moro em Recife e gosto de café.", Portuguese),
+            ("Não como carne.", Portuguese),
+            ("Abito a Torino, ma lavoro a Milano.", Italian),
+            ("Mi piace il tè.", Italian),
+            ("Я живу в Туле.", Russian),
+            ("Я живу у Києві і люблю її.", Other),
+            ("मैं पुणे में रहता हूँ।", Hindi),
+            ("我们用 OTLP HTTP，不用 gRPC。", Chinese),
+            ("Saela 决定用 LaTeX 写草稿。", Chinese),
+            ("私は大阪に住んでいます。", Japanese),
+            ("저는 부산에 살아요.", Korean),
+            ("Ik woon in Utrecht en ik hou niet van koffie.", Other),
+            ("Jag bor i Malmö och det är bra.", Other),
+            ("אני גר בחיפה", Other),
+        ];
+
+        for (text, language) in cases {
+            assert_eq!(detect_language(text), language, "{text}");
+        }
+    }
+
+    #[test]
+    fn short_sentences_of_a_chat_are_of_their_language() {
+        use Language::*;
+        let cases: [(Language, &[&str]); 11] = [
+            (
+                English,
+                &[
+                    "Call me Alex.",
+                    "Nope.",
+                    "Got a dog!",
+                    "Tea, always.",
+                    "Sounds good, thanks!",
+                    "Moved to Oslo last year.",
+                    "Sam's birthday: May 3.",
+                    "No sugar for me",
+                    "Running late, sorry.",
+                    "Vegan since 2019",
+                    "Hello there",
+                    "Born in Genoa.",
+                    "Me too!",
+                    "Two kids, one cat.",
+                    "Love hiking.",
+                    "Anna prefers trains.",
+                    "Use metric units.",
+                    "Dinner at eight?",
+                    "Never mind.",
+                    "Work: nurse, night shifts.",
+                ],
+            ),
+            (
+                German,
+                &["Nenn mich Alex.", "Kein Zucker, bitte.", "Ich mag Hunde."],
+            ),
+            (
+                Spanish,
+                &[
+                    "Llámame Alex.",
+                    "Sin azúcar, gracias.",
+                    "Me gustan los perros.",
+                ],
+            ),
+            (
+                French,
+                &[
+                    "Appelle-moi Alex, c'est mieux.",
+                    "Pas de sucre, merci.",
+                    "J'aime les chiens.",
+                ],
+            ),
+            (
+                Portuguese,
+                &[
+                    "Pode me chamar de Alex, não?",
+                    "Sem açúcar, obrigado.",
+                    "Eu gosto de cães.",
+                ],
+            ),
+            (
+                Italian,
+                &[
+                    "Chiamami Alex, grazie.",
+                    "Non prendo zucchero.",
+                    "Mi piacciono i cani.",
+                ],
+            ),
+            (
+                Russian,
+                &["Зови меня Алекс.", "Без сахара.", "Люблю собак."],
+            ),
+            (Hindi, &["मुझे एलेक्स कहो।", "चीनी नहीं।", "कुत्ते पसंद हैं।"]),
+            (Chinese, &["叫我阿力。", "不要糖。", "我喜欢狗。"]),
+            (
+                Japanese,
+                &["アレックスと呼んで。", "砂糖はいらない。", "犬が好きです。"],
+            ),
+            (
+                Korean,
+                &["알렉스라고 불러 줘.", "설탕은 빼 주세요.", "개를 좋아해요."],
+            ),
+        ];
+        let mut wrong = String::new();
+        for (language, texts) in cases {
+            for text in texts
+                .iter()
+                .filter(|text| detect_language(text) != language)
+            {
+                wrong += &format!(
+                    "{text}: {language:?} taken for {:?}\n",
+                    detect_language(text)
+                );
+            }
+        }
+
+        assert!(wrong.is_empty(), "\n{wrong}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Extraction of statements from English sentences.
+
+mod activity;
+pub(crate) mod classes;
+mod classify;
+mod condition;
+mod decision;
+mod event;
+mod fact;
+mod grammar;
+pub(crate) mod hash;
+mod identity;
+mod instruction;
+mod lead;
+pub(crate) mod lexicon;
+mod lists;
+mod naming;
+mod occasion;
+mod opening;
+mod piece;
+mod plan;
+mod preference;
+mod property;
+mod reader;
+mod render;
+mod split;
+mod state;
+mod topic;
+mod verb_group;
+mod verbs;
+pub(crate) mod vocabulary;
+pub(crate) mod words;
+
+use domain::{MemoryKind, Timestamp, Trust};
+
+use grammar::{ParsedClause, SubjectKind};
+pub(crate) use reader::SentenceReader;
+use topic::KnownTopic;
+
+/// The context in which the rules read a clause.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClauseContext<'a> {
+    /// The speaker's name as it appears in topics.
+    pub(crate) speaker_key: &'a str,
+    /// The name of the person spoken to as it appears in topics.
+    pub(crate) listener: Option<&'a str>,
+    /// The time at which it was said.
+    pub(crate) said_at: Timestamp,
+    /// True if people talk with each other, without an assistant.
+    pub(crate) is_group_chat: bool,
+    /// True if a person says it in a conversation.
+    pub(crate) is_spoken: bool,
+    /// True if the sentence was announced as a fact.
+    pub(crate) is_announced: bool,
+    /// True for the first sentence of a passage and for every sentence of a user's turn.
+    pub(crate) is_first: bool,
+    /// True if an opinion was stated shortly before.
+    pub(crate) after_opinion: bool,
+    /// True if an earlier sentence was announced as a fact.
+    pub(crate) follows_announcement: bool,
+    /// True if a person says it in a conversation.
+    pub(crate) is_conversation: bool,
+    /// The subject to which a pronoun at the beginning refers.
+    pub(crate) antecedent: Option<&'a Antecedent>,
+}
+
+impl ClauseContext<'_> {
+    /// Returns the topic key of the subject to which the pronoun at the beginning of a clause
+    /// refers.
+    pub(crate) fn antecedent_key(&self, parsed: ParsedClause<'_>) -> Option<String> {
+        let antecedent = self.antecedent?;
+        antecedent
+            .fits(parsed.clause.lower_at(0))
+            .then(|| antecedent.key.clone())
+    }
+}
+
+/// The subject of an earlier sentence, to which a pronoun may refer.
+#[derive(Debug, Clone)]
+pub(crate) struct Antecedent {
+    text: String,
+    key: String,
+    subject_kind: SubjectKind,
+    start: usize,
+}
+
+impl Antecedent {
+    /// Checks whether a pronoun can refer to it.
+    fn fits(&self, pronoun: &str) -> bool {
+        match pronoun {
+            "he" | "she" | "his" | "her" => {
+                matches!(self.subject_kind, SubjectKind::Named | SubjectKind::Owned)
+            }
+            "it" | "its" => matches!(
+                self.subject_kind,
+                SubjectKind::Definite | SubjectKind::Named
+            ),
+            "they" | "their" => matches!(
+                self.subject_kind,
+                SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// A draft of a statement.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementDraft {
+    kind: MemoryKind,
+    confidence: f32,
+    is_static: bool,
+    is_opinion: bool,
+    known_topic: Option<KnownTopic>,
+}
+
+impl StatementDraft {
+    pub(crate) fn new(kind: MemoryKind, confidence: f32) -> Self {
+        Self {
+            kind,
+            confidence,
+            is_static: false,
+            is_opinion: false,
+            known_topic: None,
+        }
+    }
+
+    /// Sets whether it is a lasting trait rather than an episode.
+    pub(crate) fn lasting(self, is_static: bool) -> Self {
+        Self { is_static, ..self }
+    }
+
+    /// Marks it as an opinion, which the following sentences may continue.
+    pub(crate) fn opinion(self) -> Self {
+        Self {
+            is_opinion: true,
+            ..self
+        }
+    }
+
+    /// Sets the topic.
+    pub(crate) fn known(self, known_topic: KnownTopic) -> Self {
+        Self {
+            known_topic: Some(known_topic),
+            ..self
+        }
+    }
+}
+
+/// The speaker and the listener of a passage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversation<'a> {
+    pub(crate) speaker: &'a str,
+    pub(crate) speaker_key: &'a str,
+    pub(crate) listener: Option<&'a str>,
+    pub(crate) is_group_chat: bool,
+    pub(crate) trust: Trust,
+}
+
+/// The kind of statement that the preceding sentences made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PrecedingStatement {
+    None,
+    /// An opinion, which this many further sentences may continue.
+    Opinion(u8),
+    /// A decision.
+    Decision,
+}
+
+impl PrecedingStatement {
+    /// Returns the state after a sentence that stated nothing.
+    fn waned(self) -> Self {
+        match self {
+            Self::Opinion(remaining @ 2..) => Self::Opinion(remaining - 1),
+            _ => Self::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

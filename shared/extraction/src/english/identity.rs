@@ -1,0 +1,404 @@
+//! Identity of a person: name, age, residence, work, family.
+
+use super::condition::is_people_or_faith;
+use super::grammar::{ParsedClause, SubjectKind};
+use super::lexicon::{VerbForm, parse_verb};
+use super::topic::{
+    KnownTopic, find_object, is_meaningful, is_number_word, parse_value, phrase_key,
+};
+use super::vocabulary::vocabulary;
+use super::words::Clause;
+
+/// Returns the attribute for a relative or a pet.
+pub(crate) fn relation_attribute(lower: &str) -> Option<&'static str> {
+    Some(match lower {
+        "boyfriend" | "girlfriend" | "fiance" | "fiancé" | "fiancée" => "partner",
+        "husband" | "wife" => "spouse",
+        "dad" => "father",
+        "mom" | "mum" => "mother",
+        "grandma" => "grandmother",
+        "grandpa" => "grandfather",
+        "coworker" => "colleague",
+        "kitten" => "cat",
+        "puppy" => "dog",
+        _ => return vocabulary().relatives.find(lower),
+    })
+}
+
+/// Returns the topic of a clause about a person.
+pub(crate) fn identity_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let is_past =
+        parsed.verb.past && !parsed.verb.used_to || parsed.verb.future || parsed.verb.modal;
+    relative_topic(parsed, subject)
+        .or_else(|| {
+            if is_past {
+                None
+            } else {
+                present_topic(parsed, subject)
+            }
+        })
+        .or_else(|| change_topic(parsed, subject))
+        .or_else(|| possession_topic(parsed, subject))
+        .map(|known_topic| {
+            let negated = known_topic.topic.negated
+                || parsed.verb.negated
+                || parsed.verb.used_to
+                || says_no_longer(parsed);
+            known_topic.with_negation(negated)
+        })
+}
+
+/// Checks whether the clause says that something has ended.
+pub(crate) fn says_no_longer(parsed: ParsedClause<'_>) -> bool {
+    parsed
+        .clause
+        .find_any(&["no longer", "not anymore"])
+        .is_some()
+        || parsed.verb.negated
+            && parsed
+                .clause
+                .find_any(&["anymore", "any more", "any longer"])
+                .is_some()
+}
+
+/// Returns the topic of `My sister is Anna`, `my dog's name is Rex` and `my name is Jon`.
+fn relative_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let clause = parsed.subject();
+    if parsed.verb.base != "be"
+        || parsed.subject_kind != SubjectKind::Owned && clause.lower_at(1) != "'s"
+    {
+        return None;
+    }
+
+    let name = parse_name(parsed.rest(), 0)?;
+    let last = clause.lower_at(clause.len() - 1);
+    if last == "name" {
+        return match clause.len() {
+            2 => KnownTopic::fact(subject.strip_suffix("'s name")?.to_owned(), "name", name),
+            len if clause.lower_at(len - 2) == "'s" => {
+                match relation_attribute(clause.lower_at(len - 3)) {
+                    Some(attribute) => KnownTopic::fact(owner_of_key(subject)?, attribute, name),
+                    None if len == 3 => {
+                        KnownTopic::fact(phrase_key(clause.until_index(1)), "name", name)
+                    }
+                    None => None,
+                }
+            }
+            _ => None,
+        };
+    }
+
+    KnownTopic::fact(owner_of_key(subject)?, relation_attribute(last)?, name)
+}
+
+/// Returns the owner in a key such as `user's dog`.
+fn owner_of_key(subject: &str) -> Option<String> {
+    subject.split_once("'s").map(|(owner, _)| owner.to_owned())
+}
+
+/// Returns the capitalized name at `at`.
+pub(super) fn parse_name(clause: Clause<'_>, at: usize) -> Option<String> {
+    let at = clause.match_any(at, &["named", "called"]).unwrap_or(at);
+    let end = (at..clause.len())
+        .find(|&index| !clause.words[index].is_capitalized())
+        .unwrap_or(clause.len());
+    (end > at && clause.lower_at(at) != "i")
+        .then(|| phrase_key(clause.until_index(end.min(at + 4)).from(at)))
+}
+
+/// Returns the topic of a clause about the present.
+fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let person_fact = |attribute: &str, value: String| {
+        KnownTopic::fact(subject.to_owned(), attribute, value).filter(|_| parsed.someone())
+    };
+
+    match parsed.verb.base {
+        "be" => being_topic(parsed, subject),
+        "live" | "reside" => {
+            let at = rest.match_any(0, &["in", "at", "near"]).or_else(|| {
+                rest.find_phrase("in")
+                    .map(|(_, end)| end)
+                    .filter(|end| *end < 6)
+            })?;
+            let residence = parse_value(rest, at);
+            person_fact("residence", residence).filter(|_| {
+                rest.words.get(at).is_some_and(|word| {
+                    word.is_capitalized()
+                        || word.lower == "the"
+                        || word.lower == "a"
+                        || writes_lower_case(parsed)
+                })
+            })
+        }
+        "work" if rest.match_phrase(0, "as").is_some() => {
+            let at = rest.index_of_any(0, &["at", "for"]);
+            if at < rest.len() && !parsed.verb.negated {
+                person_fact("job", parse_value(rest.until_index(at), 1))
+            } else {
+                person_fact("job", parse_value(rest, 1))
+            }
+        }
+        "work" => {
+            let at = rest.match_any(0, &["at", "for"])?;
+            person_fact("employer", parse_value(rest, at)).filter(|_| {
+                rest.words.get(at).is_some_and(|word| {
+                    word.is_capitalized()
+                        || word.lower == "the"
+                        || word.lower == "a"
+                        || writes_lower_case(parsed)
+                })
+            })
+        }
+        "study" => person_fact("education", parse_value(rest, 0)),
+        "marry" | "divorce" | "engage" | "separate" if parsed.verb.passive => person_fact(
+            "relationship status",
+            parsed.clause.lower_at(parsed.verb.main).to_owned(),
+        ),
+        "" if matches!(
+            parsed.clause.lower_at(parsed.verb.main),
+            "based" | "located"
+        ) =>
+        {
+            person_fact(
+                "residence",
+                parse_value(rest, rest.match_any(0, &["in", "at", "near"])?),
+            )
+        }
+        "call" if parsed.verb.passive && parsed.subject_kind == SubjectKind::Speaker => {
+            person_fact("name", parse_name(rest, 0)?)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the topic of `I am …`.
+fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let fact =
+        |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
+    if let Some(years) = rest
+        .words
+        .first()
+        .filter(|word| word.is_number() || is_number_word(word.lower))
+    {
+        let is_age = rest.match_phrase(1, "years old").is_some()
+            || rest.len() == 1 && parsed.subject_kind == SubjectKind::Speaker;
+        return is_age.then(|| fact("age", years.lower.to_owned()))?;
+    }
+
+    if !parsed.someone() {
+        return None;
+    }
+
+    if let Some(at) = rest.match_any(0, &["from", "originally from"]) {
+        return fact("origin", parse_value(rest, at)).filter(|_| {
+            rest.words
+                .get(at)
+                .is_some_and(|word| word.is_capitalized() || word.lower == "the")
+        });
+    }
+
+    if let Some(at) = rest.match_phrase(0, "allergic to") {
+        let object = parse_value(rest, at);
+        return fact(&format!("allergy to {object}"), object);
+    }
+
+    let article = usize::from(matches!(rest.lower_at(0), "a" | "an"));
+    let object = rest.lower_at(article);
+    if matches!(object, "vegetarian" | "vegan" | "pescatarian" | "omnivore") {
+        return fact("diet", object.to_owned());
+    }
+
+    if article == 0
+        && matches!(
+            object,
+            "married" | "single" | "divorced" | "engaged" | "widowed" | "separated"
+        )
+    {
+        return fact("relationship status", object.to_owned());
+    }
+
+    if article == 0 && parsed.subject_kind == SubjectKind::Speaker && rest.len() <= 3 {
+        let is_name = rest
+            .words
+            .first()
+            .is_some_and(|word| word.is_capitalized() && !is_people_or_faith(word.lower));
+        return is_name.then(|| fact("name", parse_name(rest, 0)?))?;
+    }
+
+    (article == 1).then(|| fact("job", parse_job(rest)?))?
+}
+
+/// Returns the occupation at the beginning, if the last word before a preposition sounds like one.
+fn parse_job(rest: Clause<'_>) -> Option<String> {
+    let end = rest.index_of_any(
+        1,
+        &[
+            "at", "for", "in", "with", "from", "of", "by", "on", "to", "based",
+        ],
+    );
+    let object = find_object(rest.until_index(end), 1);
+    let last = object.lower_at(object.len().checked_sub(1)?);
+    let sounds_like_job = ["eer", "er", "or", "ist", "ian"]
+        .iter()
+        .any(|ending| last.ends_with(ending))
+        && last.len() > 4;
+    let is_job = (sounds_like_job || vocabulary().occupations.has(last))
+        && !vocabulary().false_occupations.has(last)
+        && object.len() <= 4;
+    is_job.then(|| phrase_key(object))
+}
+
+/// Checks whether the speaker writes without capitals: `i live in lyon`.
+fn writes_lower_case(parsed: ParsedClause<'_>) -> bool {
+    parsed
+        .clause
+        .words
+        .first()
+        .is_some_and(|word| word.raw == "i")
+}
+
+/// Returns the topic of a change: moved, joined, promoted, turned.
+fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let rest = parsed.rest();
+    let has_happened = parsed.verb.past || parsed.verb.perfect || parsed.verb.passive;
+    if !has_happened || parsed.verb.negated || !parsed.someone() {
+        return None;
+    }
+
+    let fact = |attribute: &str, value: String| {
+        KnownTopic::fact(subject.to_owned(), attribute, value)
+            .filter(|known_topic| is_meaningful(&known_topic.topic.value))
+    };
+    let is_capitalized_at = |at: usize| {
+        rest.words.get(at).is_some_and(|word| word.is_capitalized()) || writes_lower_case(parsed)
+    };
+
+    match parsed.verb.base {
+        "move" | "relocate" => {
+            let (_, at) = rest.find_phrase("to")?;
+            is_capitalized_at(at + usize::from(rest.lower_at(at) == "the"))
+                .then(|| fact("residence", parse_value(rest, at)))?
+        }
+        "join" => is_capitalized_at(usize::from(rest.lower_at(0) == "the"))
+            .then(|| fact("employer", parse_value(rest, 0)))?,
+        "get" | "start" | "land" | "take" | "accept"
+            if rest.find_phrase("job").is_some() || rest.match_phrase(0, "working").is_some() =>
+        {
+            let (_, at) = rest
+                .find_any(&["at", "with", "for"])
+                .filter(|(_, at)| is_capitalized_at(*at))?;
+            fact("employer", parse_value(rest, at))
+        }
+        "hire" if parsed.verb.passive => {
+            fact("employer", parse_value(rest, rest.match_phrase(0, "by")?))
+        }
+        "leave" | "quit" | "lose" => {
+            let at = rest.match_any(0, &["my job at", "the job at", "her job at", "his job at"]);
+            fact("employer", parse_value(rest, at?))
+                .map(|known_topic| known_topic.with_negation(true))
+        }
+        "promote" => fact("job", parse_value(rest, rest.match_phrase(0, "to")?)),
+        "become" | "go" | "turn"
+            if matches!(rest.lower_at(0), "vegetarian" | "vegan" | "pescatarian") =>
+        {
+            fact("diet", rest.lower_at(0).to_owned())
+        }
+        "become" => fact("job", parse_job(rest)?),
+        "turn" => rest
+            .words
+            .first()
+            .filter(|word| word.is_number())
+            .and_then(|word| fact("age", word.lower.to_owned())),
+        "" | "bear" if parsed.clause.lower_at(parsed.verb.main) == "born" => {
+            birth_topic(rest, subject)
+        }
+        "marry" => fact("spouse", parse_name(rest, 0)?),
+        "get" if matches!(rest.lower_at(0), "married" | "engaged" | "divorced") => {
+            fact("relationship status", rest.lower_at(0).to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn birth_topic(rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
+    let fact =
+        |attribute: &str| KnownTopic::fact(subject.to_owned(), attribute, parse_value(rest, 1));
+    let first = rest.words.get(1)?;
+    match rest.lower_at(0) {
+        "on" => fact("birthday"),
+        "in" if first.is_number() => fact("birth year"),
+        "in" if first.is_capitalized() => fact("birthplace"),
+        _ => None,
+    }
+}
+
+/// Returns the topic of `I have a dog named Rex` and `I have two kids`.
+fn possession_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    if parsed.verb.base != "have"
+        || parsed.verb.past
+        || parsed.verb.future
+        || parsed.verb.modal
+        || !parsed.someone()
+    {
+        return None;
+    }
+
+    let rest = parsed.rest();
+    let fact =
+        |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
+    let naming = rest.find_any(&["named", "called", "whose name is"]);
+    if let Some((at, end)) = naming
+        && let Some(attribute) = relation_attribute(rest.lower_at(at.checked_sub(1)?))
+    {
+        return fact(attribute, parse_name(rest, end)?);
+    }
+
+    let count_word = rest.words.first()?;
+    let is_counted = count_word.is_number()
+        || matches!(
+            count_word.lower,
+            "two" | "three" | "four" | "five" | "six" | "seven" | "eight"
+        );
+    let object = find_object(rest, 1);
+    if let Some(noun) = counted_plural(count_word.lower, object) {
+        return fact(&format!("number of {noun}"), count_word.lower.to_owned());
+    }
+
+    let is_plural = object.words.last().is_some_and(|word| {
+        word.lower.ends_with('s') || matches!(word.lower, "children" | "people")
+    });
+    let is_countable = is_counted
+        && is_plural
+        && object.len() <= 2
+        && parse_verb(object.lower_at(0)).is_none_or(|(_, form)| form != VerbForm::Past);
+
+    is_countable.then(|| {
+        fact(
+            &format!("number of {}", phrase_key(object)),
+            count_word.lower.to_owned(),
+        )
+    })?
+}
+
+/// Returns the plural of the noun in `one cat` and `no kids`. Only relatives and pets are counted.
+fn counted_plural(count: &str, object: Clause<'_>) -> Option<String> {
+    let noun = object.lower_at(0);
+    let singular = noun.strip_suffix('s').unwrap_or(noun);
+    let is_counted = relation_attribute(singular).is_some()
+        || matches!(singular, "child" | "children" | "kid" | "pet" | "sibling");
+    let plural = if noun.ends_with('s') || noun == "children" {
+        noun.to_owned()
+    } else {
+        format!("{noun}s")
+    };
+
+    let plural = if noun == "child" {
+        "children".to_owned()
+    } else {
+        plural
+    };
+
+    (object.len() == 1 && is_counted && matches!(count, "one" | "no")).then_some(plural)
+}

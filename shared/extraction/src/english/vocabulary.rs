@@ -1,0 +1,167 @@
+//! The words of English, from its language file.
+
+use std::sync::LazyLock;
+
+use super::classes::{self, WordClasses};
+use super::lists::{EntryList, PhraseList, WordList};
+use super::verbs::VerbForms;
+use crate::dates::EnglishCalendar;
+use crate::languages::Language;
+use crate::languages::calendar::CalendarNames;
+use crate::languages::file::{LanguageFileError, LanguageSections};
+
+/// Declares the lists of the vocabulary with the sections from which they are loaded.
+macro_rules! vocabulary {
+    ($($(#[$note:meta])* $list:ident: $kind:ident = $section:literal,)*) => {
+        /// The words of English.
+        #[derive(Default)]
+        pub(crate) struct Vocabulary {
+            /// The classes of small words.
+            pub(crate) classes: WordClasses,
+            /// The forms of verbs.
+            pub(crate) verbs: VerbForms,
+            /// The words for dates.
+            pub(crate) calendar: EnglishCalendar,
+            $($(#[$note])* pub(crate) $list: $kind,)*
+        }
+
+        impl Vocabulary {
+            fn load() -> Result<Self, LanguageFileError> {
+                let mut sections = LanguageSections::parse(Language::English.source())?;
+                // Detection reads these.
+                sections.take("common words")?;
+                sections.take("marker letters")?;
+
+                let names = CalendarNames::load(&mut sections)?;
+                let calendar = EnglishCalendar::load(&names, &sections.take("seasons")?)?;
+                let vocabulary = Self {
+                    classes: classes::load_classes(&mut sections, &calendar)?,
+                    verbs: VerbForms::load(&mut sections)?,
+                    calendar,
+                    $($list: $kind::load(&sections.take($section)?)?,)*
+                };
+                sections.finish()?;
+
+                Ok(vocabulary)
+            }
+        }
+    };
+}
+
+vocabulary! {
+    /// Interjections and discourse markers.
+    fillers: PhraseList = "fillers",
+    /// First words of questions and suppositions.
+    hypothetical_words: WordList = "hypothetical words",
+    /// Remarks that may close a sentence.
+    closing_remarks: PhraseList = "closing remarks",
+    /// States of a thing.
+    states_of_things: PhraseList = "states of things",
+    /// Words that sound like an occupation but are not one.
+    false_occupations: WordList = "false occupations",
+    /// Occupations that do not sound like one.
+    occupations: WordList = "occupations",
+    /// Relatives, people and pets of somebody, each of which is an attribute of that name.
+    relatives: WordList = "relatives",
+    /// Words that end an answer by themselves.
+    tail_words: WordList = "tail words",
+    /// Phrases that end an answer after `at`.
+    tails_after_at: PhraseList = "tails after at",
+    /// Phrases that end an answer after `for`.
+    tails_after_for: PhraseList = "tails after for",
+    /// Phrases that end an answer after `in`.
+    tails_after_in: PhraseList = "tails after in",
+    /// Phrases that end an answer after `on`.
+    tails_after_on: PhraseList = "tails after on",
+    /// Phrases that end an answer after `with`.
+    tails_after_with: PhraseList = "tails after with",
+    /// Verbs for work on a text.
+    text_tasks: WordList = "text tasks",
+    /// Words for a text.
+    text_nouns: WordList = "text nouns",
+    /// Words for examples, for reasons and for the words of somebody else.
+    foreign_words: WordList = "foreign words",
+    /// Phrases that ask for something.
+    requests: PhraseList = "requests",
+    /// Phrases that ask to keep something in mind.
+    requests_to_remember: PhraseList = "requests to remember",
+    /// Words before an instruction that is to hold from now on.
+    standing_openings: PhraseList = "standing openings",
+    /// Phrases that forbid something for good.
+    prohibitions: PhraseList = "prohibitions",
+    /// Verbs for things that an assistant does repeatedly, so that asking once means asking for
+    /// every time.
+    repeated_verbs: WordList = "repeated verbs",
+    /// Verbs for things that are hoped, tried or only said to be polite. They commit nobody.
+    non_committal_verbs: WordList = "non committal verbs",
+    /// Predicates of somebody who will do something.
+    commitments: PhraseList = "commitments",
+    /// Predicates that express an opinion.
+    opinion_predicates: PhraseList = "opinion predicates",
+    /// Nationalities, which are capitalized but are not names of persons.
+    nationalities: WordList = "nationalities",
+    /// Faiths, which are capitalized but are not names of persons.
+    faiths: WordList = "faiths",
+    /// Words for a person's state, with the attribute that they answer. A word without an
+    /// attribute is its own attribute.
+    personal_states: EntryList = "personal states",
+    /// Verbs for habits. Each object is a topic of its own.
+    habits_by_object: EntryList = "habits by object",
+    /// Verbs for activities that last a while. Each object is a topic of its own.
+    ongoing_verbs: EntryList = "ongoing verbs",
+    /// Verbs with one object at a time, with the preposition before the object. A later object
+    /// replaces an earlier one.
+    single_object_verbs: EntryList = "single object verbs",
+    /// Verbs for which each object is a topic of its own.
+    multi_object_verbs: EntryList = "multi object verbs",
+    /// Verbs that are habits without an object.
+    habits_without_object: WordList = "habits without object",
+    /// Objects that do not make a habit.
+    idle_objects: WordList = "idle objects",
+    /// Verbs of responsibility, with the attribute of the thing that somebody is responsible
+    /// for.
+    responsibility_verbs: EntryList = "responsibility verbs",
+    /// Things that run until they are cancelled.
+    contracts: WordList = "contracts",
+    /// Things that one has only for a moment or in one's mind.
+    momentary_objects: WordList = "momentary objects",
+    /// Roles of a person.
+    roles: WordList = "roles",
+    /// Verbs for abilities.
+    abilities: WordList = "abilities",
+    /// Objects of activities that take only an hour.
+    short_tasks: WordList = "short tasks",
+    /// Things that people drink.
+    drinks: WordList = "drinks",
+    /// Things that people eat.
+    foods: WordList = "foods",
+    /// Sports that people `do`.
+    sports: WordList = "sports",
+    /// Groups to which people belong.
+    groups: WordList = "groups",
+    /// Verbs with an object whose progressive form expresses a habit.
+    progressive_habits: WordList = "progressive habits",
+    /// Words that end like a past form but are not one.
+    false_past_forms: WordList = "false past forms",
+}
+
+/// Returns the words of English. The file is read once.
+///
+/// It is a part of the program, and a test loads it, so there is no fault to report here.
+pub(crate) fn vocabulary() -> &'static Vocabulary {
+    static VOCABULARY: LazyLock<Vocabulary> =
+        LazyLock::new(|| Vocabulary::load().unwrap_or_default());
+    &VOCABULARY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_can_be_loaded() {
+        if let Err(error) = Vocabulary::load() {
+            panic!("{error}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The golden tables: sentences of each language with the statements that are expected of them.
+//! `languages/README.md` documents their form.
+
+use domain::{Statement, Timestamp, Trust};
+
+use crate::cues;
+use crate::detection::detect_language;
+use crate::languages::Language;
+use crate::sentences::split_sentences;
+use crate::{Passage, Role, SourceText, extract_statements};
+
+/// The mark of a sentence that is taken for another language when it stands alone.
+const UNDETECTED: &str = "~ ";
+
+/// A sentence of a golden table.
+struct GoldenCase {
+    line_number: usize,
+    text: &'static str,
+    is_detected: bool,
+    expected: Vec<&'static str>,
+}
+
+/// Returns the passage that a user says on Tuesday, 15 April 2025.
+pub(crate) fn passage_of(text: &str) -> Passage<'_> {
+    Passage {
+        text,
+        start_char: 0,
+        role: Role::User,
+        speaker: None,
+        origin: None,
+        said_at: Timestamp::parse("day", "2025-04-15").unwrap(),
+    }
+}
+
+/// Returns the statements of a text that is read as a given language.
+pub(crate) fn extract_as(language: Language, text: &str) -> Vec<Statement> {
+    let passage = passage_of(text);
+    if language == Language::English {
+        return extract_statements(&SourceText {
+            passages: vec![passage],
+            trust: Trust::User,
+        });
+    }
+
+    split_sentences(&passage)
+        .iter()
+        .flat_map(|sentence| cues::extract_statements(&passage, sentence, language, Trust::User))
+        .collect()
+}
+
+/// Formats a statement like the golden tables: the kind, the topic and the last day.
+fn format_statement(statement: &Statement) -> String {
+    let mut formatted = format!("{:?}", statement.kind).to_lowercase();
+    if let Some(topic) = &statement.topic {
+        let negation = if topic.negated { "!" } else { "" };
+        formatted += &format!(
+            " {}|{}|{negation}{}",
+            topic.subject, topic.attribute, topic.value
+        );
+    }
+
+    if let Some(event) = statement.event {
+        formatted += &format!(" @{}", &event.to.to_string()[..10]);
+        assert!(event.from < event.to && event.to.plus_seconds(1).as_millis() % 86_400_000 == 999);
+    }
+
+    formatted
+}
+
+/// Reads a golden table: sentences, and indented below each its statements.
+fn read_table(table: &'static str) -> Vec<GoldenCase> {
+    let mut cases: Vec<GoldenCase> = Vec::new();
+    let lines = table.lines().enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        match (line.strip_prefix("    "), cases.last_mut()) {
+            (Some(statement), Some(case)) => case.expected.push(statement),
+            (Some(_), None) => panic!("line {}: a sentence must come first", index + 1),
+            (None, _) => cases.push(GoldenCase {
+                line_number: index + 1,
+                text: line.strip_prefix(UNDETECTED).unwrap_or(line),
+                is_detected: !line.starts_with(UNDETECTED),
+                expected: Vec::new(),
+            }),
+        }
+    }
+
+    cases
+}
+
+#[test]
+fn sentences_give_the_statements_of_the_golden_tables() {
+    let mut faults = String::new();
+    for language in Language::ALL {
+        let file = language.source().name;
+        for case in read_table(language.golden_table()) {
+            let statements = extract_as(*language, case.text);
+            let found: Vec<_> = statements.iter().map(format_statement).collect();
+            let place = format!(
+                "{file}.golden.txt, line {}: {}",
+                case.line_number, case.text
+            );
+
+            if found != case.expected {
+                faults += &format!(
+                    "{place}\n  expected {:?}\n  found {found:?}\n",
+                    case.expected
+                );
+            }
+
+            let detected = detect_language(case.text);
+            if (detected == *language) != case.is_detected {
+                faults += &format!("{place}\n  is taken for {detected:?}\n");
+            }
+        }
+    }
+
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn every_golden_table_has_sentences() {
+    for language in Language::ALL {
+        let cases = read_table(language.golden_table());
+        assert!(
+            cases.len() >= 10,
+            "{language:?} has {} sentences",
+            cases.len()
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! Extraction of statements from text, by rules.
+//!
+//! English has rules in code. Every other language has a file of words and cues. The crate is pure:
+//! it does no I/O and reads no clock, and the same text always gives the same statements.
+
+mod cues;
+mod dates;
+mod detection;
+mod english;
+#[cfg(test)]
+mod golden;
+mod languages;
+mod orders;
+mod quoted;
+mod sentences;
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
+
+use detection::detect_language;
+use english::{Conversation, SentenceReader};
+use languages::Language;
+
+pub use dates::DayRange;
+pub use orders::is_order_to_model;
+pub use sentences::{BlockKind, Sentence, split_sentences};
+
+/// The speaker of a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A person: `user` turns, and turns of any named participant who is not the assistant.
+    User,
+    /// The assistant.
+    Assistant,
+    /// No particular speaker: the text of a document.
+    Author,
+    /// Instructions and tool results. No statements are extracted from them.
+    Other,
+}
+
+/// A part of a source that one speaker said or wrote at one time.
+#[derive(Debug, Clone, Copy)]
+pub struct Passage<'a> {
+    /// The text, in Markdown for documents.
+    pub text: &'a str,
+    /// The position of the first character in the canonical text.
+    pub start_char: usize,
+    /// The speaker.
+    pub role: Role,
+    /// The speaker's name, if it is known.
+    pub speaker: Option<&'a str>,
+    /// The origin of the text if the words are not the speaker's own.
+    pub origin: Option<TextOrigin<'a>>,
+    /// The time at which it was said. Relative dates are resolved against it.
+    pub said_at: Timestamp,
+}
+
+/// The origin of a third party's text within a source: a pasted mail, a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOrigin<'a> {
+    /// The kind of text.
+    pub medium: SourceMedium,
+    /// The name of the sender or speaker, if it is known.
+    pub name: Option<&'a str>,
+}
+
+/// A text from which statements are extracted.
+#[derive(Debug, Clone)]
+pub struct SourceText<'a> {
+    /// The turns of a conversation in order, or the text of a document as one passage.
+    pub passages: Vec<Passage<'a>>,
+    /// The reliability of the statements. Turns of the assistant get [`Trust::Assistant`],
+    /// and third-party text gets [`Trust::External`].
+    pub trust: Trust,
+}
+
+impl<'a> SourceText<'a> {
+    /// Moves third-party text in the source (pasted mails and pages, quotations, transcripts) into
+    /// passages of its own. A source that is not the user's own is returned unchanged.
+    #[must_use]
+    pub fn divided(self) -> Self {
+        if !self.trust.is_own_words() {
+            return self;
+        }
+
+        let is_own_passage =
+            |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
+        let divide = |passage: Passage<'a>| {
+            if is_own_passage(&passage) {
+                quoted::divide_passage(&passage)
+            } else {
+                vec![passage]
+            }
+        };
+
+        Self {
+            passages: self.passages.into_iter().flat_map(divide).collect(),
+            ..self
+        }
+    }
+
+    /// Returns the trust of a passage's statements, which decides what they may do.
+    pub fn trust_of(&self, passage: &Passage<'_>) -> Trust {
+        if passage.origin.is_some() || self.trust == Trust::External {
+            Trust::External
+        } else if passage.role == Role::Assistant {
+            Trust::Assistant
+        } else {
+            self.trust
+        }
+    }
+}
+
+impl TextOrigin<'_> {
+    /// Returns the attribution of the statements: where they were read.
+    pub fn attribution(self) -> Attribution {
+        Attribution::new(self.medium, self.name)
+    }
+}
+
+/// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
+/// headers do not name a sender; the outer option is `None` for any other text.
+pub fn parse_mail_sender(text: &str) -> Option<Option<&str>> {
+    quoted::parse_mail_sender(text)
+}
+
+/// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
+/// anything else.
+pub fn parse_person_name(sender: &str) -> Option<&str> {
+    quoted::parse_person_name(sender)
+}
+
+/// Extracts the statements of a source, in the order of the text.
+pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
+    let participants = Participants::of(source);
+    let mut statements = Vec::new();
+    for passage in source
+        .passages
+        .iter()
+        .filter(|passage| passage.role != Role::Other)
+    {
+        let (trust, previous_count) = (source.trust_of(passage), statements.len());
+        read_passage(passage, participants.scene(passage, trust), &mut statements);
+        let mut found = statements.split_off(previous_count);
+        found.retain(is_allowed_statement);
+        let attribution = passage.origin.map(TextOrigin::attribution);
+        found
+            .iter_mut()
+            .for_each(|statement| statement.attribution.clone_from(&attribution));
+        statements.extend(found);
+    }
+
+    let mut repetitions = find_repetitions(&statements).into_iter();
+    statements.retain(|_| !repetitions.next().unwrap_or(false));
+
+    statements
+}
+
+/// Openings of sentences that tell the reader what to do, in lower case.
+const ORDER_OPENINGS: &[&str] = &[
+    "always ",
+    "never ",
+    "from now on",
+    "please ",
+    "answer ",
+    "remember ",
+    "make sure ",
+    "be sure ",
+    "do not ever ",
+    "don't ever ",
+    "whenever ",
+    "call me ",
+    "going forward",
+    "by default,",
+];
+
+/// Checks that a statement is not an order of somebody other than the user. The words of others may
+/// state, but never instruct.
+fn is_allowed_statement(statement: &Statement) -> bool {
+    let is_order = || {
+        let text = statement.text.to_lowercase();
+        ORDER_OPENINGS.iter().any(|order| text.starts_with(order))
+            || is_order_to_model(&statement.text)
+    };
+    statement.trust.is_own_words()
+        || statement.kind != MemoryKind::Instruction
+            && (statement.trust != Trust::External || !is_order())
+}
+
+/// Marks the statements to drop because they are repeated. The first of several equal statements
+/// stays, unless a different answer to the same topic came in between; then the last one stays.
+fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
+    let mut repetitions = vec![false; statements.len()];
+    let mut seen = HashMap::new();
+    let mut latest = HashMap::new();
+    for (at, statement) in statements.iter().enumerate() {
+        let text = statement.text.to_lowercase();
+        let topic = statement
+            .topic
+            .as_ref()
+            .map(|topic| (&topic.subject, &topic.attribute));
+        let previous = topic.and_then(|topic| latest.insert(topic, text.clone()));
+        match seen.entry((text, &statement.speaker)) {
+            Entry::Vacant(entry) => {
+                entry.insert(at);
+            }
+            Entry::Occupied(mut entry)
+                if previous.is_some_and(|previous| previous != entry.key().0) =>
+            {
+                repetitions[entry.insert(at)] = true;
+            }
+            Entry::Occupied(_) => repetitions[at] = true,
+        }
+    }
+
+    repetitions
+}
+
+/// Adds the statements of one passage to `statements`.
+fn read_passage(
+    passage: &Passage<'_>,
+    conversation: Conversation<'_>,
+    statements: &mut Vec<Statement>,
+) {
+    let language = detect_language(passage.text);
+    let sentences = split_sentences(passage);
+    if language != Language::English {
+        for sentence in &sentences {
+            statements.extend(cues::extract_statements(
+                passage,
+                sentence,
+                language,
+                conversation.trust,
+            ));
+        }
+        return;
+    }
+
+    let mut reader = SentenceReader::new(passage, conversation);
+    for sentence in &sentences {
+        if !matches!(
+            sentence.block,
+            BlockKind::Heading | BlockKind::Code | BlockKind::Table | BlockKind::Quote
+        ) {
+            reader.sentence(sentence);
+        }
+    }
+
+    statements.extend(reader.finish());
+}
+
+/// The participants of a source.
+struct Participants<'a> {
+    /// The name of the only user, if there is one.
+    user: Option<&'a str>,
+    /// True if several people talk with each other, without an assistant.
+    is_group_chat: bool,
+}
+
+impl<'a> Participants<'a> {
+    fn of(source: &SourceText<'a>) -> Self {
+        let users = source
+            .passages
+            .iter()
+            .filter(|passage| passage.role == Role::User);
+        let names: HashSet<_> = users.map(|passage| passage.speaker).collect();
+        let has_assistant = source
+            .passages
+            .iter()
+            .any(|passage| passage.role == Role::Assistant);
+        let user = if names.len() == 1 {
+            names.iter().next().copied().flatten()
+        } else {
+            None
+        };
+
+        Self {
+            user,
+            is_group_chat: names.len() > 1 && !has_assistant,
+        }
+    }
+
+    fn scene<'p>(&self, passage: &Passage<'p>, trust: Trust) -> Conversation<'p>
+    where
+        'a: 'p,
+    {
+        let default_speaker = match passage.role {
+            Role::Assistant => "The assistant",
+            _ if trust == Trust::External => "The author",
+            _ => "User",
+        };
+        let speaker = passage.speaker.unwrap_or(default_speaker);
+        let key = if speaker == "The author" {
+            "author"
+        } else {
+            speaker
+        };
+        let user = if trust == Trust::External {
+            "The author"
+        } else {
+            "User"
+        };
+        let listener = (passage.role == Role::Assistant).then(|| self.user.unwrap_or(user));
+
+        Conversation {
+            speaker,
+            speaker_key: key,
+            listener,
+            is_group_chat: self.is_group_chat,
+            trust,
+        }
+    }
+}

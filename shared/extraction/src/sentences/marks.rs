@@ -1,0 +1,184 @@
+//! Sentence boundaries within a block.
+
+use std::sync::LazyLock;
+
+use crate::languages::Language;
+use crate::languages::calendar::CalendarNames;
+
+/// The number of characters beyond which a sentence is cut at a clause.
+const MAX_SENTENCE_CHARS: usize = 600;
+
+/// Abbreviations that never end a sentence, in lower case, without the final full stop.
+const NON_FINAL_ABBREVIATIONS: [&str; 63] = [
+    "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra",
+    "e.g", "ej", "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e",
+    "i.d.r", "inkl", "jr", "max", "mlle", "mme", "mr", "mrs", "ms", "mt", "mwst", "nr", "núm",
+    "o.ä", "pag", "par", "pp", "prof", "p.ej", "resp", "rev", "sen", "sig", "sog", "sr", "sra",
+    "st", "str", "tel", "u.a", "vgl", "vs", "z.b", "zit", "zzgl", "т.е", "т.к",
+];
+
+/// Abbreviations that end a sentence only when a capital letter follows.
+const FINAL_ABBREVIATIONS: [&str; 22] = [
+    "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio",
+    "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
+];
+
+/// German month names, which follow the full stop of an ordinal day. A test loads the file from
+/// which they come.
+static GERMAN_MONTHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let names = CalendarNames::of(Language::German);
+    names.map(|names| names.months.concat()).unwrap_or_default()
+});
+
+/// Words before an ordinal day or place, in German.
+const BEFORE_ORDINAL: [&str; 14] = [
+    "am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim",
+];
+
+/// Calls `emit` with the byte range of every sentence, in order.
+pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) {
+    let mut start = 0;
+    let mut checked_until = 0;
+    for (at, c) in text.char_indices() {
+        if at < checked_until || !is_mark(c) {
+            continue;
+        }
+
+        let end = skip_closing_marks(text, at + c.len_utf8());
+        if ends_sentence(text, start, at, c, end) {
+            emit_pieces(text, start, end, emit);
+            start = end;
+        }
+        checked_until = end;
+    }
+
+    if start < text.len() {
+        emit_pieces(text, start, text.len(), emit);
+    }
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(
+        c,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '।' | '॥' | '؟'
+    )
+}
+
+/// Returns the position after further punctuation, quotes and brackets that belong to the sentence.
+fn skip_closing_marks(text: &str, from: usize) -> usize {
+    let is_closer = |c: char| {
+        is_mark(c)
+            || matches!(
+                c,
+                ')' | ']' | '"' | '\'' | '”' | '’' | '»' | '」' | '』' | '）' | '*' | '_'
+            )
+    };
+    from + text[from..]
+        .find(|c| !is_closer(c))
+        .unwrap_or(text.len() - from)
+}
+
+fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
+    if matches!(mark, '。' | '！' | '？' | '｡' | '।' | '॥') {
+        return true;
+    }
+
+    let Some(next) = text[end..].chars().next() else {
+        return true;
+    };
+
+    if !next.is_whitespace() {
+        // Chinese and Japanese texts often put a half-width mark right before the next character.
+        return mark != '.' && is_wide(next);
+    }
+
+    let following = text[end..].chars().find(|c| c.is_alphanumeric());
+    let starts_lowercase = following.is_some_and(char::is_lowercase)
+        && !text[start..].trim_start().starts_with(char::is_lowercase);
+    let is_single = end == at + mark.len_utf8();
+
+    match mark {
+        '.' if is_single => !is_abbreviation(&text[start..at], &text[end..]) && !starts_lowercase,
+        '!' | '?' | '؟' => !starts_lowercase || is_single,
+        _ => !starts_lowercase,
+    }
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff00}'..='\u{ff60}')
+}
+
+/// Checks whether the full stop after `before` belongs to an abbreviation, an initial or an
+/// ordinal.
+fn is_abbreviation(before: &str, after: &str) -> bool {
+    let from = before
+        .rfind(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '„' | '“' | '«'))
+        .map_or(0, |at| {
+            at + before[at..].chars().next().map_or(0, char::len_utf8)
+        });
+
+    let word = before[from..].to_lowercase();
+    let next = after.trim_start();
+    let mut letters = word.chars();
+    match (letters.next(), letters.next()) {
+        (Some(only), None) if only.is_alphabetic() && !is_wide(only) => {
+            return word != "i" && word != "я";
+        }
+        (Some(_), None) => {}
+        (Some(first), Some(_)) if first.is_ascii_digit() => {
+            return is_ordinal(&before[..from], &word, next);
+        }
+        _ => {}
+    }
+
+    if word.chars().all(|c| c.is_ascii_digit()) {
+        return is_ordinal(&before[..from], &word, next);
+    }
+
+    let is_listed = |list: &[&str]| list.contains(&word.as_str());
+    if word == "no" {
+        // "No." is an answer unless a number follows.
+        return next.starts_with(|c: char| c.is_ascii_digit());
+    }
+
+    is_listed(&NON_FINAL_ABBREVIATIONS)
+        || (is_listed(&FINAL_ABBREVIATIONS) && !next.starts_with(char::is_uppercase))
+}
+
+/// Checks whether `digits` are an ordinal, as in `am 15. März`.
+fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
+    if digits.len() > 2 || !digits.chars().all(|c| c.is_ascii_digit()) {
+        return false;
+    }
+
+    let next = next
+        .split(|c: char| !c.is_alphabetic())
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let last = before
+        .split_whitespace()
+        .next_back()
+        .unwrap_or_default()
+        .to_lowercase();
+
+    GERMAN_MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
+}
+
+/// Emits a sentence, cut at clauses if it is too long.
+fn emit_pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, usize)) {
+    while let Some((limit, _)) = text[start..end].char_indices().nth(MAX_SENTENCE_CHARS) {
+        let piece = &text[start..start + limit];
+        let clause = |marks: &[char]| piece.rfind(marks).filter(|at| *at > limit / 4);
+        let at = clause(&[';', '；'])
+            .or_else(|| clause(&[',', '，', '、', '—', ':']))
+            .or_else(|| clause(&[' ', '\n']));
+        let cut = at.map_or(limit, |at| {
+            at + piece[at..].chars().next().map_or(1, char::len_utf8)
+        });
+        emit(start, start + cut);
+        start += cut;
+    }
+
+    emit(start, end);
+}
