@@ -177,13 +177,13 @@ impl ModelOptions {
     /// # Errors
     /// Returns an error if the path of the executable is unknown.
     pub fn readers(&self) -> anyhow::Result<ContentReaders> {
-        let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let settings = ModelSettings {
-            url: filled(&self.model_url),
-            key: filled(&self.model_key).map(Secret::new),
-            vision_model: filled(&self.vision_model),
-            transcription_model: filled(&self.transcription_model),
-            memory_model: filled(&self.memory_model),
+            url: non_empty(&self.model_url),
+            key: non_empty(&self.model_key).map(Secret::new),
+            vision_model: non_empty(&self.vision_model),
+            transcription_model: non_empty(&self.transcription_model),
+            memory_model: non_empty(&self.memory_model),
         };
 
         Ok(ContentReaders {

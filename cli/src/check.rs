@@ -19,16 +19,16 @@ const PAGE_BLOBS: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFinding {
     /// The affected object, as in `org acme container 4yK… document 9xQ…`.
-    pub place: String,
+    pub location: String,
     /// The defect and its consequences.
-    pub meaning: String,
+    pub description: String,
     /// The repair, or `None` if none was needed or possible.
     pub repair: Option<String>,
 }
 
 impl fmt::Display for CheckFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.meaning)?;
+        write!(f, "{}: {}", self.location, self.description)?;
         match &self.repair {
             Some(repair) => write!(f, " [{repair}]"),
             None => Ok(()),
@@ -59,45 +59,45 @@ pub struct CheckReport {
 /// # Errors
 /// Fails if the folder cannot be read. A container that cannot be read is a finding instead.
 pub async fn check_stored_data(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<CheckReport> {
-    let mut checked = CheckReport::default();
-    let stored = list_blobs(ctx, &mut checked).await?;
-    for (org, stored) in stored {
-        checked.organizations += 1;
+    let mut report = CheckReport::default();
+    let blobs = list_blobs(ctx, &mut report).await?;
+    for (org, blobs) in blobs {
+        report.organizations += 1;
         let tenant = Tenant::for_operator(org);
-        for container in find_containers(ctx, &tenant, &stored, &mut checked).await? {
-            checked.containers += 1;
-            let found = check_container(ctx, &tenant, &container, repair, bar, &mut checked).await;
-            if let Err(error) = found {
-                let meaning =
+        for container in find_containers(ctx, &tenant, &blobs, &mut report).await? {
+            report.containers += 1;
+            let result = check_container(ctx, &tenant, &container, repair, bar, &mut report).await;
+            if let Err(error) = result {
+                let description =
                     format!("cannot be read, so its documents were not checked: {error:#}");
-                checked.findings.push(CheckFinding {
-                    place: describe_place(&tenant, &container, None),
-                    meaning,
+                report.findings.push(CheckFinding {
+                    location: describe_place(&tenant, &container, None),
+                    description,
                     repair: None,
                 });
             }
         }
-        check_orphans(ctx, &tenant, &stored, repair, &mut checked).await?;
+        check_orphans(ctx, &tenant, &blobs, repair, &mut report).await?;
     }
 
-    Ok(checked)
+    Ok(report)
 }
 
 async fn list_blobs(
     ctx: &Ctx,
-    checked: &mut CheckReport,
+    report: &mut CheckReport,
 ) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
-    let mut found: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
-    for shelf in [BlobStore::Inline, BlobStore::Objects] {
+    let mut blobs_by_org: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
+    for store in [BlobStore::Inline, BlobStore::Objects] {
         let mut after = None;
         loop {
             let page = ctx
                 .blobs
-                .list_inventory(shelf, after.as_deref(), PAGE_BLOBS)
+                .list_inventory(store, after.as_deref(), PAGE_BLOBS)
                 .await?;
-            checked.blobs += page.blobs.len();
-            for stored in page.blobs {
-                found.entry(stored.org.clone()).or_default().push(stored);
+            report.blobs += page.blobs.len();
+            for blob in page.blobs {
+                blobs_by_org.entry(blob.org.clone()).or_default().push(blob);
             }
             after = page.next;
             if after.is_none() {
@@ -106,7 +106,7 @@ async fn list_blobs(
         }
     }
 
-    Ok(found)
+    Ok(blobs_by_org)
 }
 
 /// Returns the physical containers behind the tags, and those that contain blobs. A container with
@@ -114,20 +114,21 @@ async fn list_blobs(
 async fn find_containers(
     ctx: &Ctx,
     tenant: &Tenant,
-    stored: &[StoredBlob],
-    checked: &mut CheckReport,
+    blobs: &[StoredBlob],
+    report: &mut CheckReport,
 ) -> Result<BTreeSet<ContainerId>> {
     let tags = ctx.containers.list(tenant).await?;
-    let mut known: BTreeSet<ContainerId> = tags
+    let mut containers: BTreeSet<ContainerId> = tags
         .into_iter()
         .flat_map(|container| container.ids)
         .collect();
-    let of_blobs = stored
+    let blob_containers = blobs
         .iter()
-        .filter_map(|stored| stored.blob.path().split('/').next());
-    let of_blobs: BTreeSet<ContainerId> = of_blobs.filter_map(ContainerId::parse).collect();
-    for id in of_blobs {
-        if known.contains(&id) {
+        .filter_map(|stored_blob| stored_blob.blob.path().split('/').next());
+    let blob_containers: BTreeSet<ContainerId> =
+        blob_containers.filter_map(ContainerId::parse).collect();
+    for id in blob_containers {
+        if containers.contains(&id) {
             continue;
         }
         let owner = ctx
@@ -138,17 +139,17 @@ async fn find_containers(
         if owner == Some(ContainerOwner::Deleted) {
             continue;
         }
-        let meaning =
+        let description =
             "no container tag names this container, so nobody can find its documents".to_owned();
-        checked.findings.push(CheckFinding {
-            place: describe_place(tenant, &id, None),
-            meaning,
+        report.findings.push(CheckFinding {
+            location: describe_place(tenant, &id, None),
+            description,
             repair: None,
         });
-        known.insert(id);
+        containers.insert(id);
     }
 
-    Ok(known)
+    Ok(containers)
 }
 
 async fn check_container(
@@ -157,29 +158,29 @@ async fn check_container(
     container: &ContainerId,
     repair: bool,
     bar: &ProgressBar,
-    checked: &mut CheckReport,
+    report: &mut CheckReport,
 ) -> Result<()> {
     let documents = ctx.documents.list(tenant, container).await?;
     bar.inc_length(documents.len() as u64);
     for document in documents {
         bar.inc(1);
-        checked.documents += 1;
+        report.documents += 1;
         if let Some(damage) = inspect_document(ctx, tenant, &document).await? {
             let repair = if repair {
                 repair_and_describe(ctx, tenant, &document).await?
             } else {
                 None
             };
-            let place = describe_place(tenant, container, Some(&document.id));
-            checked.findings.push(CheckFinding {
-                place,
-                meaning: describe_damage(damage),
+            let location = describe_place(tenant, container, Some(&document.id));
+            report.findings.push(CheckFinding {
+                location,
+                description: describe_damage(damage),
                 repair,
             });
         }
     }
 
-    check_index(ctx, tenant, container, repair, checked).await
+    check_index(ctx, tenant, container, repair, report).await
 }
 
 /// Returns the consequences of damage to a document for its user.
@@ -194,7 +195,7 @@ fn describe_damage(damage: DocumentDamage) -> String {
         .filter_map(|(is_lost, name)| is_lost.then_some(name))
         .collect();
     let parts = parts.join(", ");
-    let then = match damage {
+    let advice = match damage {
         DocumentDamage {
             body: true,
             pack: false,
@@ -206,7 +207,7 @@ fn describe_damage(damage: DocumentDamage) -> String {
         DocumentDamage { body: false, .. } => "it can be processed again from its content",
     };
 
-    format!("the stored {parts} cannot be read: {then}")
+    format!("the stored {parts} cannot be read: {advice}")
 }
 
 async fn repair_and_describe(
@@ -214,14 +215,14 @@ async fn repair_and_describe(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<String>> {
-    let done = match repair_document(ctx, tenant, &document.id).await? {
+    let description = match repair_document(ctx, tenant, &document.id).await? {
         RepairOutcome::Queued => "queued to be processed again",
         RepairOutcome::Failed => "marked as failed",
         // The document has already failed, or is being processed, or only its client can send the
         // content again.
         RepairOutcome::BodyLost | RepairOutcome::Nothing => return Ok(None),
     };
-    Ok(Some(done.to_owned()))
+    Ok(Some(description.to_owned()))
 }
 
 async fn check_index(
@@ -229,7 +230,7 @@ async fn check_index(
     tenant: &Tenant,
     container: &ContainerId,
     repair: bool,
-    checked: &mut CheckReport,
+    report: &mut CheckReport,
 ) -> Result<()> {
     let mut verdict = container_index::verify_index(ctx, tenant, container).await?;
     if !verdict.is_clean() {
@@ -237,44 +238,44 @@ async fn check_index(
         verdict = container_index::verify_index(ctx, tenant, container).await?;
     }
 
-    let mut meanings = Vec::new();
+    let mut descriptions = Vec::new();
     if verdict.chunks_unreadable {
-        meanings.push(
+        descriptions.push(
             "segments of the index cannot be read; searches read every document instead".to_owned(),
         );
     }
 
     if verdict.memories_unreadable {
-        meanings.push(
+        descriptions.push(
             "files of memories cannot be read; readers read every document instead".to_owned(),
         );
     }
 
     if !verdict.missing.is_empty() {
-        meanings.push(format!(
+        descriptions.push(format!(
             "the index lacks documents, which nobody finds: {}",
             join_ids(&verdict.missing)
         ));
     }
 
     if !verdict.unexpected.is_empty() {
-        meanings.push(format!(
+        descriptions.push(format!(
             "the index has documents that are gone: {}",
             join_ids(&verdict.unexpected)
         ));
     }
 
-    if repair && !meanings.is_empty() {
+    if repair && !descriptions.is_empty() {
         container_index::rebuild_index(ctx, tenant, container).await?;
     }
 
-    let done = repair.then(|| "written anew from the documents".to_owned());
-    for meaning in meanings {
-        let place = describe_place(tenant, container, None);
-        checked.findings.push(CheckFinding {
-            place,
-            meaning,
-            repair: done.clone(),
+    let repair_note = repair.then(|| "written anew from the documents".to_owned());
+    for description in descriptions {
+        let location = describe_place(tenant, container, None);
+        report.findings.push(CheckFinding {
+            location,
+            description,
+            repair: repair_note.clone(),
         });
     }
 
@@ -291,19 +292,19 @@ fn join_ids(ids: &BTreeSet<DocumentId>) -> String {
 async fn check_orphans(
     ctx: &Ctx,
     tenant: &Tenant,
-    stored: &[StoredBlob],
+    blobs: &[StoredBlob],
     repair: bool,
-    checked: &mut CheckReport,
+    report: &mut CheckReport,
 ) -> Result<()> {
-    for page in stored.chunks(PAGE_BLOBS) {
+    for page in blobs.chunks(PAGE_BLOBS) {
         let orphans = find_orphans(ctx, page, ctx.clock.now()).await?;
         if repair {
             delete_orphans(ctx, &orphans).await?;
         }
         for orphan in orphans {
-            checked.findings.push(CheckFinding {
-                place: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
-                meaning: "nothing names these bytes; a process left them that was killed"
+            report.findings.push(CheckFinding {
+                location: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
+                description: "nothing names these bytes; a process left them that was killed"
                     .to_owned(),
                 repair: repair.then(|| "deleted".to_owned()),
             });
@@ -318,9 +319,9 @@ fn describe_place(
     container: &ContainerId,
     document: Option<&DocumentId>,
 ) -> String {
-    let place = format!("org {} container {container}", tenant.org());
+    let location = format!("org {} container {container}", tenant.org());
     match document {
-        Some(document) => format!("{place} document {document}"),
-        None => place,
+        Some(document) => format!("{location} document {document}"),
+        None => location,
     }
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::arguments::{Cli, Command, DriveOptions, ModelOptions};
-use crate::outside::ExternalServices;
+use crate::external_services::ExternalServices;
 
 /// Runs the command line. `program` is the path by which this program was called, which need not be
 /// on PATH. The commands that are printed as next steps begin with it.

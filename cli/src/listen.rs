@@ -15,9 +15,9 @@ use service::Authenticator;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-use crate::flight::{BytesInFlight, limit_bytes_in_flight};
-use crate::origin::note_origin;
-use crate::outside::ExternalServices;
+use crate::bytes_in_flight::{BytesInFlight, limit_bytes_in_flight};
+use crate::external_services::ExternalServices;
+use crate::request_origin::note_origin;
 use crate::routes::{all_routes, bucket_routes};
 use crate::system::LocalSystem;
 
@@ -37,7 +37,7 @@ pub struct ServingOptions {
     pub body_bytes: usize,
     /// Accepts the key `local` in requests from this machine. Set it only if nobody else can
     /// connect, not even through a proxy.
-    pub local_key: bool,
+    pub accepts_local_key: bool,
 }
 
 /// Returns all routes, including those of the bucket.
@@ -46,12 +46,12 @@ pub struct ServingOptions {
 /// None in practice: the organization of the key `local` has a valid name.
 pub fn build_service(
     system: &LocalSystem,
-    outside: &ExternalServices,
-    serving: ServingOptions,
+    external_services: &ExternalServices,
+    options: ServingOptions,
 ) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let authenticator = if serving.local_key {
+    let authenticator = if options.accepts_local_key {
         authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?)
     } else {
         authenticator
@@ -60,12 +60,12 @@ pub fn build_service(
     let app = App::new(ctx, authenticator);
     let routes = all_routes(
         &app,
-        serving.cache_bytes,
-        outside.connectors.clone(),
-        outside.public_url.clone(),
+        options.cache_bytes,
+        external_services.connectors.clone(),
+        external_services.public_url.clone(),
     );
     let routes = routes.merge(bucket_routes(system.services.clone()));
-    let in_flight = BytesInFlight::new(serving.body_bytes);
+    let in_flight = BytesInFlight::new(options.body_bytes);
 
     Ok(routes
         .layer(from_fn_with_state(in_flight, limit_bytes_in_flight))
@@ -79,33 +79,35 @@ pub async fn serve_until(
     limits: ServerLimits,
     shutdown: impl Future<Output = ()>,
 ) {
-    let answer = move |peer: SocketAddr, request: Request<RequestBody>| {
+    let handler = move |peer: SocketAddr, request: Request<RequestBody>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let answered = service.clone().oneshot(request);
+        let response_future = service.clone().oneshot(request);
         async move {
-            match answered.await {
+            match response_future.await {
                 Ok(response) => response,
                 Err(never) => match never {},
             }
         }
     };
 
-    server::serve_http(listener, limits, answer, shutdown).await;
+    server::serve_http(listener, limits, handler, shutdown).await;
 }
 
 /// Returns the limits of this process: the usual number of connections, or fewer if its open files
 /// permit no more.
 pub(crate) fn process_limits() -> ServerLimits {
-    let usual = ServerLimits::default();
-    let wanted = usual.max_connections as u64 + RESERVED_FILES;
+    let defaults = ServerLimits::default();
+    let wanted_files = defaults.max_connections as u64 + RESERVED_FILES;
     // If the limit cannot be read, the usual default of 1,024 is assumed.
-    let files = rlimit::increase_nofile_limit(wanted).unwrap_or(1024);
-    let connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
+    let file_limit = rlimit::increase_nofile_limit(wanted_files).unwrap_or(1024);
+    let connections = file_limit
+        .saturating_sub(RESERVED_FILES)
+        .max(file_limit / 2);
     ServerLimits {
         max_connections: usize::try_from(connections)
             .unwrap_or(usize::MAX)
-            .min(usual.max_connections),
-        ..usual
+            .min(defaults.max_connections),
+        ..defaults
     }
 }

@@ -19,9 +19,9 @@ pub fn all_routes(
     public_url: Option<String>,
 ) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
-    let of_memories = cache_bytes / 4;
-    let memories = memories::router(app.clone(), of_memories);
-    let search = search::router(app.clone(), cache_bytes - of_memories);
+    let memory_cache_bytes = cache_bytes / 4;
+    let memories = memories::router(app.clone(), memory_cache_bytes);
+    let search = search::router(app.clone(), cache_bytes - memory_cache_bytes);
     let settings = settings::router(app.clone());
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());

@@ -36,7 +36,7 @@ impl LocalSystem {
     pub async fn open(
         folder: &Path,
         durability: impl Into<Durability>,
-        public: Option<&str>,
+        public_url: Option<&str>,
     ) -> Result<Self> {
         if let Some(time) = embedded::last_write_time(folder) {
             SystemClock::continue_from(time);
@@ -58,7 +58,7 @@ impl LocalSystem {
             services,
             &Clients::new(&config),
             Arc::new(SystemClock),
-            public,
+            public_url,
         )
         .await
     }
@@ -72,13 +72,15 @@ impl LocalSystem {
         services: EmbeddedServices,
         clients: &Clients,
         clock: Arc<dyn Clock>,
-        public: Option<&str>,
+        public_url: Option<&str>,
     ) -> Result<Self> {
         let secret = services.signing_secret();
-        let clients = match public {
-            Some(public) => clients
-                .clone()
-                .with_public_endpoint(public, SIGNING_KEY_ID, secret),
+        let clients = match public_url {
+            Some(public_url) => {
+                clients
+                    .clone()
+                    .with_public_endpoint(public_url, SIGNING_KEY_ID, secret)
+            }
             None => clients.clone(),
         };
         let clients = &clients;

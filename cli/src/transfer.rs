@@ -7,9 +7,9 @@
 
 mod convert;
 mod export;
-mod foreign;
+mod export_lines;
+mod foreign_records;
 mod import;
-mod lines;
 mod mem0;
 mod restore;
 #[cfg(test)]

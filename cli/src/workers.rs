@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::outside::ExternalServices;
+use crate::external_services::ExternalServices;
 use crate::system::LocalSystem;
 
 /// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
@@ -29,7 +29,7 @@ const POLL_WAIT: Duration = Duration::from_secs(20);
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// The interval at which unfinished work is picked up. The schedule in `template.yaml` has the same
 /// interval.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// The time that a started batch has when its worker is to stop. On a full disk the SDK tries every
 /// call three times, with pauses, which adds up over the messages of a batch.
 const STOP_GRACE: Duration = Duration::from_secs(4);
@@ -54,7 +54,7 @@ struct QueueSource {
     receiver: QueueReceiver,
     worker: Arc<dyn QueueWorker>,
     layout: QueueLayout,
-    dead: bool,
+    is_dead_letter_queue: bool,
 }
 
 impl Workers {
@@ -64,23 +64,23 @@ impl Workers {
     ///
     /// # Errors
     /// Fails if a queue does not exist.
-    pub async fn start(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
+    pub async fn start(system: &LocalSystem, external_services: &ExternalServices) -> Result<Self> {
         // A process that was killed during a commit blocks the messages of the container.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
         let threads = documents::document_threads()?;
-        for mut source in queue_sources(system, outside).await? {
+        for mut source in queue_sources(system, external_services).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
-            if source.layout.batch_size == 1 && !source.dead {
+            if source.layout.batch_size == 1 && !source.is_dead_letter_queue {
                 source.receiver = source.receiver.one_at_a_time();
             }
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
-                if source.layout == layout::PROCESS_QUEUE && !source.dead {
+                if source.layout == layout::PROCESS_QUEUE && !source.is_dead_letter_queue {
                     documents::poll_documents(source, jobs, threads, stopped).await;
                 } else {
                     poll_queue(source, stopped).await;
@@ -100,8 +100,8 @@ impl Workers {
     /// aborted as by a kill, and done again after the next start.
     pub async fn stop(mut self) {
         self.stop.send(true).ok();
-        let ended = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(STOP_GRACE, ended).await.is_err() {
+        let finished = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_GRACE, finished).await.is_err() {
             warn!("work under way is broken off; the next start does it again");
         }
     }
@@ -118,20 +118,23 @@ impl Drop for Workers {
 
 async fn queue_sources(
     system: &LocalSystem,
-    outside: &ExternalServices,
+    external_services: &ExternalServices,
 ) -> Result<Vec<QueueSource>> {
-    let processor: Arc<dyn QueueWorker> =
-        Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
+    let processor: Arc<dyn QueueWorker> = Arc::new(Processor::new(
+        system.ctx.clone(),
+        external_services.readers.clone(),
+    ));
     let maintenance: Arc<dyn QueueWorker> = Arc::new(MaintenanceWorker::new(system.ctx.clone()));
     let synchronizer: Arc<dyn QueueWorker> =
-        Arc::new(SyncWorker::new(outside.sync_engine(&system.ctx)));
+        Arc::new(SyncWorker::new(external_services.sync_engine(&system.ctx)));
     let names = &system.names;
-    let source = |queue: &str, worker: &Arc<dyn QueueWorker>, layout, dead| QueueSource {
-        receiver: QueueReceiver::new(system.clients.sqs.clone(), queue.to_owned()),
-        worker: worker.clone(),
-        layout,
-        dead,
-    };
+    let source =
+        |queue: &str, worker: &Arc<dyn QueueWorker>, layout, is_dead_letter_queue| QueueSource {
+            receiver: QueueReceiver::new(system.clients.sqs.clone(), queue.to_owned()),
+            worker: worker.clone(),
+            layout,
+            is_dead_letter_queue,
+        };
 
     let mut sources = vec![
         source(
@@ -151,13 +154,15 @@ async fn queue_sources(
         source(&names.sync_queue, &synchronizer, layout::SYNC_QUEUE, false),
         source(&names.sync_queue, &synchronizer, layout::SYNC_QUEUE, false),
     ];
-    let dead = aws::dead_letter_queue_urls(&system.clients).await?;
-    // The dead letters of maintenance are left for a person, as on AWS. Connections that are due are
-    // sent again in any case.
-    let with_layout = dead
+    let dead_queues = aws::dead_letter_queue_urls(&system.clients).await?;
+    // The dead letters of maintenance are left for a person, as on AWS. Connections that are due
+    // are sent again in any case.
+    let dead_queue_layouts = dead_queues
         .iter()
         .zip([layout::PROCESS_QUEUE, layout::COMMIT_QUEUE]);
-    sources.extend(with_layout.map(|(queue, layout)| source(queue, &maintenance, layout, true)));
+    sources.extend(
+        dead_queue_layouts.map(|(queue, layout)| source(queue, &maintenance, layout, true)),
+    );
 
     Ok(sources)
 }
@@ -188,24 +193,24 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
 
     let delivery = |message: &ReceivedMessage| QueueDelivery {
         body: message.body.clone(),
-        is_dead_letter: source.dead,
+        is_dead_letter: source.is_dead_letter_queue,
     };
 
     let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();
     let outcomes = source.worker.handle_batch(&batch).await;
 
     for (message, outcome) in messages.iter().zip(outcomes) {
-        let answer = match outcome {
+        let result = match outcome {
             DeliveryOutcome::Done => source.receiver.delete(message).await,
             // A dead letter that cannot be handled waits for the visibility time-out, because a
             // retry would not help.
-            DeliveryOutcome::Retry if source.dead => Ok(()),
+            DeliveryOutcome::Retry if source.is_dead_letter_queue => Ok(()),
             DeliveryOutcome::Retry => {
                 let pause = Duration::from_secs(1 << message.receive_count.min(6));
                 source.receiver.retry_after(message, pause).await
             }
         };
-        if let Err(error) = answer {
+        if let Err(error) = result {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "a message will come again"
@@ -219,38 +224,38 @@ async fn sweep_regularly(
     mut stopped: watch::Receiver<bool>,
     swept: watch::Sender<bool>,
 ) {
-    let mut before = Timestamp::from_millis(i64::MAX);
-    let walk = OrphanWalk::default();
+    let mut cutoff = Timestamp::from_millis(i64::MAX);
+    let orphan_walk = OrphanWalk::default();
 
-    for turn in 1u32.. {
-        if let Err(error) = maintenance::sweep_overdue_work(&system.ctx, before).await {
+    for sweep_number in 1u32.. {
+        if let Err(error) = maintenance::sweep_overdue_work(&system.ctx, cutoff).await {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "could not look for unfinished work"
             );
         }
         swept.send(true).ok();
-        if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
+        if sweep_number.is_multiple_of(EXPIRE_EVERY_SWEEPS)
             && let Err(error) = system.services.sweep_expired()
         {
             warn!("could not delete expired records: {error:#}");
         }
-        if let Err(error) = walk.examine_next_page(&system.ctx).await {
+        if let Err(error) = orphan_walk.examine_next_page(&system.ctx).await {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "could not look for orphans"
             );
         }
-        if turn.is_multiple_of(ERASE_EVERY_SWEEPS)
+        if sweep_number.is_multiple_of(ERASE_EVERY_SWEEPS)
             && let Err(error) = erase_deleted(&system).await
         {
             warn!("could not take what was deleted out of the files: {error:#}");
         }
         tokio::select! {
-            () = tokio::time::sleep(SWEEP_EVERY) => {}
+            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
             _ = stopped.changed() => return,
         }
-        before = system.ctx.clock.now();
+        cutoff = system.ctx.clock.now();
     }
 }
 
@@ -271,9 +276,9 @@ impl QueueSet {
     ///
     /// # Errors
     /// Fails if a queue does not exist.
-    pub async fn open(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
+    pub async fn open(system: &LocalSystem, external_services: &ExternalServices) -> Result<Self> {
         Ok(Self {
-            sources: queue_sources(system, outside).await?,
+            sources: queue_sources(system, external_services).await?,
         })
     }
 
@@ -298,12 +303,12 @@ impl QueueSet {
 /// Fails if a queue does not answer.
 pub(crate) async fn work_until_idle(
     system: &LocalSystem,
-    outside: &ExternalServices,
+    external_services: &ExternalServices,
 ) -> Result<()> {
     /// The pause after a round that found no message while something unfinished waits for its
     /// retry.
     const PAUSE: Duration = Duration::from_millis(200);
-    let queues = QueueSet::open(system, outside).await?;
+    let queues = QueueSet::open(system, external_services).await?;
     maintenance::sweep_overdue_work(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
 
     loop {
@@ -311,12 +316,12 @@ pub(crate) async fn work_until_idle(
             continue;
         }
         // The rest may be a purge, which waits a minute on purpose and is left to a later sweep.
-        let left = system
+        let overdue = system
             .ctx
             .documents
             .list_overdue(Timestamp::from_millis(i64::MAX), 1000)
             .await?;
-        if !left
+        if !overdue
             .iter()
             .any(|work| matches!(work, OverdueWork::Document(..)))
         {

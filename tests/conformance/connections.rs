@@ -200,7 +200,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &PortFixtu
         };
         retry_unavailable(select).await.expect("an answer");
         made.push(connection);
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
     }
 
     let theirs = new_connection(setting);

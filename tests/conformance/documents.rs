@@ -540,7 +540,7 @@ async fn documents_are_listed_newest_first_by_container_and_organization(setting
             0,
             setting.accept_document(&one, &format!("Number {i}.")).await,
         );
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
     }
 
     let other = setting.accept_document(&two, "Elsewhere.").await;

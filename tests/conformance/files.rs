@@ -60,7 +60,7 @@ async fn call(
         .expect("a request");
     let response = setting
         .app
-        .world
+        .environment
         .services
         .handle_public_request(request)
         .await;
@@ -178,13 +178,17 @@ async fn an_address_reads_one_object_for_its_time(setting: &PortFixture) {
     }
 
     let url = address(&blob, None).await.expect("an address");
-    setting.app.world.clock.advance_seconds(i64::from(DAY) - 60);
+    setting
+        .app
+        .environment
+        .clock
+        .advance_seconds(i64::from(DAY) - 60);
     assert_eq!(
         call(setting, "GET", &url, "", Bytes::new()).await.0,
         StatusCode::OK
     );
 
-    setting.app.world.clock.advance_seconds(120);
+    setting.app.environment.clock.advance_seconds(120);
     assert_eq!(
         call(setting, "GET", &url, "", Bytes::new()).await.0,
         StatusCode::FORBIDDEN
@@ -228,7 +232,7 @@ async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &PortFixture
         read_address(setting, &object).await,
         Some(Bytes::from_static(b"xxxxxxxxxx"))
     );
-    setting.app.world.clock.advance_seconds(901);
+    setting.app.environment.clock.advance_seconds(901);
     assert_eq!(
         post(setting, &small, b"too late").await,
         StatusCode::FORBIDDEN
@@ -263,7 +267,7 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &PortFixture) 
                 .iter()
                 .flat_map(|message| blobs.parse_arrivals(&message.body).unwrap_or_default()),
         );
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
     }
 
     told.dedup();

@@ -42,7 +42,7 @@ async fn drain_queue(setting: &PortFixture, queue: &str) -> BTreeSet<String> {
             receiver.delete(&message).await.ok();
         }
         // Messages whose delivery or deletion was lost stay hidden until their visibility timeout.
-        setting.app.world.clock.advance_seconds(1000);
+        setting.app.environment.clock.advance_seconds(1000);
     }
 
     seen
@@ -133,14 +133,14 @@ async fn a_message_for_later_comes_later(setting: &PortFixture) {
         retry_unavailable(send).await.expect("a sent message");
         setting
             .app
-            .world
+            .environment
             .clock
             .advance_seconds(i64::from(seconds) - 1);
         let early = retry_unavailable(async || receiver.receive(Duration::ZERO).await)
             .await
             .expect("messages");
         assert!(early.is_empty(), "not before {seconds} s");
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
         assert_eq!(
             drain_queue(setting, &queue).await,
             BTreeSet::from([message.to_json()])
@@ -209,7 +209,7 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &PortFixture) 
 
     assert!(!handled.is_empty());
     let wanted: BTreeSet<String> = all.iter().map(JobMessage::to_json).collect();
-    setting.app.world.clock.advance_seconds(1000);
+    setting.app.environment.clock.advance_seconds(1000);
     assert_eq!(
         drain_queue(setting, &setting.app.system.names.commit_queue).await,
         wanted,

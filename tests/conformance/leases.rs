@@ -36,12 +36,12 @@ async fn a_lease_keeps_others_out_until_it_ends(setting: &PortFixture) {
         setting.take_lease(&document).await,
         ClaimOutcome::Busy
     ));
-    setting.app.world.clock.advance_seconds(60);
+    setting.app.environment.clock.advance_seconds(60);
     assert!(matches!(
         setting.take_lease(&document).await,
         ClaimOutcome::Busy
     ));
-    setting.app.world.clock.advance_seconds(31);
+    setting.app.environment.clock.advance_seconds(31);
     let ClaimOutcome::Claimed(again) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };
@@ -92,7 +92,7 @@ async fn waiting_for_a_file_uses_up_no_attempt(setting: &PortFixture) {
     let ClaimOutcome::Claimed(old) = setting.take_lease(&document).await else {
         panic!("nobody has it")
     };
-    setting.app.world.clock.advance_seconds(100);
+    setting.app.environment.clock.advance_seconds(100);
     let ClaimOutcome::Claimed(new) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };

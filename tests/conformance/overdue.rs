@@ -149,7 +149,7 @@ async fn the_oldest_come_first_and_no_more_than_asked(setting: &PortFixture) {
             .accept_document(&container, &format!("Number {i}."))
             .await;
         wanted.push(work_name(setting, &document));
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
     }
     for limit in [1, 5, 12, 100] {
         let found = list_overdue(setting, Timestamp::from_millis(i64::MAX), limit).await;

@@ -25,7 +25,7 @@ async fn accept_documents(
                 .accept_document(container, &format!("Number {i}."))
                 .await,
         );
-        setting.app.world.clock.advance_seconds(1);
+        setting.app.environment.clock.advance_seconds(1);
     }
     all
 }

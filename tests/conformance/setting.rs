@@ -51,7 +51,9 @@ impl PortFixture {
     /// Returns a setting over the same services, with the two organizations swapped and without
     /// faults.
     pub(crate) async fn with_organizations_swapped(&self) -> Self {
-        let app = TestApp::start(&self.app.world, 0).await.expect("an app");
+        let app = TestApp::start(&self.app.environment, 0)
+            .await
+            .expect("an app");
         Self {
             app,
             alpha: self.beta.clone(),

@@ -85,7 +85,12 @@ async fn call_dynamodb(setting: &PortFixture, operation: &str, body: Value) -> V
     let request = request
         .body(Bytes::from(body.to_string()))
         .expect("a request");
-    let answer = setting.app.world.services.handle_request(request).await;
+    let answer = setting
+        .app
+        .environment
+        .services
+        .handle_request(request)
+        .await;
     assert!(answer.status().is_success(), "{answer:?}");
     serde_json::from_slice(answer.body()).expect("JSON")
 }

@@ -89,7 +89,7 @@ impl DriveClient {
     /// Synchronizes twice. In between, advances the clock until delayed removals are due.
     pub(crate) async fn run_import_twice(&self, id: &str) -> Value {
         self.run_import(id).await;
-        self.app.world.clock.advance_seconds(660);
+        self.app.environment.clock.advance_seconds(660);
         self.run_import(id).await
     }
 

@@ -101,7 +101,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
         .expect("a page");
     assert!(wrong.status.is_client_error(), "{}", wrong.status);
 
-    client.app.world.clock.advance_seconds(3700);
+    client.app.environment.clock.advance_seconds(3700);
     let late = Browser::default()
         .get(&client.app, link)
         .await
@@ -116,7 +116,7 @@ async fn a_revoked_permission_keeps_documents_and_is_given_again() {
     let id = client.connect_all().await;
     let before = client.list_documents().await;
     client.drive.revoke_permissions(DRIVE_ACCOUNT);
-    client.app.world.clock.advance_seconds(3700);
+    client.app.environment.clock.advance_seconds(3700);
     let told = client.run_import(&id).await;
     assert_eq!(
         (&told["status"], &told["errorKind"]),
@@ -210,7 +210,7 @@ async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
         client.drive.hide_item(file, DRIVE_ACCOUNT).expect("a file");
     }
 
-    client.app.world.clock.advance_seconds(3600);
+    client.app.environment.clock.advance_seconds(3600);
     let told = client.run_import(&id).await;
     assert_eq!(told["errorKind"], "removal_held", "{told}");
     assert_eq!(client.list_documents().await.len(), 12);

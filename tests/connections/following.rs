@@ -161,7 +161,7 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
     );
 
     client.drive.restore_item(&below).expect("a folder");
-    client.app.world.clock.advance_seconds(660);
+    client.app.environment.clock.advance_seconds(660);
     client.run_import(&id).await;
     assert_eq!(
         client.list_paths().await,

@@ -38,10 +38,10 @@ async fn tokens_are_nowhere_but_in_the_vault() {
     client
         .drive
         .plan_fault(PlannedFault::html_error("/drive/v3", 500).repeat(3));
-    client.app.world.clock.advance_seconds(3700);
+    client.app.environment.clock.advance_seconds(3700);
     client.run_import(&id).await;
     client.drive.revoke_permissions(DRIVE_ACCOUNT);
-    client.app.world.clock.advance_seconds(3700);
+    client.app.environment.clock.advance_seconds(3700);
     client.run_import(&id).await;
     for path in ["", "/sync-runs", "/items"] {
         let answer = client.get(&format!("/v3/connections/{id}{path}")).await;

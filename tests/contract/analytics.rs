@@ -42,7 +42,7 @@ pub(crate) fn plus_ms(time: Timestamp, ms: i64) -> Timestamp {
 
 impl OrgClient {
     pub(crate) fn now(&self) -> Timestamp {
-        self.app.world.clock.now()
+        self.app.environment.clock.now()
     }
 
     /// Writes a record of the request log.
@@ -58,7 +58,7 @@ impl OrgClient {
 
     /// Sends a question, a second after the previous one, so that the rate limit is never reached.
     pub(crate) async fn ask_analytics(&self, question: &str) -> TestAnswer {
-        self.app.world.clock.advance_seconds(1);
+        self.app.environment.clock.advance_seconds(1);
         self.get(&format!("/v3/analytics/{question}")).await
     }
 
@@ -303,7 +303,7 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
         client.roll_up_hours(now).await;
     }
 
-    client.app.world.clock.advance_seconds(3601);
+    client.app.environment.clock.advance_seconds(3601);
     let from = client.now().plus_seconds(-90 * DAY);
     assert_eq!(
         client.get_figures(&format!("errors?from={from}")).await["totalErrors"],
@@ -319,7 +319,7 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
     // Both keys are loaded from now on.
     client.get_figures("usage").await;
     client.app.get("/v3/analytics/usage", &other).await;
-    client.app.world.clock.advance_seconds(60);
+    client.app.environment.clock.advance_seconds(60);
     client.app.faults.set_rates(FaultRates {
         yields: 6,
         ..FaultRates::default()
@@ -373,10 +373,10 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
 
     // A client that waits as told is answered, and a minute later the full hundred is available
     // again.
-    client.app.world.clock.advance_seconds(waits[0]);
+    client.app.environment.clock.advance_seconds(waits[0]);
     assert_eq!(client.get("/v3/analytics/errors").await.status, 200);
 
-    client.app.world.clock.advance_seconds(60);
+    client.app.environment.clock.advance_seconds(60);
     for number in 0..101 {
         let status = client
             .get(&format!("/v3/analytics/errors?to={past}"))
@@ -418,7 +418,7 @@ async fn another_organization_sees_nothing() {
             }
         }
 
-        client.app.world.clock.advance_seconds(600);
+        client.app.environment.clock.advance_seconds(600);
         client.roll_up_hours(client.now()).await;
     }
 }

@@ -204,7 +204,7 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
     client
         .write_record(&new_record(client.now(), RequestType::Search, 400, "a"))
         .await;
-    client.app.world.clock.advance_seconds(DAY);
+    client.app.environment.clock.advance_seconds(DAY);
     say(&client, "old", &["My brother is Paul."]).await;
     say(
         &client,

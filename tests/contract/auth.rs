@@ -85,7 +85,7 @@ async fn no_route_answers_without_a_good_key() {
             create_key(&client, |key| key.expires_at = Some(soon)).await,
         ),
     ];
-    client.app.world.clock.advance_seconds(2);
+    client.app.environment.clock.advance_seconds(2);
     let mut faults = ErrorMismatches::default();
 
     for (what, key) in keys {
@@ -147,7 +147,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
     service::set_key_enabled(ctx, &client.tenant, &id, false)
         .await
         .expect("a disabled key");
-    client.app.world.clock.advance_seconds(30);
+    client.app.environment.clock.advance_seconds(30);
     expect_error(
         &client.post("/v3/documents/list", json!({})).await,
         401,
@@ -158,7 +158,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
     service::set_key_enabled(ctx, &client.tenant, &id, true)
         .await
         .expect("an enabled key");
-    client.app.world.clock.advance_seconds(30);
+    client.app.environment.clock.advance_seconds(30);
     expect_ok(
         client.post("/v3/documents/list", json!({})).await,
         &listing_shape(),

@@ -392,7 +392,7 @@ async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
             .await
     };
     let first = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
-    client.app.world.clock.advance_seconds(3600);
+    client.app.environment.clock.advance_seconds(3600);
     let again = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
     assert_eq!(
         collect_field(&json!(first), "id"),

@@ -43,7 +43,7 @@ async fn a_sound_folder_has_no_findings() {
         assert!(checked.blobs >= 6);
     }
     assert_eq!(
-        embedded::check_databases(client.app.world.data_folder()).expect("an answer"),
+        embedded::check_databases(client.app.environment.data_folder()).expect("an answer"),
         []
     );
 }
@@ -136,7 +136,7 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
     );
     assert_eq!(run_check(&client, true).await.findings, []);
 
-    client.app.world.clock.advance_seconds(25 * 3600);
+    client.app.environment.clock.advance_seconds(25 * 3600);
     let found = run_check(&client, true).await.findings;
     assert_eq!(found.len(), orphans.len(), "{found:?}");
 

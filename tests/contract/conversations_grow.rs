@@ -100,7 +100,7 @@ async fn the_same_turns_again_change_nothing() {
     let client = OrgClient::new().await;
     send_conversation(&client, build_messages(&["U1", "A1"])).await;
     let before = client.get_document("talk").await;
-    client.app.world.clock.advance_seconds(100_000);
+    client.app.environment.clock.advance_seconds(100_000);
     let answer = client
         .post("/v4/conversations", build_messages(&["U1", "A1"]))
         .await

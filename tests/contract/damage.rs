@@ -73,7 +73,7 @@ impl DamageScene {
 
     /// Returns the same scene after a restart, with nothing in memory.
     async fn restart(self) -> Self {
-        let app = TestApp::start(&self.client.app.world, 0)
+        let app = TestApp::start(&self.client.app.environment, 0)
             .await
             .expect("an app");
         Self {

@@ -102,7 +102,9 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
         let case = format!("{harm:?} {blob:?}");
         client.app.damage_blob(&client.tenant, &blob, harm).await;
         let cold = OrgClient::of(
-            TestApp::start(&client.app.world, 0).await.expect("an app"),
+            TestApp::start(&client.app.environment, 0)
+                .await
+                .expect("an app"),
             "acme",
         )
         .await;
@@ -128,7 +130,9 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
         assert!(read.iter().all(Option::is_some), "{case}");
 
         let cold = OrgClient::of(
-            TestApp::start(&client.app.world, 0).await.expect("an app"),
+            TestApp::start(&client.app.environment, 0)
+                .await
+                .expect("an app"),
             "acme",
         )
         .await;

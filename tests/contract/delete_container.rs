@@ -284,7 +284,9 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     assert!(report["logContents"].as_u64() > Some(0), "{report}");
     assert_eq!(client.get_document("plain").await["id"], json!(fresh));
     assert!(client.search_finds("CRN-9").await && client.search_finds("HRN-7").await);
-    let cold = TestApp::start(&client.app.world, 1).await.expect("an app");
+    let cold = TestApp::start(&client.app.environment, 1)
+        .await
+        .expect("an app");
     for needle in ["HRN-1", "MLL-2", "WVR-3"] {
         let body = json!({"q": needle, "searchMode": "documents", "threshold": 0});
         assert!(
@@ -300,7 +302,9 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
 
 /// Returns [`seen`] of a process that has read the documents before and of one that has not.
 async fn seen_elsewhere(client: &OrgClient, ids: &[String]) -> Vec<String> {
-    let cold = TestApp::start(&client.app.world, 7).await.expect("an app");
+    let cold = TestApp::start(&client.app.environment, 7)
+        .await
+        .expect("an app");
     let mut all = requests_that_show(client, &client.app, "box", ids).await;
     all.extend(requests_that_show(client, &cold, "box", ids).await);
     all
@@ -310,7 +314,9 @@ async fn seen_elsewhere(client: &OrgClient, ids: &[String]) -> Vec<String> {
 async fn another_organizations_container_of_the_same_name_stays() {
     let client = OrgClient::new().await;
     let other = OrgClient::of(
-        TestApp::start(&client.app.world, 1).await.expect("an app"),
+        TestApp::start(&client.app.environment, 1)
+            .await
+            .expect("an app"),
         "other",
     )
     .await;
@@ -439,7 +445,9 @@ async fn many_documents_take_few_calls_each() {
     client.run_until_settled().await;
     let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
     let id = TaskId::parse(answer["deletionId"].as_str().expect("an id")).expect("a task id");
-    let worker = TestApp::start(&client.app.world, 3).await.expect("an app");
+    let worker = TestApp::start(&client.app.environment, 3)
+        .await
+        .expect("an app");
     let begun = worker.faults.call_count();
     let ctx = &client.app.system.ctx;
 
@@ -453,7 +461,7 @@ async fn many_documents_take_few_calls_each() {
         if task.state != TaskState::Running {
             break;
         }
-        client.app.world.clock.advance_seconds(500);
+        client.app.environment.clock.advance_seconds(500);
         run_task(&worker.system.ctx, &client.tenant, &id, task.step)
             .await
             .expect("a step");
@@ -505,7 +513,7 @@ async fn a_copy_is_not_imported_into_what_is_being_removed() {
         .expect("an import");
     assert_eq!(report.documents.written, 1);
 
-    client.app.world.clock.advance_seconds(10_000);
+    client.app.environment.clock.advance_seconds(10_000);
     client.run_until_settled().await;
     assert!(client.search_finds("HRN-1").await);
     assert_eq!(field_by_tag(&client, "documentCount").await["box"], 1);

@@ -44,7 +44,7 @@ async fn the_request_that_made_the_tag_is_found_in_the_hour_before() {
     let turn = Hour::containing(now(&client)).end_time();
     client
         .app
-        .world
+        .environment
         .clock
         .advance_seconds((turn.as_millis() - now(&client).as_millis()) / 1000 - 1);
     while now(&client).as_millis() < turn.as_millis() - 2 {}
@@ -66,7 +66,7 @@ async fn the_request_that_made_the_tag_is_found_in_the_hour_before() {
 
     client.run_until_settled().await;
     // The tag was created so long ago that the second pass does not search that time.
-    client.app.world.clock.advance_seconds(2 * 3600);
+    client.app.environment.clock.advance_seconds(2 * 3600);
     assert!(delete_and_wait(&client, "box").await.log_contents > 0);
     assert_eq!(count_records_with(&client, "HRN-1").await, 0);
 }
@@ -140,7 +140,7 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
         write_record(&client, begin.plus_seconds(hour * 3600 + 1), containers).await;
     }
 
-    client.app.world.clock.advance_seconds(225 * 3600);
+    client.app.environment.clock.advance_seconds(225 * 3600);
     assert_eq!(delete_and_wait(&client, "to").await.log_contents, 8);
     let activity = &client.app.system.ctx.request_log;
     let mut left = 0;

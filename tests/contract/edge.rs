@@ -30,11 +30,11 @@ struct LoopbackServer {
 impl LoopbackServer {
     async fn new(local_key: bool) -> Self {
         let client = OrgClient::new().await;
-        let outside = client.app.world.external_systems().expect("a world");
+        let outside = client.app.environment.external_systems().expect("a world");
         let serving = ServingOptions {
             cache_bytes: 8 * MEGABYTE,
             body_bytes: 2 * MEGABYTE,
-            local_key,
+            accepts_local_key: local_key,
         };
 
         let routes = build_service(&client.app.system, &outside, serving).expect("routes");
@@ -178,7 +178,7 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
             );
         }
 
-        edge.client.app.world.clock.advance_seconds(61);
+        edge.client.app.environment.clock.advance_seconds(61);
     }
 }
 
@@ -288,7 +288,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
         "another address"
     );
 
-    edge.client.app.world.clock.advance_seconds(61);
+    edge.client.app.environment.clock.advance_seconds(61);
     assert_eq!(
         edge.send_listing("wrong", stranger).await.status,
         401,

@@ -43,7 +43,7 @@ fn files_containing(client: &OrgClient, needle: &str) -> Vec<String> {
         let bytes = std::fs::read(path).unwrap_or_default();
         contains(&bytes, needle) || contains(&decompress_all_frames(&bytes), needle)
     };
-    let found = list_files(client.app.world.data_folder())
+    let found = list_files(client.app.environment.data_folder())
         .into_iter()
         .filter(has);
     found.map(|path| path.display().to_string()).collect()
@@ -75,14 +75,17 @@ async fn stored_text(client: &OrgClient, blob: &BlobRef) -> String {
 async fn let_minutes_pass(client: &OrgClient, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
-        app.world.clock.advance_seconds(60);
+        app.environment.clock.advance_seconds(60);
         maintenance::sweep_overdue_work(&app.system.ctx, app.system.ctx.clock.now())
             .await
             .expect("a sweep");
         while app.run_workers_once().await > 0 {}
         if minute % ERASE_EVERY == 0 {
             assert!(
-                app.world.services.erase_deleted().expect("a clean-up"),
+                app.environment
+                    .services
+                    .erase_deleted()
+                    .expect("a clean-up"),
                 "nobody reads meanwhile"
             );
         }
@@ -233,7 +236,7 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
     let walk = maintenance::OrphanWalk::default();
     assert_eq!(walk.examine_next_page(ctx).await.expect("a step"), 0);
 
-    client.app.world.clock.advance_seconds(25 * 3600);
+    client.app.environment.clock.advance_seconds(25 * 3600);
     assert_eq!(walk.examine_next_page(ctx).await.expect("a step"), 1);
     assert_eq!(
         walk.examine_next_page(ctx)

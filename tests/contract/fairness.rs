@@ -50,7 +50,7 @@ async fn wait_for(app: &TestApp, key: &str, id: &str, wanted: &str) {
 async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     let app = TestApp::new().await;
     let (program, _folder) = endless_parser();
-    let mut outside = app.world.external_systems().expect("an outside");
+    let mut outside = app.environment.external_systems().expect("an outside");
     outside.readers.sandbox = Sandbox::in_child(program);
     let (first, second, quiet) = (
         app.create_key("first").await,

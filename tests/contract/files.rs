@@ -35,7 +35,7 @@ pub(crate) async fn fetch_without_key(client: &OrgClient, url: &str) -> (StatusC
     let answer = client.app.send(request(url, Body::empty())).await;
     let direct = client
         .app
-        .world
+        .environment
         .services
         .handle_public_request(request(url, Bytes::new()))
         .await;
@@ -243,13 +243,13 @@ async fn an_address_works_for_a_day_and_as_it_is() {
         assert!(!String::from_utf8_lossy(&body).contains("Some words."));
     }
 
-    client.app.world.clock.advance_seconds(23 * 3600);
+    client.app.environment.clock.advance_seconds(23 * 3600);
     assert_eq!(
         fetch_without_key(&client, &url).await.1,
         Bytes::from_static(b"Some words.")
     );
 
-    client.app.world.clock.advance_seconds(2 * 3600);
+    client.app.environment.clock.advance_seconds(2 * 3600);
     assert_eq!(
         fetch_without_key(&client, &url).await.0,
         StatusCode::FORBIDDEN,

@@ -83,9 +83,9 @@ async fn every_search_sees_every_commit_through_compactions() {
 
     check_all(&client, &model).await;
     // Replaced segments are purged. A process that starts cold reads the remaining ones.
-    client.app.world.clock.advance_seconds(120);
+    client.app.environment.clock.advance_seconds(120);
     client.run_until_settled().await;
-    let cold = TestApp::start(&client.app.world, 0)
+    let cold = TestApp::start(&client.app.environment, 0)
         .await
         .expect("a second process");
     let cold = OrgClient {
@@ -112,7 +112,7 @@ async fn head_generation(client: &OrgClient) -> u64 {
 #[tokio::test]
 async fn two_processes_see_each_others_commits_at_once() {
     let one = OrgClient::new().await;
-    let other = TestApp::start(&one.app.world, 1)
+    let other = TestApp::start(&one.app.environment, 1)
         .await
         .expect("a second process");
     let other = OrgClient {
@@ -168,9 +168,9 @@ async fn changed_metadata_is_found_through_compactions() {
         client.run_until_settled().await;
     }
 
-    client.app.world.clock.advance_seconds(120);
+    client.app.environment.clock.advance_seconds(120);
     client.run_until_settled().await;
-    let cold = TestApp::start(&client.app.world, 0)
+    let cold = TestApp::start(&client.app.environment, 0)
         .await
         .expect("a second process");
     let cold = OrgClient {

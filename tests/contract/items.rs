@@ -398,7 +398,7 @@ async fn a_document_that_superseded_another_goes_with_the_last_claim_on_both() {
         );
         let lost = loser.sync_item(&client).await;
         client.run_until_settled().await;
-        client.app.world.clock.advance_seconds(5);
+        client.app.environment.clock.advance_seconds(5);
         let won = winner.sync_item(&client).await;
         client.run_until_settled().await;
         begin_merge(&client, &["drive"], "shore").await;

@@ -322,7 +322,7 @@ async fn keys_are_listed_without_their_secrets() {
         json!({"containerTag": "box", "rateLimitMax": 7, "expiresInDays": 2}),
     )
     .await;
-    client.app.world.clock.advance_seconds(1);
+    client.app.environment.clock.advance_seconds(1);
     let two = create_agent_key(
         &client,
         json!({"name": "two", "permission": "read", "containerTags": ["a", "b"]}),
@@ -362,7 +362,7 @@ async fn keys_are_listed_without_their_secrets() {
 #[tokio::test]
 async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() {
     let client = OrgClient::new().await;
-    let clock = &client.app.world.clock;
+    let clock = &client.app.environment.clock;
     let new = async |days: i64| {
         create_scoped_key(
             &client,
@@ -513,7 +513,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
         json!({"enabled": true})
     );
 
-    client.app.world.clock.advance_seconds(31);
+    client.app.environment.clock.advance_seconds(31);
     for key in [&plain["key"], &json!(other), &json!(client.key)] {
         assert!(key_works(&client, key).await);
     }
@@ -538,7 +538,7 @@ async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is
                 "{route}"
             );
 
-            client.app.world.clock.advance_seconds(31);
+            client.app.environment.clock.advance_seconds(31);
             assert!(
                 !key_works(&client, &key["key"]).await,
                 "{route} left the key working: {key}"

@@ -89,7 +89,7 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
         .await;
     assert_eq!(list.body["pagination"]["totalItems"], 6);
 
-    client.app.world.clock.advance_seconds(10);
+    client.app.environment.clock.advance_seconds(10);
     for (path, body, _) in sending_requests(9) {
         assert!(
             client.post(path, body).await.status.is_success(),

@@ -236,7 +236,7 @@ async fn a_retry_is_the_same_request() {
     let client = client_with_box().await;
     let sent = json!([{"content": "I live in Berlin.", "metadata": {"b": 1, "a": 2}}, {"content": "The mill was sold."}]);
     let first = write_memories(&client, sent.clone()).await;
-    client.app.world.clock.advance_seconds(60);
+    client.app.environment.clock.advance_seconds(60);
     assert_eq!(write_memories(&client, sent.clone()).await, first);
     assert_eq!(
         client.listed_ids(json!({})).await.len(),
@@ -251,7 +251,7 @@ async fn a_retry_is_the_same_request() {
         first["documentId"]
     );
 
-    client.app.world.clock.advance_seconds(180);
+    client.app.environment.clock.advance_seconds(180);
     let later = write_memories(&client, sent).await;
     assert_ne!(
         later["documentId"], first["documentId"],

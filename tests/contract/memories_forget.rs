@@ -124,7 +124,7 @@ async fn what_has_expired_is_forgotten_already() {
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02", "forgetReason": "Holidays."}]);
     let id = write_memories(&client, short).await["memories"][0]["id"].clone();
     assert_eq!(live_sentences(&client).await, ["The shop is shut."]);
-    client.app.world.clock.advance_seconds(2 * 86_400);
+    client.app.environment.clock.advance_seconds(2 * 86_400);
     assert!(
         live_sentences(&client).await.is_empty()
             && searched_sentences(&client, "shop").await.is_empty()

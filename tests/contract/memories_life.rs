@@ -270,9 +270,9 @@ async fn compaction_changes_nothing_that_is_shown() {
     }
 
     let warm = shown_memories(&client).await;
-    client.app.world.clock.advance_seconds(120);
+    client.app.environment.clock.advance_seconds(120);
     client.run_until_settled().await;
-    let cold = TestApp::start(&client.app.world, 0)
+    let cold = TestApp::start(&client.app.environment, 0)
         .await
         .expect("a second process");
     let cold = OrgClient {

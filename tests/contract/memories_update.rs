@@ -193,9 +193,9 @@ async fn the_same_correction_again_is_a_retry() {
     let id = write_memory(&client, "The ferry leaves at eight.").await;
     let body = json!({"id": id, "newContent": "The ferry leaves at nine.", "metadata": {"a": 1}});
     let first = correct_memory(&client, body.clone()).await;
-    client.app.world.clock.advance_seconds(60);
+    client.app.environment.clock.advance_seconds(60);
     assert_eq!(correct_memory(&client, body.clone()).await, first);
-    client.app.world.clock.advance_seconds(120);
+    client.app.environment.clock.advance_seconds(120);
     let late = client
         .send_patch(
             "/v4/memories",
@@ -258,7 +258,7 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
 
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02"}]);
     let short = write_memories(&client, short).await["memories"][0]["id"].clone();
-    client.app.world.clock.advance_seconds(2 * 86_400);
+    client.app.environment.clock.advance_seconds(2 * 86_400);
     expect_error(
         &send(json!({"id": short})).await,
         409,

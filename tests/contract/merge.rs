@@ -128,7 +128,9 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
     all.push(add_document(&client, "to", "c", "The heron of c waits in the reeds.").await);
     check_each_once(&client, &source, &all, false).await;
     let id = begin_merge(&client, &["from"], "to").await;
-    let slow = TestApp::start(&client.app.world, 5).await.expect("an app");
+    let slow = TestApp::start(&client.app.environment, 5)
+        .await
+        .expect("an app");
     let (mut seen, mut reads) = (vec!["queued".to_owned()], 0);
 
     while seen.last().is_some_and(|last| last != "completed") {
@@ -161,7 +163,7 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
         if seen.last() != Some(&now) {
             seen.push(now);
         }
-        client.app.world.clock.advance_seconds(5);
+        client.app.environment.clock.advance_seconds(5);
         assert!(reads < 2_000, "{seen:?}");
     }
 
@@ -280,7 +282,9 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
 
     assert_eq!(listed_ids(&client, &["to"]).await, left);
     let cold = OrgClient::of(
-        TestApp::start(&client.app.world, 1).await.expect("an app"),
+        TestApp::start(&client.app.environment, 1)
+            .await
+            .expect("an app"),
         "acme",
     )
     .await;

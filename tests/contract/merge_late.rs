@@ -35,7 +35,7 @@ async fn without_file(client: &OrgClient, tag: &str, custom_id: &str) -> String 
         .as_str()
         .expect("an id")
         .to_owned();
-    client.app.world.clock.advance_seconds(20 * 60);
+    client.app.environment.clock.advance_seconds(20 * 60);
     client.run_until_settled().await;
     assert_eq!(
         client.get_document_unchecked(&id).await["errorCode"],
@@ -111,7 +111,9 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
     begin_merge(&client, &["from"], "to").await;
     client.run_until_settled().await;
     let slow = OrgClient::of(
-        TestApp::start(&client.app.world, 3).await.expect("an app"),
+        TestApp::start(&client.app.environment, 3)
+            .await
+            .expect("an app"),
         "acme",
     )
     .await;
@@ -385,8 +387,10 @@ async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
         let to = add_document(&client, "to", "same", "The heron OLD-2 waits.").await;
         let id = begin_merge(&client, &["from"], "to").await;
         client.app.run_workers_once().await;
-        client.app.world.clock.advance_seconds(31);
-        let slow = TestApp::start(&client.app.world, 5).await.expect("an app");
+        client.app.environment.clock.advance_seconds(31);
+        let slow = TestApp::start(&client.app.environment, 5)
+            .await
+            .expect("an app");
         let at = slow.faults.call_count() + call;
         slow.faults.pause_at(at);
         let mut turn = pin!(slow.run_workers_once());

@@ -41,7 +41,7 @@ async fn another_container_takes_all_of_the_document() {
     let client = OrgClient::new().await;
     let id = client.add_document(note_body()).await;
     let before = client.get_document(&id).await;
-    client.app.world.clock.advance_seconds(3600);
+    client.app.environment.clock.advance_seconds(3600);
     let new = move_document(&client, &id, json!({"containerTag": "b"})).await;
     assert_ne!(new, id);
     assert_gone(&client, &id).await;

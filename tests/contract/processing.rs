@@ -93,7 +93,7 @@ async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
     let id = client
         .send_document(json!({"content": "Nobody works on this."}))
         .await;
-    client.app.world.clock.advance_seconds(4 * 3600 + 1);
+    client.app.environment.clock.advance_seconds(4 * 3600 + 1);
     assert_eq!(processing_ids(&client, "?view=active").await, [""; 0]);
 
     let body = client

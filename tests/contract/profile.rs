@@ -176,7 +176,7 @@ async fn who_moves_lives_in_the_new_place_alone() {
             &format!("I live in {town}."),
         )
         .await;
-        client.app.world.clock.advance_seconds(3600);
+        client.app.environment.clock.advance_seconds(3600);
     }
 
     let found = get_profile(&client, "box").await;
@@ -254,7 +254,7 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
             .contains("guests")
     );
 
-    client.app.world.clock.advance_seconds(24 * 3600);
+    client.app.environment.clock.advance_seconds(24 * 3600);
     assert!(
         !send_profile_request(&client, all.clone())
             .await

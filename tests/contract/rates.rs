@@ -57,7 +57,7 @@ async fn a_limited_key_is_admitted_so_often_and_again_when_it_is_told() {
     );
     for _ in 0..3 {
         assert_eq!(send_request(&app, &limited).await.status, 200);
-        app.world.clock.advance_seconds(10);
+        app.environment.clock.advance_seconds(10);
     }
 
     let seconds = expect_wait(&send_request(&app, &limited).await);
@@ -67,10 +67,10 @@ async fn a_limited_key_is_admitted_so_often_and_again_when_it_is_told() {
         200,
         "the limit is the key's own"
     );
-    app.world.clock.advance_seconds(seconds - 2);
+    app.environment.clock.advance_seconds(seconds - 2);
     // A refused request does not count, and does not postpone the promised time.
     expect_wait(&send_request(&app, &limited).await);
-    app.world.clock.advance_seconds(2);
+    app.environment.clock.advance_seconds(2);
     assert_eq!(
         send_request(&app, &limited).await.status,
         200,

@@ -96,7 +96,7 @@ async fn times_tell_when_a_document_came_and_when_it_changed() {
         before["createdAt"].as_str() < before["updatedAt"].as_str(),
         "processing is a change"
     );
-    client.app.world.clock.advance_seconds(3600);
+    client.app.environment.clock.advance_seconds(3600);
     client.add_document(body("Second words.")).await;
     let after = client.get_document(&first).await;
     assert_eq!(after["createdAt"], before["createdAt"]);

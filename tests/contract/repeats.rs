@@ -27,7 +27,11 @@ async fn the_same_content_within_two_minutes_is_the_same_document() {
     let client = OrgClient::new().await;
     let body = json!({"content": "Sent twice.", "containerTag": "a", "metadata": {"n": 1}});
     let first = client.add_document(body.clone()).await;
-    client.app.world.clock.advance_seconds(TWO_MINUTES - 30);
+    client
+        .app
+        .environment
+        .clock
+        .advance_seconds(TWO_MINUTES - 30);
     let again = expect_ok(
         client.post("/v3/documents", body.clone()).await,
         &accepted_shape(),
@@ -38,7 +42,7 @@ async fn the_same_content_within_two_minutes_is_the_same_document() {
         "the answer tells the present state"
     );
 
-    client.app.world.clock.advance_seconds(31);
+    client.app.environment.clock.advance_seconds(31);
     let later = client.send_document(body).await;
     assert_ne!(later, first, "two minutes later it is a new document");
     assert_eq!(client.listed_ids(json!({})).await, [later, first]);
@@ -242,7 +246,7 @@ async fn an_idempotency_key_is_honoured_for_a_day() {
     let client = OrgClient::new().await;
     let body = json!({"content": "Under a key."});
     let first = expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape());
-    client.app.world.clock.advance_seconds(A_DAY - 60);
+    client.app.environment.clock.advance_seconds(A_DAY - 60);
     assert_eq!(
         expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first["id"]
@@ -252,7 +256,7 @@ async fn an_idempotency_key_is_honoured_for_a_day() {
         first["id"]
     );
 
-    client.app.world.clock.advance_seconds(61);
+    client.app.environment.clock.advance_seconds(61);
     assert_ne!(
         expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first["id"]

@@ -46,7 +46,7 @@ pub(crate) async fn set_log_content(client: &OrgClient, mode: LogContentMode) {
         .put(&client.tenant, &settings)
         .await
         .expect("settings");
-    client.app.world.clock.advance_seconds(31);
+    client.app.environment.clock.advance_seconds(31);
 }
 
 fn request_id(answer: &TestAnswer) -> String {

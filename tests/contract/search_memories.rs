@@ -90,7 +90,7 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
 async fn the_past_is_what_was_believed_and_what_was_true() {
     let client = client_with_box().await;
     say_on_day(&client, "2025-03-10", "I moved to Lisbon.").await;
-    client.app.world.clock.advance_seconds(24 * 3600);
+    client.app.environment.clock.advance_seconds(24 * 3600);
     // This is a late statement about an earlier time.
     say_on_day(&client, "2025-01-10", "I live in Bonn.").await;
     let now = "2026-01-03T00:00:00Z";
@@ -203,7 +203,7 @@ async fn what_has_expired_is_found_by_nobody_at_once() {
         1
     );
 
-    client.app.world.clock.advance_seconds(2 * 24 * 3600);
+    client.app.environment.clock.advance_seconds(2 * 24 * 3600);
     for mode in ["memories", "hybrid"] {
         assert!(
             search_memories(

@@ -172,7 +172,7 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         json!({"success": true})
     );
 
-    client.app.world.clock.advance_seconds(30);
+    client.app.environment.clock.advance_seconds(30);
     faults.check_error(
         "ended",
         &client.app.get(PATH, token).await,
@@ -181,9 +181,9 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "key",
     );
 
-    client.app.world.clock.advance_seconds(15 * 60 - 31);
+    client.app.environment.clock.advance_seconds(15 * 60 - 31);
     session(&client, text(&two["token"])).await;
-    client.app.world.clock.advance_seconds(1);
+    client.app.environment.clock.advance_seconds(1);
     faults.check_error(
         "over",
         &client.app.get(PATH, text(&two["token"])).await,
@@ -212,7 +212,7 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
     let answer = client.app.delete(&path, text(&token)).await;
     assert_eq!(answer.body, json!({"success": true}));
 
-    client.app.world.clock.advance_seconds(30);
+    client.app.environment.clock.advance_seconds(30);
     expect_error(&client.get(PATH).await, 401, "AuthenticationError", "");
     let own = session(&client, text(&token)).await["user"]["id"].clone();
     let path = format!("/v3/auth/keys/{}", text(&own));

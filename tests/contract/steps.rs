@@ -15,7 +15,7 @@ pub(crate) async fn process_only(client: &OrgClient) -> usize {
         system.clients.sqs.clone(),
         system.names.process_queue.clone(),
     );
-    let worker = Processor::new(system.ctx.clone(), client.app.world.content_readers());
+    let worker = Processor::new(system.ctx.clone(), client.app.environment.content_readers());
     let messages = receiver.receive(Duration::ZERO).await.expect("messages");
     let batch: Vec<QueueDelivery> = messages
         .iter()

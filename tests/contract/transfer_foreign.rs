@@ -144,9 +144,9 @@ async fn settings_come_only_when_they_are_asked_for() {
     assert!(set.status.is_success(), "{}", set.body);
     let lines = text(&export_lines(&here, TAG).await);
 
-    for (settings, expected) in [(false, -1), (true, 700)] {
+    for (replaces_settings, expected) in [(false, -1), (true, 700)] {
         let options = ImportOptions {
-            settings,
+            replaces_settings,
             ..ImportOptions::default()
         };
         import_text(&there, &lines, &options).await.unwrap();

@@ -212,7 +212,7 @@ async fn a_form_takes_just_what_it_says() {
 async fn what_is_not_uploaded_in_time_fails_and_says_so() {
     let client = OrgClient::new().await;
     let form = begin_upload(&client, json!({"fileName": "a.txt"})).await;
-    client.app.world.clock.advance_seconds(20 * 60);
+    client.app.environment.clock.advance_seconds(20 * 60);
     client.run_until_settled().await;
     let document = client.get_document_unchecked(&document_id(&form)).await;
     crate::shape::assert_shape(&document, &merge_shapes(document_shape(), &failure_shape()));
@@ -248,8 +248,8 @@ async fn a_document_waits_for_its_file_and_not_less() {
     let client = OrgClient::new().await;
     let form = begin_upload(&client, json!({"fileName": "a.txt"})).await;
     for _ in 0..14 {
-        client.app.world.clock.advance_seconds(60);
-        let now = domain::ports::Clock::now(&client.app.world.clock);
+        client.app.environment.clock.advance_seconds(60);
+        let now = domain::ports::Clock::now(&client.app.environment.clock);
         maintenance::sweep_overdue_work(&client.app.system.ctx, now)
             .await
             .expect("a sweep");
@@ -401,7 +401,7 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
             )
             .await
             .expect("a claim");
-        client.app.world.clock.advance_seconds(21);
+        client.app.environment.clock.advance_seconds(21);
     }
 
     send_late_messages(&client, &record).await;

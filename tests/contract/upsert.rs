@@ -37,7 +37,7 @@ async fn the_same_content_changes_nothing() {
     let id = client.add_document(note("The same.")).await;
     let before = client.get_document(&id).await;
     // This is long after a client would retry.
-    client.app.world.clock.advance_seconds(100_000);
+    client.app.environment.clock.advance_seconds(100_000);
     let answer = expect_ok(
         client.post("/v3/documents", note("The same.")).await,
         &accepted_shape(),

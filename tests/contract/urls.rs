@@ -50,7 +50,7 @@ async fn with_site(
     let (client, server) = (OrgClient::new().await, Server::start(site).await);
     client
         .app
-        .world
+        .environment
         .internet
         .add_host("news.example", PUBLIC, server.address);
     (client, server)
@@ -184,7 +184,7 @@ async fn a_private_address_is_never_connected_to() {
     ];
     // The server sees every request that dials one of these addresses.
     for (i, address) in private.into_iter().enumerate() {
-        client.app.world.internet.add_host(
+        client.app.environment.internet.add_host(
             &format!("private-{i}.example"),
             address,
             server.address,
@@ -195,7 +195,7 @@ async fn a_private_address_is_never_connected_to() {
     for name in names {
         client
             .app
-            .world
+            .environment
             .internet
             .add_host(name, Ipv4Addr::LOCALHOST.into(), server.address);
     }
@@ -250,7 +250,7 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
     ] {
         client
             .app
-            .world
+            .environment
             .internet
             .add_host(name, IpAddr::from(ip), inside.address);
     }
@@ -309,7 +309,7 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
     assert_eq!(client.add_document(body.clone()).await, id);
     assert_eq!(server.connection_count(), 1, "that was a client's retry");
 
-    client.app.world.clock.advance_seconds(121);
+    client.app.environment.clock.advance_seconds(121);
     assert_eq!(client.add_document(body).await, id);
     assert_eq!(server.connection_count(), 2);
     assert_eq!(
@@ -353,7 +353,7 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
     let body = json!({"content": "http://news.example/news", "customId": "news"});
     client.add_document(body.clone()).await;
     version.store(2, Ordering::SeqCst);
-    client.app.world.clock.advance_seconds(3600);
+    client.app.environment.clock.advance_seconds(3600);
     client.send_document(body).await;
     client.run_until_settled().await;
     assert_eq!(

@@ -68,8 +68,8 @@ fn functions_get_exactly_the_variables_that_are_read() {
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
             "ConnectionsFunction" => drive_variables(),
-            // The synchronizer asks a model whether an item is wanted, but sends it neither pictures
-            // nor recordings.
+            // The synchronizer asks a model whether an item is wanted, but sends it neither
+            // pictures nor recordings.
             "SynchronizerFunction" => {
                 let mut wanted = model_variables();
                 wanted.retain(|name| !name.contains("VISION") && !name.contains("TRANSCRIPTION"));
@@ -314,8 +314,8 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
         }
     }
 
-    // Messages that the maintenance function itself gave up are left for an operator. The sweep resends
-    // due connections.
+    // Messages that the maintenance function itself gave up are left for an operator. The sweep
+    // resends due connections.
     let wanted = BTreeMap::from([
         (logical_id_of(&template, PROCESS_QUEUE.name), "processor"),
         (logical_id_of(&template, COMMIT_QUEUE.name), "processor"),

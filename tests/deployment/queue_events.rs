@@ -99,7 +99,7 @@ async fn document_state(app: &TestApp, key: &str, document: &Document) -> Value 
 async fn only_the_poison_message_of_a_batch_comes_again() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), app.world.content_readers());
+    let processor = Processor::new(app.system.ctx.clone(), app.environment.content_readers());
 
     let batch = event_with_bodies(
         "sqs-process",
@@ -147,7 +147,7 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
 async fn a_batch_that_comes_twice_changes_nothing_more() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), app.world.content_readers());
+    let processor = Processor::new(app.system.ctx.clone(), app.environment.content_readers());
     let mut seen = Vec::new();
     for _ in 0..2 {
         for (name, message) in [

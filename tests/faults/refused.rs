@@ -31,7 +31,7 @@ async fn run_task_times(app: &TestApp, id: &Value, times: usize) -> Task {
             .await
             .expect("an answer")
             .expect("a task");
-        app.world.clock.advance_seconds(LONG_SECONDS);
+        app.environment.clock.advance_seconds(LONG_SECONDS);
         run_task(ctx, &tenant, &id, task.step)
             .await
             .expect("a saved record");
@@ -124,7 +124,7 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
         "{status}"
     );
 
-    app.world.clock.advance_seconds(LONG_SECONDS);
+    app.environment.clock.advance_seconds(LONG_SECONDS);
     app.run_until_settled().await.expect("work that ends");
     let task = run_task_times(&app, &begun["deletionId"], 1).await;
     let TaskWork::Purge(purge) = &task.work else {

@@ -55,35 +55,35 @@ async fn check_and_print(options: &Check) -> Result<bool> {
         ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
     let bar = bar.with_message("Checking");
 
-    let checked = check_stored_data(&system.ctx, options.repair, &bar).await;
+    let report = check_stored_data(&system.ctx, options.repair, &bar).await;
     bar.finish_and_clear();
-    let checked = checked.context("read the data folder")?;
+    let report = report.context("read the data folder")?;
 
-    for finding in &checked.findings {
+    for finding in &report.findings {
         println!("{finding}");
     }
-    print_summary(&checked, options.repair);
+    print_summary(&report, options.repair);
 
-    Ok(checked.findings.is_empty())
+    Ok(report.findings.is_empty())
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-fn print_summary(checked: &CheckReport, repair: bool) {
+fn print_summary(report: &CheckReport, repair: bool) {
     let CheckReport {
         organizations,
         containers,
         documents,
         blobs,
         findings,
-    } = checked;
+    } = report;
 
-    let found = findings.len();
+    let finding_count = findings.len();
     println!(
         "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
-         {found} findings."
+         {finding_count} findings."
     );
 
-    if found == 0 {
+    if finding_count == 0 {
         return;
     }
 

@@ -21,15 +21,15 @@ use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
-const TAG: &str = "demo";
-const SERVING: ServingOptions = ServingOptions {
+const DEMO_TAG: &str = "demo";
+const SERVING_OPTIONS: ServingOptions = ServingOptions {
     cache_bytes: 256 * 1024 * 1024,
     body_bytes: DEFAULT_BODY_BYTES,
-    local_key: true,
+    accepts_local_key: true,
 };
 /// The time after which something must be wrong.
 const TIMEOUT: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_PAUSE: Duration = Duration::from_millis(20);
 
 /// The bundled files, by name.
 const FILES: [(&str, &[u8]); 3] = [
@@ -61,26 +61,30 @@ pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
     }
 
     let system = LocalSystem::open(&folder, options.power_cut.durability, None).await?;
-    let outside = build_outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
-    let workers = Workers::start(&system, &outside).await?;
-    let routes = build_service(&system, &outside, SERVING)?;
+    let external_services =
+        build_outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
+    let workers = Workers::start(&system, &external_services).await?;
+    let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
 
     println!(
-        "Sending {} files and a conversation to the container {TAG}:",
+        "Sending {} files and a conversation to the container {DEMO_TAG}:",
         FILES.len()
     );
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut documents = Vec::new();
     for (name, bytes) in FILES {
         documents.push((name, upload_file(&routes, name, bytes).await?));
     }
 
     let mut conversation: Value = serde_json::from_str(CONVERSATION)?;
-    conversation["containerTag"] = TAG.into();
-    let answer = call_route(&routes, "POST", "/v4/conversations", &conversation).await?;
-    documents.push(("conversation.json", document_id(&answer)?));
+    conversation["containerTag"] = DEMO_TAG.into();
+    let response = call_route(&routes, "POST", "/v4/conversations", &conversation).await?;
+    documents.push(("conversation.json", document_id(&response)?));
     watch_documents(&routes, &documents).await?;
-    println!("All searchable after {} ms.\n", begun.elapsed().as_millis());
+    println!(
+        "All searchable after {} ms.\n",
+        started.elapsed().as_millis()
+    );
 
     for question in QUESTIONS {
         ask_question(&routes, question).await?;
@@ -121,12 +125,12 @@ async fn send_request(routes: &Router, request: Request<Body>) -> Result<Value> 
         .await?;
     let status = response.status();
     let bytes = response.into_body().collect().await?.to_bytes();
-    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let json: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if !status.is_success() {
-        bail!("the service answered {status}: {answer}");
+        bail!("the service answered {status}: {json}");
     }
 
-    Ok(answer)
+    Ok(json)
 }
 
 async fn call_route(routes: &Router, method: &str, path: &str, body: &Value) -> Result<Value> {
@@ -140,7 +144,7 @@ async fn call_route(routes: &Router, method: &str, path: &str, body: &Value) -> 
 async fn upload_file(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
     const BOUNDARY: &str = "recollect-demo";
     let head = format!(
-        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"containerTag\"\r\n\r\n{TAG}\r\n\
+        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"containerTag\"\r\n\r\n{DEMO_TAG}\r\n\
          --{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
     );
     let body = [
@@ -159,8 +163,8 @@ async fn upload_file(routes: &Router, name: &str, bytes: &[u8]) -> Result<String
     document_id(&send_request(routes, request.body(Body::from(body))?).await?)
 }
 
-fn document_id(answer: &Value) -> Result<String> {
-    answer["id"]
+fn document_id(response: &Value) -> Result<String> {
+    response["id"]
         .as_str()
         .map(str::to_owned)
         .context("an answer without an id")
@@ -172,11 +176,11 @@ async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Resul
     let style =
         ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
     let bar = ProgressBar::new(documents.len() as u64).with_style(style);
-    let begun = Instant::now();
-    let mut open: Vec<&(&str, String)> = documents.iter().collect();
-    while !open.is_empty() {
-        let mut still = Vec::new();
-        for entry in open {
+    let started = Instant::now();
+    let mut pending: Vec<&(&str, String)> = documents.iter().collect();
+    while !pending.is_empty() {
+        let mut still_pending = Vec::new();
+        for entry in pending {
             let (name, id) = entry;
             let document =
                 call_route(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
@@ -201,15 +205,15 @@ async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Resul
                 Some("failed") => bail!("{name} failed: {}", document["errorMessage"]),
                 status => {
                     bar.set_message(format!("{name}: {}", status.unwrap_or_default()));
-                    still.push(entry);
+                    still_pending.push(entry);
                 }
             }
         }
-        if begun.elapsed() > TIMEOUT {
+        if started.elapsed() > TIMEOUT {
             bail!("the documents are not done after {} s", TIMEOUT.as_secs());
         }
-        open = still;
-        tokio::time::sleep(PAUSE).await;
+        pending = still_pending;
+        tokio::time::sleep(POLL_PAUSE).await;
     }
 
     bar.finish_and_clear();
@@ -219,31 +223,31 @@ async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Resul
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn ask_question(routes: &Router, question: &str) -> Result<()> {
     let body = json!({
-        "q": question, "containerTag": TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
+        "q": question, "containerTag": DEMO_TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
     });
 
-    let answer = call_route(routes, "POST", "/v4/search", &body).await?;
+    let response = call_route(routes, "POST", "/v4/search", &body).await?;
     println!("? {question}");
-    let Some(best) = answer["results"].get(0) else {
+    let Some(result) = response["results"].get(0) else {
         bail!("nothing was found");
     };
 
     // A result is a chunk of a document or a memory.
-    let text = best["chunk"]
+    let text = result["chunk"]
         .as_str()
-        .or(best["memory"].as_str())
+        .or(result["memory"].as_str())
         .context("a result without a text")?;
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
         println!("  | {line}");
     }
 
-    let title = best["documents"][0]["title"]
+    let title = result["documents"][0]["title"]
         .as_str()
         .unwrap_or("conversation");
-    let similarity = best["similarity"].as_f64().unwrap_or_default();
+    let similarity = result["similarity"].as_f64().unwrap_or_default();
     println!(
         "  from: {title}  (similarity {similarity:.2}, {} ms)\n",
-        answer["timing"]
+        response["timing"]
     );
 
     Ok(())

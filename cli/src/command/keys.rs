@@ -24,15 +24,15 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
             expires_days,
         } => {
             let (ctx, tenant) = open_store(&store).await?;
-            let is_reader = read_only || matches!(access, Access::Read);
+            let is_read_only = read_only || matches!(access, Access::Read);
             let tags = tags
                 .iter()
                 .map(|tag| ContainerTag::parse(tag))
                 .collect::<Result<Vec<_>, _>>()?;
-            let plan = KeySpec {
+            let spec = KeySpec {
                 name,
                 kind: KeyKind::Full,
-                permission: if is_reader {
+                permission: if is_read_only {
                     Permission::Read
                 } else {
                     Permission::Write
@@ -41,7 +41,7 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
                 expires_at: expires_at(ctx.clock.now(), expires_days)?,
                 rate_limit: None,
             };
-            let key = create_key(&ctx, &tenant, plan).await?;
+            let key = create_key(&ctx, &tenant, spec).await?;
             println!(
                 "Created the key {} of the organization {}. It is shown only now:",
                 key.record.id, store.org
@@ -60,16 +60,16 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
 async fn print_keys(store: &KeyStore) -> Result<()> {
     let (ctx, tenant) = open_store(store).await?;
     let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
-    let line = |cells: [&str; 6], name: &str| {
+    let print_line = |cells: [&str; 6], name: &str| {
         let [id, state, kind, access, created, expires] = cells;
         println!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
     };
-    line(header, "NAME");
+    print_line(header, "NAME");
 
     let now = ctx.clock.now();
     for key in list_keys(&ctx, &tenant).await? {
         let state = match key.expires_at {
-            Some(end) if end <= now => "expired",
+            Some(expires_at) if expires_at <= now => "expired",
             _ if key.enabled => "enabled",
             _ => "disabled",
         };
@@ -86,9 +86,9 @@ async fn print_keys(store: &KeyStore) -> Result<()> {
         };
         let expires = key
             .expires_at
-            .map_or_else(|| "never".to_owned(), |end| end.to_string());
+            .map_or_else(|| "never".to_owned(), |expires_at| expires_at.to_string());
 
-        line(
+        print_line(
             [
                 key.id.as_str(),
                 state,

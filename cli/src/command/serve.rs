@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::arguments::Serve;
 use crate::listen::{ServingOptions, build_service, process_limits, serve_until};
-use crate::origin::{is_loopback, is_own_address};
+use crate::request_origin::{is_loopback, is_own_address};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
@@ -20,23 +20,24 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         format!("listen on {address}; another server may run there: choose another with --port")
     })?;
 
-    let public = options
+    let public_url = options
         .public_url
         .clone()
         .unwrap_or_else(|| own_address(&listener, options.port));
     let (data, durability) = (&options.data.data, options.data.power_cut.durability);
-    let system = LocalSystem::open(data, durability, Some(public.trim_end_matches('/'))).await?;
-    let public = public.trim_end_matches('/').to_owned();
-    let outside = build_outside(&options.models, &options.drive, Some(public))?;
-    outside.readers.log_isolation().await;
-    let workers = Workers::start(&system, &outside).await?;
-    let serving = ServingOptions {
+    let system =
+        LocalSystem::open(data, durability, Some(public_url.trim_end_matches('/'))).await?;
+    let public_url = public_url.trim_end_matches('/').to_owned();
+    let external_services = build_outside(&options.models, &options.drive, Some(public_url))?;
+    external_services.readers.log_isolation().await;
+    let workers = Workers::start(&system, &external_services).await?;
+    let serving_options = ServingOptions {
         cache_bytes: options.cache_mb * 1024 * 1024,
         body_bytes: options.body_mb * 1024 * 1024,
-        local_key: has_local_key(&options),
+        accepts_local_key: has_local_key(&options),
     };
 
-    let service = build_service(&system, &outside, serving)?;
+    let service = build_service(&system, &external_services, serving_options)?;
     // A program that reads the printed address may stop the server immediately.
     let interrupted = wait_for_interrupt()?;
     print_greeting(listener.local_addr()?, &options, program);
@@ -70,13 +71,17 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
     reason = "this is what a person who starts the server reads"
 )]
 fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
-    let local_key = has_local_key(options);
-    let key = if local_key { "local" } else { "<key>" };
+    let is_local_key_accepted = has_local_key(options);
+    let key_text = if is_local_key_accepted {
+        "local"
+    } else {
+        "<key>"
+    };
     println!(
         "Recollect listens on http://{address}  (data: {})",
         options.data.data.display()
     );
-    if local_key {
+    if is_local_key_accepted {
         println!(
             "API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)"
         );
@@ -96,13 +101,13 @@ fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
     println!();
     println!("Try it:");
     println!(
-        "  curl http://{address}/v3/documents -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\"
+        "  curl http://{address}/v3/documents -H 'authorization: Bearer {key_text}' -H 'content-type: application/json' \\"
     );
     println!(
         "    -d '{{\"content\": \"Ada wrote the first program in 1843.\", \"containerTag\": \"demo\"}}'"
     );
     println!(
-        "  curl http://{address}/v4/search -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\"
+        "  curl http://{address}/v4/search -H 'authorization: Bearer {key_text}' -H 'content-type: application/json' \\"
     );
     println!(
         "    -d '{{\"q\": \"who wrote the first program?\", \"containerTag\": \"demo\", \"searchMode\": \"hybrid\"}}'"

@@ -22,35 +22,35 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     let (system, tenant) = open_system(&options.owner).await?;
     let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents")?
         .with_message(format!("Exporting {tag}"));
-    let target = ExportFile::new(&options.output)?;
-    let mut out = target.open()?;
-    let exported = transfer::export_container(&system.ctx, &tenant, &tag, &mut out, &bar).await;
-    drop(out);
+    let export_file = ExportFile::new(&options.output)?;
+    let mut writer = export_file.open()?;
+    let report = transfer::export_container(&system.ctx, &tenant, &tag, &mut writer, &bar).await;
+    drop(writer);
     bar.finish_and_clear();
-    let exported = match exported {
-        Ok(exported) => exported,
+    let report = match report {
+        Ok(report) => report,
         Err(error) => {
-            target.remove_partial();
+            export_file.remove_partial();
             return Err(error);
         }
     };
 
-    target.rename_to_target()?;
+    export_file.rename_to_target()?;
     eprintln!(
         "Exported {tag}: {} documents, {} memories, {} actions on memories.",
-        exported.documents, exported.memories, exported.edits
+        report.documents, report.memories, report.edits
     );
-    if exported.damaged.is_empty() {
+    if report.damaged.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
 
-    for id in &exported.damaged {
+    for id in &report.damaged {
         eprintln!("recollect: what is stored of document {id} cannot be read; it is left out");
     }
 
     eprintln!(
         "{} documents are damaged and not in the export. A running server repairs what it can.",
-        exported.damaged.len()
+        report.damaged.len()
     );
     Ok(ExitCode::from(EXIT_INCOMPLETE))
 }
@@ -61,13 +61,13 @@ const EXIT_INCOMPLETE: u8 = 3;
 /// A file that gets its name only when it is complete, so that a partial file is not taken for an
 /// export.
 struct ExportFile {
-    file: Option<(PathBuf, PathBuf)>,
+    paths: Option<(PathBuf, PathBuf)>,
 }
 
 impl ExportFile {
     fn new(output: &Path) -> Result<Self> {
         if output == Path::new("-") {
-            return Ok(Self { file: None });
+            return Ok(Self { paths: None });
         }
 
         let Some(name) = output.file_name() else {
@@ -77,35 +77,36 @@ impl ExportFile {
             );
         };
 
-        let mut part = name.to_owned();
-        part.push(".part");
+        let mut partial_name = name.to_owned();
+        partial_name.push(".part");
 
         Ok(Self {
-            file: Some((output.with_file_name(part), output.to_owned())),
+            paths: Some((output.with_file_name(partial_name), output.to_owned())),
         })
     }
 
     fn open(&self) -> Result<Box<dyn Write + Send>> {
-        let Some((part, _)) = &self.file else {
+        let Some((partial_path, _)) = &self.paths else {
             return Ok(Box::new(BufWriter::new(std::io::stdout())));
         };
-        let file = File::create(part).with_context(|| format!("write {}", part.display()))?;
+        let file = File::create(partial_path)
+            .with_context(|| format!("write {}", partial_path.display()))?;
         Ok(Box::new(BufWriter::new(file)))
     }
 
     fn rename_to_target(&self) -> Result<()> {
-        let Some((part, output)) = &self.file else {
+        let Some((partial_path, output)) = &self.paths else {
             return Ok(());
         };
-        File::open(part)
+        File::open(partial_path)
             .and_then(|file| file.sync_all())
-            .with_context(|| format!("write {}", part.display()))?;
-        std::fs::rename(part, output).with_context(|| format!("write {}", output.display()))
+            .with_context(|| format!("write {}", partial_path.display()))?;
+        std::fs::rename(partial_path, output).with_context(|| format!("write {}", output.display()))
     }
 
     fn remove_partial(&self) {
-        if let Some((part, _)) = &self.file {
-            std::fs::remove_file(part).ok();
+        if let Some((partial_path, _)) = &self.paths {
+            std::fs::remove_file(partial_path).ok();
         }
     }
 }
@@ -129,7 +130,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let file = File::open(&options.file).with_context(|| format!("read {name}"))?;
-        length = file.metadata().ok().map(|about| about.len());
+        length = file.metadata().ok().map(|metadata| metadata.len());
         Box::new(BufReader::new(file))
     };
 
@@ -143,7 +144,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
     let options = ImportOptions {
         tag,
         format,
-        settings: options.settings,
+        replaces_settings: options.settings,
     };
 
     let report = transfer::import_file(&system.ctx, &tenant, &mut input, &options, &bar).await;
@@ -174,7 +175,7 @@ fn print_report(report: &ImportReport) {
         );
     }
 
-    if report.settings {
+    if report.settings_replaced {
         println!("The settings of the organization are those of the export.");
     }
 

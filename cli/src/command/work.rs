@@ -11,13 +11,13 @@ pub(super) async fn run_work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
-    let outside = build_outside(&options.models, &options.drive, None)?;
-    outside.readers.log_isolation().await;
+    let external_services = build_outside(&options.models, &options.drive, None)?;
+    external_services.readers.log_isolation().await;
     if options.until_idle {
-        return work_until_idle(&system, &outside).await;
+        return work_until_idle(&system, &external_services).await;
     }
     let interrupted = wait_for_interrupt()?;
-    let workers = Workers::start(&system, &outside).await?;
+    let workers = Workers::start(&system, &external_services).await?;
     interrupted.await;
     workers.stop().await;
     Ok(())

@@ -76,8 +76,8 @@ impl ForeignMemory {
 
     fn custom_id(&self, container: &ContainerId) -> String {
         // Without an id, the text and the time identify the memory.
-        let when = self.said_at.map(|at| at.to_string()).unwrap_or_default();
-        let digest = || TopicId::derived(container, &[&self.text, &when]).to_string();
+        let said_at = self.said_at.map(|at| at.to_string()).unwrap_or_default();
+        let digest = || TopicId::derived(container, &[&self.text, &said_at]).to_string();
         format!(
             "{}:{}",
             self.service,
@@ -169,11 +169,18 @@ pub(super) fn add_fields(
 }
 
 fn convert_key(name: &str) -> String {
-    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     let key: String = name
         .chars()
         .take(64)
-        .map(|letter| if allowed(letter) { letter } else { '_' })
+        .map(|character| {
+            if is_allowed(character) {
+                character
+            } else {
+                '_'
+            }
+        })
         .collect();
     if key.is_empty() { "_".into() } else { key }
 }

@@ -10,10 +10,10 @@ use indicatif::ProgressBar;
 use service::Ctx;
 use service::{ContainerCopy, CopyOutcome, copy_document, find_existing_container, report_damage};
 
-use super::lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
+use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
 
 /// The number of documents that are read at the same time. The largest have 50 MB.
-const PARALLEL: usize = 4;
+const PARALLEL_READS: usize = 4;
 /// The most tags that the error about an unknown tag names.
 const TAGS_SHOWN: usize = 10;
 
@@ -57,51 +57,52 @@ pub async fn export_container(
     )?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
     let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
-    let (mut rooms, mut documents) = (Vec::new(), Vec::new());
+    let (mut container_memories, mut documents) = (Vec::new(), Vec::new());
     for id in &container.ids {
         documents.extend(ctx.documents.list(tenant, id).await?);
-        rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
+        container_memories.push((id.clone(), cache.open(ctx, tenant, id).await?));
     }
 
-    let mut end = EndLine {
+    let mut end_line = EndLine {
         documents: 0,
         actions: 0,
         memories: 0,
     };
 
-    let (written, damaged) = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
-    end.documents = written;
+    let (written, damaged) =
+        write_documents(ctx, tenant, documents, &container_memories, out, bar).await?;
+    end_line.documents = written;
     for id in container.ids.iter().filter(|_| !damaged.is_empty()) {
         report_damage(ctx, tenant, id, &damaged).await;
     }
 
-    for (id, room) in &rooms {
-        for action in room.ledger().list_edits() {
+    for (id, memories) in &container_memories {
+        for edit in memories.ledger().list_edits() {
             write_line(
                 out,
                 &ExportLine::Action(EditLine {
                     container_id: id.clone(),
-                    action,
+                    action: edit,
                 }),
             )?;
-            end.actions += 1;
+            end_line.actions += 1;
         }
     }
 
-    for (_, room) in &rooms {
-        for memory in room.ledger().memories() {
+    for (_, memories) in &container_memories {
+        for memory in memories.ledger().memories() {
             write_line(out, &ExportLine::Memory(MemoryLine::new(memory)))?;
-            end.memories += 1;
+            end_line.memories += 1;
         }
     }
 
-    write_line(out, &ExportLine::End(end))?;
+    write_line(out, &ExportLine::End(end_line))?;
     out.flush().context("write the export")?;
 
     Ok(ExportReport {
-        documents: end.documents,
-        edits: end.actions,
-        memories: end.memories,
+        documents: end_line.documents,
+        edits: end_line.actions,
+        memories: end_line.memories,
         damaged,
     })
 }
@@ -109,25 +110,29 @@ pub async fn export_container(
 async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
     match find_existing_container(ctx, tenant, tag).await {
         Err(Error::NotFound(_)) => {
-            let all = ctx.containers.list(tenant).await?;
-            let some: Vec<&str> = all
+            let containers = ctx.containers.list(tenant).await?;
+            let tag_names: Vec<&str> = containers
                 .iter()
                 .take(TAGS_SHOWN)
-                .map(|other| other.tag.as_str())
+                .map(|container| container.tag.as_str())
                 .collect();
-            let more = if all.len() > TAGS_SHOWN { ", …" } else { "" };
-            match some.as_slice() {
+            let ellipsis = if containers.len() > TAGS_SHOWN {
+                ", …"
+            } else {
+                ""
+            };
+            match tag_names.as_slice() {
                 [] => bail!(
                     "there is no container yet in the organization {}; look at --data and --org",
                     tenant.org()
                 ),
-                some => bail!(
-                    "there is no container tag {tag}; there are: {}{more}",
-                    some.join(", ")
+                tag_names => bail!(
+                    "there is no container tag {tag}; there are: {}{ellipsis}",
+                    tag_names.join(", ")
                 ),
             }
         }
-        found => Ok(found?),
+        result => Ok(result?),
     }
 }
 
@@ -137,24 +142,26 @@ async fn write_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     mut documents: Vec<Document>,
-    rooms: &[Room],
+    container_memories: &[Room],
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
 ) -> Result<(usize, Vec<DocumentId>)> {
     documents.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     bar.set_length(documents.len() as u64);
-    let copy = |document: Document| async move {
+    let copy_one = |document: Document| async move {
         let id = document.id.clone();
         copy_document(ctx, tenant, document)
             .await
-            .map(|copied| (id, copied))
+            .map(|outcome| (id, outcome))
     };
 
-    let mut copies = stream::iter(documents).map(copy).buffered(PARALLEL);
+    let mut copies = stream::iter(documents)
+        .map(copy_one)
+        .buffered(PARALLEL_READS);
     let (mut written, mut damaged) = (0, Vec::new());
-    while let Some((id, copied)) = copies.try_next().await? {
+    while let Some((id, outcome)) = copies.try_next().await? {
         bar.inc(1);
-        let mut copy = match copied {
+        let mut document_copy = match outcome {
             CopyOutcome::Copied(copy) => copy,
             CopyOutcome::Deleted => continue,
             CopyOutcome::Damaged => {
@@ -162,11 +169,16 @@ async fn write_documents(
                 continue;
             }
         };
-        let room = rooms.iter().find(|(id, _)| *id == copy.container_id);
-        let told = room.and_then(|(_, room)| room.ledger().document_statements(&copy.id));
-        let shown = told.map(|told| Timestamp::from_millis(told.document.updated_at));
-        copy.indexed_at = shown.filter(|shown| *shown != copy.updated_at);
-        write_line(out, &ExportLine::Document(&copy))?;
+        let memories = container_memories
+            .iter()
+            .find(|(id, _)| *id == document_copy.container_id);
+        let statements = memories
+            .and_then(|(_, memories)| memories.ledger().document_statements(&document_copy.id));
+        let indexed_at =
+            statements.map(|statements| Timestamp::from_millis(statements.document.updated_at));
+        document_copy.indexed_at =
+            indexed_at.filter(|indexed_at| *indexed_at != document_copy.updated_at);
+        write_line(out, &ExportLine::Document(&document_copy))?;
         written += 1;
     }
 

@@ -8,8 +8,8 @@ use indicatif::ProgressBar;
 use service::Ctx;
 use service::ImportCounts;
 
-use super::foreign::import_foreign;
-use super::lines::{HEADER_TYPE, LineType};
+use super::export_lines::{HEADER_TYPE, LineType};
+use super::foreign_records::import_foreign;
 use super::restore::restore_export;
 
 /// The format of a file.
@@ -34,7 +34,7 @@ pub struct ImportOptions {
     /// The format of the file.
     pub format: ImportFormat,
     /// Replaces the settings of the organization with those in the file.
-    pub settings: bool,
+    pub replaces_settings: bool,
 }
 
 /// The results of an import.
@@ -47,7 +47,7 @@ pub struct ImportReport {
     /// The number of new edits of memories.
     pub edits: usize,
     /// Set if the settings of the organization were replaced.
-    pub settings: bool,
+    pub settings_replaced: bool,
 }
 
 impl ImportReport {
@@ -56,7 +56,7 @@ impl ImportReport {
             tag,
             documents: ImportCounts::default(),
             edits: 0,
-            settings: false,
+            settings_replaced: false,
         }
     }
 }
@@ -80,23 +80,25 @@ pub async fn import_file(
         bar,
     };
 
-    let Some(first) = lines.next()? else {
+    let Some(first_line) = lines.next()? else {
         bail!("there is nothing in the file");
     };
 
-    let kind = serde_json::from_str::<LineType>(&first);
-    let is_ours = kind.is_ok_and(|kind| kind.r#type == HEADER_TYPE);
+    let line_type = serde_json::from_str::<LineType>(&first_line);
+    let is_own_export = line_type.is_ok_and(|line_type| line_type.r#type == HEADER_TYPE);
 
     match options.format {
-        ImportFormat::Auto if is_ours => restore_export(ctx, tenant, &first, lines, options).await,
-        ImportFormat::Recollect => restore_export(ctx, tenant, &first, lines, options).await,
+        ImportFormat::Auto if is_own_export => {
+            restore_export(ctx, tenant, &first_line, lines, options).await
+        }
+        ImportFormat::Recollect => restore_export(ctx, tenant, &first_line, lines, options).await,
         ImportFormat::Auto | ImportFormat::Mem0 | ImportFormat::Zep => {
-            let mut whole = first;
+            let mut text = first_line;
             while let Some(line) = lines.next()? {
-                whole.push('\n');
-                whole.push_str(&line);
+                text.push('\n');
+                text.push_str(&line);
             }
-            import_foreign(ctx, tenant, &whole, options, bar).await
+            import_foreign(ctx, tenant, &text, options, bar).await
         }
     }
 }
@@ -115,14 +117,14 @@ impl Lines<'_> {
         loop {
             let mut line = String::new();
             self.number += 1;
-            let read = self
+            let read_bytes = self
                 .input
                 .read_line(&mut line)
                 .with_context(|| format!("line {}", self.number))?;
-            if read == 0 {
+            if read_bytes == 0 {
                 return Ok(None);
             }
-            self.bar.inc(read as u64);
+            self.bar.inc(read_bytes as u64);
             // Some editors write a byte order mark before the first character.
             let line = line.trim_start_matches('\u{feff}').trim_end();
             if !line.is_empty() {

@@ -12,27 +12,27 @@ use service::{
     import_documents,
 };
 
+use super::export_lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 use super::import::{ImportOptions, ImportReport, Lines};
-use super::lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
-const BATCH: usize = 100;
+const BATCH_DOCUMENTS: usize = 100;
 const BATCH_BYTES: usize = 32 * 1024 * 1024;
 
 pub(super) async fn restore_export(
     ctx: &Ctx,
     tenant: &Tenant,
-    first: &str,
+    first_line: &str,
     mut lines: Lines<'_>,
     options: &ImportOptions,
 ) -> Result<ImportReport> {
-    let header = read_header(first).context("line 1")?;
+    let header = read_header(first_line).context("line 1")?;
     let tag = match &options.tag {
         Some(tag) => tag.clone(),
         None => ContainerTag::parse(&header.container_tag).context("line 1")?,
     };
 
-    let mut import = Restore {
+    let mut restore = Restore {
         ctx,
         tenant,
         options,
@@ -40,30 +40,30 @@ pub(super) async fn restore_export(
         container: None,
         documents: Vec::new(),
         bytes: 0,
-        actions: Vec::new(),
-        is_whole: false,
+        edits: Vec::new(),
+        is_complete: false,
     };
 
-    let read = import.read_lines(&mut lines).await;
+    let result = restore.read_lines(&mut lines).await;
     // The lines before a broken one are imported.
-    import.write_batch().await?;
-    read?;
-    if !import.is_whole {
+    restore.write_batch().await?;
+    result?;
+    if !restore.is_complete {
         bail!(
             "the file ends without its last line, so it is not whole; what it has is imported ({} documents)",
-            import.report.documents.written + import.report.documents.queued
+            restore.report.documents.written + restore.report.documents.queued
         );
     }
 
-    Ok(import.report)
+    Ok(restore.report)
 }
 
-fn read_header(first: &str) -> Result<Header> {
-    let kind: LineType = parse_line(first)?;
-    if kind.r#type != HEADER_TYPE {
+fn read_header(first_line: &str) -> Result<Header> {
+    let line_type: LineType = parse_line(first_line)?;
+    if line_type.r#type != HEADER_TYPE {
         bail!("an export begins with a line of the type {HEADER_TYPE}");
     }
-    let header: Header = parse_line(first)?;
+    let header: Header = parse_line(first_line)?;
     if header.version > VERSION {
         bail!(
             "this export has version {} of the format and was written by a newer recollect; this one reads up to {VERSION}",
@@ -86,62 +86,65 @@ struct Restore<'a> {
     /// Read, but not written yet.
     documents: Vec<DocumentCopy>,
     bytes: usize,
-    actions: Vec<MemoryEdit>,
-    is_whole: bool,
+    edits: Vec<MemoryEdit>,
+    is_complete: bool,
 }
 
 impl Restore<'_> {
     async fn read_lines(&mut self, lines: &mut Lines<'_>) -> Result<()> {
-        let mut since = lines.number + 1;
+        let mut first_number = lines.number + 1;
         while let Some(line) = lines.next()? {
             self.take_line(&line)
                 .await
                 .with_context(|| format!("line {}", lines.number))?;
             self.bytes += line.len();
-            if self.documents.len() >= BATCH || self.bytes >= BATCH_BYTES {
+            if self.documents.len() >= BATCH_DOCUMENTS || self.bytes >= BATCH_BYTES {
                 self.write_batch()
                     .await
-                    .with_context(|| format!("lines {since} to {}", lines.number))?;
-                since = lines.number + 1;
+                    .with_context(|| format!("lines {first_number} to {}", lines.number))?;
+                first_number = lines.number + 1;
             }
         }
 
         self.write_batch()
             .await
-            .with_context(|| format!("lines {since} to {}", lines.number))
+            .with_context(|| format!("lines {first_number} to {}", lines.number))
     }
 
     async fn take_line(&mut self, line: &str) -> Result<()> {
-        if self.is_whole {
+        if self.is_complete {
             bail!("this stands after the end of the export");
         }
 
-        let kind: LineType =
+        let line_type: LineType =
             serde_json::from_str(line).context("this is not a line of an export")?;
-        match kind.r#type.as_str() {
+        match line_type.r#type.as_str() {
             "container" => {
-                let copy: ContainerCopy = parse_line(line)?;
+                let container_copy: ContainerCopy = parse_line(line)?;
                 let tag = &self.report.tag;
-                self.container = Some(import_container(self.ctx, self.tenant, tag, &copy).await?);
+                self.container =
+                    Some(import_container(self.ctx, self.tenant, tag, &container_copy).await?);
             }
-            "settings" if self.options.settings => self.take_settings(parse_line(line)?).await?,
+            "settings" if self.options.replaces_settings => {
+                self.take_settings(parse_line(line)?).await?
+            }
             "document" => {
-                let copy: DocumentCopy = parse_line(line)?;
-                self.check_container(&copy.container_id)?;
-                copy.check_importable()?;
-                self.documents.push(copy);
+                let document_copy: DocumentCopy = parse_line(line)?;
+                self.check_container(&document_copy.container_id)?;
+                document_copy.check_importable()?;
+                self.documents.push(document_copy);
             }
             "action" => {
                 let EditLine {
                     container_id,
-                    action,
+                    action: edit,
                 } = parse_line(line)?;
                 self.check_container(&container_id)?;
-                self.actions.push(action);
+                self.edits.push(edit);
             }
             "end" => {
                 let _: EndLine = parse_line(line)?;
-                self.is_whole = true;
+                self.is_complete = true;
             }
             // Memories are computed from documents and edits.
             "settings" | "memory" => {}
@@ -166,12 +169,12 @@ impl Restore<'_> {
             "profileBuckets",
             settings.profile_buckets.as_deref().unwrap_or_default(),
         )?;
-        change_settings(self.ctx, self.tenant, |present| {
-            *present = settings.clone().imported_over(present);
+        change_settings(self.ctx, self.tenant, |current| {
+            *current = settings.clone().imported_over(current);
             Ok(())
         })
         .await?;
-        self.report.settings = true;
+        self.report.settings_replaced = true;
         Ok(())
     }
 
@@ -188,9 +191,9 @@ impl Restore<'_> {
             self.report.documents += imported;
         }
 
-        let actions = std::mem::take(&mut self.actions);
-        if !actions.is_empty() {
-            self.report.edits += apply_new_edits(self.ctx, self.tenant, container, actions).await?;
+        let edits = std::mem::take(&mut self.edits);
+        if !edits.is_empty() {
+            self.report.edits += apply_new_edits(self.ctx, self.tenant, container, edits).await?;
         }
 
         Ok(())
@@ -202,22 +205,22 @@ async fn apply_new_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    actions: Vec<MemoryEdit>,
+    edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
     let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
-    let room = cache.open(ctx, tenant, container.primary_id()).await?;
-    let done = room.ledger().list_edits();
-    let done = done
+    let memories = cache.open(ctx, tenant, container.primary_id()).await?;
+    let applied = memories.ledger().list_edits();
+    let applied = applied
         .iter()
         .map(serde_json::to_string)
         .collect::<Result<HashSet<String>, _>>()?;
-    let mut new = Vec::new();
-    for action in actions {
-        if !done.contains(&serde_json::to_string(&action)?) {
-            new.push(action);
+    let mut new_edits = Vec::new();
+    for edit in edits {
+        if !applied.contains(&serde_json::to_string(&edit)?) {
+            new_edits.push(edit);
         }
     }
 
-    apply_memory_edits(ctx, tenant, container.primary_id(), &new).await?;
-    Ok(new.len())
+    apply_memory_edits(ctx, tenant, container.primary_id(), &new_edits).await?;
+    Ok(new_edits.len())
 }

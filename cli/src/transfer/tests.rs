@@ -3,7 +3,7 @@
 use domain::{ContainerTag, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::foreign::ForeignRecords;
+use super::foreign_records::ForeignRecords;
 use super::import::ImportFormat;
 use super::{convert, zep};
 
@@ -41,18 +41,18 @@ fn files_are_known_by_their_shape() {
 
     for (text, expected) in cases {
         let records = ForeignRecords::read_records(&text, ImportFormat::Auto).unwrap();
-        let found = (
+        let counts = (
             records.memories.len(),
             records.sessions.len(),
             records.facts.len(),
         );
-        assert_eq!(found, expected, "{text}");
+        assert_eq!(counts, expected, "{text}");
     }
 }
 
 #[test]
 fn an_unknown_shape_is_refused_with_those_that_are_known() {
-    for (text, why) in [
+    for (text, reason) in [
         ("what is this", "line 1"),
         ("{\"memory\": \"x\"}\nnot json", "line 2"),
         ("{\"hello\": 1}", "record 1 is of no known shape"),
@@ -64,7 +64,7 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
             ForeignRecords::read_records(text, ImportFormat::Auto).unwrap_err()
         );
         assert!(
-            error.contains(why) && error.contains("\"session_id\""),
+            error.contains(reason) && error.contains("\"session_id\""),
             "{text}: {error}"
         );
     }
@@ -72,7 +72,7 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
 
 #[test]
 fn messages_of_both_versions_become_turns() {
-    let turn = |message: Value| {
+    let parse_turn = |message: Value| {
         let session = object(json!({"thread_id": "t", "messages": [message]}));
         let new = zep::conversation_of_session(&ContainerTag::default_tag(), &session).unwrap()?;
         let service::Content::Turns(turns) = new.content else {
@@ -115,7 +115,7 @@ fn messages_of_both_versions_become_turns() {
 
     for (message, expected) in cases {
         let expected = expected.map(|(role, name, at)| (role.to_owned(), name.to_owned(), at));
-        assert_eq!(turn(message.clone()), expected, "{message}");
+        assert_eq!(parse_turn(message.clone()), expected, "{message}");
     }
 
     let nameless = object(json!({"messages": [{"role": "user", "content": "x"}]}));
@@ -141,11 +141,11 @@ fn times_and_metadata_are_read_as_they_come() {
         convert::time_field(&object(json!({"at": null})), &["at"]).unwrap(),
         None
     );
-    let kept = convert::convert_metadata(Some(
+    let converted = convert::convert_metadata(Some(
         &json!({"a b/ü": 1, "": true, "l": ["x", 2], "n": null, "s": ["x"]}),
     ));
     assert_eq!(
-        Value::Object(kept),
+        Value::Object(converted),
         json!({"a_b__": 1, "_": true, "l": "[\"x\",2]", "s": ["x"]})
     );
 }

@@ -53,26 +53,26 @@ pub(super) fn conversation_of_session(
         return Ok(None);
     }
 
-    let first = messages
+    let first_message_id = messages
         .iter()
         .find_map(|message| text_field(message, "uuid"));
     let id = ["session_id", "thread_id", "uuid"]
         .iter()
         .find_map(|name| text_field(session, name))
-        .or(first);
+        .or(first_message_id);
     let Some(id) = id else {
         bail!(
             "a session without an id: give it a `session_id` or `thread_id`, so that it is known when it comes again"
         );
     };
 
-    let mut said = convert_metadata(session.get("metadata"));
-    add_fields(&mut said, session, &["user_id"]);
+    let mut metadata = convert_metadata(session.get("metadata"));
+    add_fields(&mut metadata, session, &["user_id"]);
 
     Ok(Some(NewDocument {
         tag: Some(tag.clone()),
         custom_id: Some(CustomId::parse_conversation_id(&id)?),
-        metadata: Some(Metadata::parse(said)?).filter(|said| !said.is_empty()),
+        metadata: Some(Metadata::parse(metadata)?).filter(|metadata| !metadata.is_empty()),
         ..NewDocument::new(Content::Turns(turns))
     }))
 }
@@ -89,7 +89,7 @@ fn turn_of_message(message: &Map<String, Value>) -> Result<Option<ConversationTu
         text_field(message, "role"),
     );
     let is_kind = |text: &String| SPEAKER_KINDS.contains(&text.to_lowercase().as_str());
-    let own_name = role.clone().filter(|role| !is_kind(role));
+    let speaker_name = role.clone().filter(|role| !is_kind(role));
     let kind = kind
         .or(role)
         .filter(is_kind)
@@ -103,7 +103,7 @@ fn turn_of_message(message: &Map<String, Value>) -> Result<Option<ConversationTu
 
     Ok(Some(ConversationTurn {
         role: role.to_owned(),
-        name: text_field(message, "name").or(own_name),
+        name: text_field(message, "name").or(speaker_name),
         text: content,
         provenance: None,
         at: time_field(message, &["created_at"])?,

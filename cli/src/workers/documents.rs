@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::{BACK_OFF, POLL_WAIT, QueueSource, handle_messages};
-use crate::places::{Place, ProcessingPlaces};
+use crate::processing_places::{Place, ProcessingPlaces};
 
 /// The fewest places: two for an organization that floods the queue, one for another such
 /// organization, and one for anybody else.
@@ -132,12 +132,12 @@ async fn send_again(
     envelope: &JobMessage,
     message: &ReceivedMessage,
 ) {
-    let moved: PortResult<()> = async {
+    let result: PortResult<()> = async {
         jobs.send_delayed(envelope, RESEND_SECONDS).await?;
         source.receiver.delete(message).await
     }
     .await;
-    if let Err(error) = moved {
+    if let Err(error) = result {
         warn!(
             error = &error as &dyn std::error::Error,
             "a message waits longer for its turn"

@@ -29,8 +29,8 @@ impl FromRequestParts<ConnectionsState> for BaseUrl {
             return Ok(Self(url.clone()));
         }
 
-        let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        let host = named.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
+        let host_header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        let host = host_header.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
         let base = host.and_then(base_url_of_host);
 
         Ok(Self(base.ok_or_else(|| {
@@ -84,27 +84,28 @@ impl BaseUrl {
 fn check_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
-    let wrong = || Error::invalid_field(field, rule);
+    let invalid = || Error::invalid_field(field, rule);
     if text.len() > MAX_URL_CHARS
         || text
             .chars()
             .any(|c| c.is_control() || c.is_whitespace() || c == '\\')
     {
-        return Err(wrong());
+        return Err(invalid());
     }
 
-    let url = Url::parse(&text).map_err(|_| wrong())?;
-    let safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
+    let url = Url::parse(&text).map_err(|_| invalid())?;
+    let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
     // Only lenient parsers accept an absolute address without two slashes.
-    let absolute = text
+    let is_absolute = text
         .get(url.scheme().len()..)
         .is_some_and(|rest| rest.starts_with("://"));
-    let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    let is_plain =
+        url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
 
-    if safe && absolute && plain && url.has_host() {
+    if is_safe && is_absolute && is_plain && url.has_host() {
         Ok(Some(text))
     } else {
-        Err(wrong())
+        Err(invalid())
     }
 }
 
@@ -174,16 +175,16 @@ mod tests {
     #[test]
     fn browsers_are_sent_to_safe_addresses_only() {
         let check = |text: &str| check_redirect("redirectUrl", Some(text.to_owned())).is_ok();
-        for good in [
+        for valid in [
             "https://app.example.com/done?x=1",
             "https://app.example.com:8443",
             "http://localhost:3000/callback",
             "http://127.0.0.1:5555/callback",
         ] {
-            assert!(check(good), "{good}");
+            assert!(check(valid), "{valid}");
         }
 
-        for bad in [
+        for invalid in [
             "",
             "/done",
             "//app.example.com",
@@ -201,7 +202,7 @@ mod tests {
             " https://app.example.com",
             &format!("https://app.example.com/{}", "x".repeat(MAX_URL_CHARS)),
         ] {
-            assert!(!check(bad), "{bad}");
+            assert!(!check(invalid), "{invalid}");
         }
     }
 

@@ -61,7 +61,7 @@ async fn answer_consent_start(
     base: &BaseUrl,
     headers: &HeaderMap,
     ticket: &str,
-    seen: Option<&str>,
+    seen_proof: Option<&str>,
 ) -> ApiResult<Response> {
     let ctx = &state.app.ctx;
     let invitation = open_consent_link(ctx, &state.connectors, ticket).await?;
@@ -70,18 +70,18 @@ async fn answer_consent_start(
     let browser = cookie::read_token(headers, base, CONSENT_COOKIE).unwrap_or_else(random_token);
     let proof = derive_token(&browser, SEEN_PAGE_PURPOSE, ticket);
 
-    let mut response = if invitation.is_own_app || seen == Some(proof.expose()) {
+    let mut response = if invitation.is_own_app || seen_proof == Some(proof.expose()) {
         let name = invitation.connection.provider.as_str();
         let callback = base.url_of_path(&format!("/v3/connections/auth/callback/{name}"));
         redirect_to(&begin_consent(ctx, &state.connectors, &invitation, &browser, callback).await?)
     } else {
-        consent_page(base, &invitation, ticket, &proof, seen.is_some())
+        consent_page(base, &invitation, ticket, &proof, seen_proof.is_some())
     };
 
-    let kept = cookie::set_cookie(base, CONSENT_COOKIE, &browser, CONSENT_SECONDS);
+    let cookie_header = cookie::set_cookie(base, CONSENT_COOKIE, &browser, CONSENT_SECONDS);
     response
         .headers_mut()
-        .extend(kept.map(|kept| (SET_COOKIE, kept)));
+        .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
 
     Ok(response)
 }
@@ -90,17 +90,17 @@ async fn answer_consent_start(
 /// operator of the service.
 fn consent_page(
     base: &BaseUrl,
-    of: &ConsentInvitation,
+    invitation: &ConsentInvitation,
     ticket: &str,
     proof: &Secret,
     was_seen: bool,
 ) -> Response {
-    let connection = &of.connection;
-    let next = base.url_of_path(&format!(
+    let connection = &invitation.connection;
+    let next_url = base.url_of_path(&format!(
         "/v3/connections/auth/start/{ticket}?seen={}",
         proof.expose()
     ));
-    let what = match connection.scope {
+    let explanation = match connection.scope {
         SyncScope::Selected => {
             "<p>Next, the provider asks whether this service may read your drive. After that you choose the folders and \
              files; only those are copied, and kept up to date. Nothing in your drive is changed.</p>"
@@ -111,16 +111,16 @@ fn consent_page(
         }
     };
 
-    let lost = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
+    let cookie_warning = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
                 site, then try again.</p>";
     let body = format!(
-        "{lost}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the container tag</dt><dd>{tag}</dd></dl>\n\
-         {what}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
-         <p><a class=\"button primary\" href=\"{next}\">Continue to the provider</a></p>",
-        lost = if was_seen { lost } else { "" },
-        org = escape_html(of.tenant.org().as_str()),
+        "{cookie_warning}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the container tag</dt><dd>{tag}</dd></dl>\n\
+         {explanation}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
+         <p><a class=\"button primary\" href=\"{next_url}\">Continue to the provider</a></p>",
+        cookie_warning = if was_seen { cookie_warning } else { "" },
+        org = escape_html(invitation.tenant.org().as_str()),
         tag = escape_html(connection.tag.as_str()),
-        next = escape_html(&next),
+        next_url = escape_html(&next_url),
     );
 
     text_page(base, StatusCode::OK, "Connect your cloud drive", &body)
@@ -149,7 +149,7 @@ pub(crate) async fn handle_callback(
     Path(name): Path<String>,
     Query(query): Query<CallbackQuery>,
 ) -> Response {
-    let ended = async {
+    let result = async {
         let answer = ConsentAnswer {
             state: query.state.unwrap_or_default(),
             code: query.code.filter(|code| !code.is_empty()).map(Secret::new),
@@ -157,19 +157,19 @@ pub(crate) async fn handle_callback(
         };
 
         let browser = cookie::read_token(&headers, &base, CONSENT_COOKIE);
-        let of = parse_provider(&name)?;
-        let consented = accept_consent(
+        let provider = parse_provider(&name)?;
+        let outcome = accept_consent(
             &state.app.ctx,
             &state.connectors,
-            of,
+            provider,
             browser.as_ref(),
             answer,
         )
         .await?;
-        finish_consent(&state, &base, &headers, consented).await
+        finish_consent(&state, &base, &headers, outcome).await
     };
 
-    match ended.await {
+    match result.await {
         Ok(response) => response,
         Err(error) => refusal_page(&base, &headers, error),
     }
@@ -180,13 +180,13 @@ async fn finish_consent(
     state: &ConnectionsState,
     base: &BaseUrl,
     headers: &HeaderMap,
-    consented: ConsentOutcome,
+    outcome: ConsentOutcome,
 ) -> ApiResult<Response> {
     let ConsentOutcome {
         tenant,
         connection,
         refusal,
-    } = consented;
+    } = outcome;
 
     if let Some(refusal) = refusal {
         return Ok(refusal_response(base, headers, &connection, &refusal));
@@ -195,10 +195,11 @@ async fn finish_consent(
     if waits_for_selection(&connection) {
         let session = open_session_after_consent(&state.app.ctx, &tenant, &connection).await?;
         let mut response = redirect_to(&base.url_of_path("/picker"));
-        let kept = cookie::set_cookie(base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
+        let cookie_header =
+            cookie::set_cookie(base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
         response
             .headers_mut()
-            .extend(kept.map(|kept| (SET_COOKIE, kept)));
+            .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
         return Ok(response);
     }
 
@@ -319,9 +320,9 @@ mod tests {
 
     #[test]
     fn what_a_browser_carries_is_not_shown() {
-        let sent = serde_json::json!({"seen": "s3cret", "state": "s3cret", "code": "s3cret", "error": "s3cret"});
-        let start: StartQuery = serde_json::from_value(sent.clone()).unwrap();
-        let callback: CallbackQuery = serde_json::from_value(sent).unwrap();
+        let query = serde_json::json!({"seen": "s3cret", "state": "s3cret", "code": "s3cret", "error": "s3cret"});
+        let start: StartQuery = serde_json::from_value(query.clone()).unwrap();
+        let callback: CallbackQuery = serde_json::from_value(query).unwrap();
         let text = || "s3cret".to_owned();
         let answer = ConsentAnswer {
             state: text(),
@@ -335,8 +336,8 @@ mod tests {
             verifier,
             redirect_uri: text(),
         };
-        let shown = format!("{start:?} {callback:?} {answer:?} {consent:?}");
+        let debug_output = format!("{start:?} {callback:?} {answer:?} {consent:?}");
 
-        assert!(!shown.contains("s3cret"), "{shown}");
+        assert!(!debug_output.contains("s3cret"), "{debug_output}");
     }
 }

@@ -28,15 +28,15 @@ fn cookie_name(base: &BaseUrl, name: &str) -> String {
 /// Returns the token in a cookie if it has the right form.
 pub(crate) fn read_token(headers: &HeaderMap, base: &BaseUrl, name: &str) -> Option<Secret> {
     let name = cookie_name(base, name);
-    let all = headers
+    let cookie_lines = headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let mut pairs = all
+    let mut pairs = cookie_lines
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
     pairs
-        .find(|(found, value)| *found == name && is_token(value))
+        .find(|(cookie, value)| *cookie == name && is_token(value))
         .map(|(_, value)| Secret::new(value))
 }
 
@@ -47,10 +47,10 @@ pub(crate) fn set_cookie(
     token: &Secret,
     seconds: i64,
 ) -> Option<HeaderValue> {
-    let secure = if base.is_secure() { " Secure;" } else { "" };
+    let secure_attribute = if base.is_secure() { " Secure;" } else { "" };
     let name = cookie_name(base, name);
     let text = format!(
-        "{name}={}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax",
+        "{name}={}; Path=/; Max-Age={seconds};{secure_attribute} HttpOnly; SameSite=Lax",
         token.expose()
     );
     HeaderValue::try_from(text).ok().map(|mut value| {

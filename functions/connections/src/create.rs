@@ -63,13 +63,13 @@ pub(crate) async fn create_connection(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(name): Path<String>,
     base: BaseUrl,
-    Json(sent): Json<CreateRequest>,
+    Json(request): Json<CreateRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
     let provider = parse_provider(&name)?;
     let connector = state.connector_of(provider)?;
     let mut tags = parse_scope(
-        sent.container_tag.as_deref(),
-        sent.container_tags.as_deref(),
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
     )?
     .tags;
     if tags.len() > 1 {
@@ -80,21 +80,22 @@ pub(crate) async fn create_connection(
         .into());
     }
 
-    let new = NewConnection {
+    let new_connection = NewConnection {
         provider,
         tag: tags.pop(),
         redirect_url: check_permitted_redirect(
             &state.app.ctx,
             &tenant,
             "redirectUrl",
-            sent.redirect_url,
+            request.redirect_url,
         )
         .await?,
-        document_limit: sent.document_limit,
-        metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
+        document_limit: request.document_limit,
+        metadata: Metadata::parse(request.metadata.unwrap_or_default())?,
     };
 
-    let created = service::create_connection(&state.app.ctx, connector, &tenant, new).await?;
+    let created =
+        service::create_connection(&state.app.ctx, connector, &tenant, new_connection).await?;
     Ok(Json(CreateResponse::new(&base, created)))
 }
 
@@ -103,10 +104,11 @@ pub(crate) async fn reconnect_connection(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     base: BaseUrl,
-    Json(sent): Json<ReconnectRequest>,
+    Json(request): Json<ReconnectRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
     let redirect =
-        check_permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
+        check_permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", request.redirect_url)
+            .await?;
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
     let created =
@@ -122,11 +124,11 @@ pub(crate) async fn reconnect_connection(
 /// [`Error::Invalid`] if neither names any.
 pub(crate) fn named_scope(
     tenant: &domain::Tenant,
-    sent: Option<&[String]>,
+    tags: Option<&[String]>,
 ) -> Result<service::ContainerScope> {
-    let named = parse_scope(None, sent)?;
-    if named.tags.is_empty() && tenant.allowed_tags().is_none() {
+    let scope = parse_scope(None, tags)?;
+    if scope.tags.is_empty() && tenant.allowed_tags().is_none() {
         return Err(Error::invalid_field("containerTags", "at least one tag"));
     }
-    Ok(named)
+    Ok(scope)
 }

@@ -43,9 +43,11 @@ impl ConnectionsState {
     /// Returns the connector of a provider.
     fn connector_of(&self, provider: Provider) -> Result<&dyn Connector> {
         let name = provider.as_str();
-        let absent =
+        let unavailable_error =
             || Error::Unsupported(format!("{name} cannot be reached from this installation"));
-        self.connectors.for_provider(provider).ok_or_else(absent)
+        self.connectors
+            .for_provider(provider)
+            .ok_or_else(unavailable_error)
     }
 }
 
@@ -59,13 +61,16 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
         .map(|url| url.trim_end_matches('/').to_owned())
         .filter(|url| !url.is_empty());
 
-    let one = get(overview::get_connection)
+    let connection_routes = get(overview::get_connection)
         .patch(manage::change_connection)
         .delete(manage::delete_connections_of);
 
     Router::new()
         .route("/v3/connections/list", post(overview::list_connections))
-        .route("/v3/connections/{id}", one.post(create::create_connection))
+        .route(
+            "/v3/connections/{id}",
+            connection_routes.post(create::create_connection),
+        )
         .route(
             "/v3/connections/{id}/reconnect",
             post(create::reconnect_connection),

@@ -37,10 +37,10 @@ pub(crate) async fn change_connection(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
-    Json(sent): Json<ChangeRequest>,
+    Json(request): Json<ChangeRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let limit = sent
+    let limit = request
         .document_limit
         .ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
     let connection = change_document_limit(&app.ctx, &tenant, &connection, limit).await?;
@@ -78,28 +78,31 @@ pub(crate) async fn delete_connections_of(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<DeleteQuery>,
-    Json(sent): Json<DeleteRequest>,
+    Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {
-    let with_documents = query.delete_documents || sent.delete_documents;
+    let with_documents = query.delete_documents || request.delete_documents;
     if ConnectionId::parse(&id).is_some() {
-        let ended = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
-        let provider = ended.provider.as_str();
+        let deleted = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
+        let provider = deleted.provider.as_str();
         return Ok(Json(DeleteResponse {
-            id: ended.id,
+            id: deleted.id,
             provider,
             ids: None,
         }));
     }
 
-    let of = parse_provider(&id)?;
-    let scope = named_scope(&tenant, sent.container_tags.as_deref())?;
-    let ended = delete_connections(&app.ctx, &tenant, of, &scope, with_documents).await?;
-    let ids: Vec<ConnectionId> = ended.into_iter().map(|connection| connection.id).collect();
+    let provider = parse_provider(&id)?;
+    let scope = named_scope(&tenant, request.container_tags.as_deref())?;
+    let deleted = delete_connections(&app.ctx, &tenant, provider, &scope, with_documents).await?;
+    let ids: Vec<ConnectionId> = deleted
+        .into_iter()
+        .map(|connection| connection.id)
+        .collect();
     let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
 
     Ok(Json(DeleteResponse {
         id: newest,
-        provider: of.as_str(),
+        provider: provider.as_str(),
         ids: Some(ids),
     }))
 }
@@ -122,62 +125,63 @@ pub(crate) async fn import_connections(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Json(sent): Json<ImportRequest>,
+    Json(request): Json<ImportRequest>,
 ) -> ApiResult<Response> {
     let ctx = &app.ctx;
     let connections = if ConnectionId::parse(&id).is_some() {
         vec![find_connection(ctx, &tenant, &id).await?]
     } else {
         let scope = parse_scope(
-            sent.container_tag.as_deref(),
-            sent.container_tags.as_deref(),
+            request.container_tag.as_deref(),
+            request.container_tags.as_deref(),
         )?;
         find_connections(ctx, &tenant, Some(parse_provider(&id)?), &scope).await?
     };
 
     // A request that matches no connection must not look successful.
-    let of = connections
+    let provider = connections
         .first()
         .ok_or(Error::NotFound("Connection"))?
         .provider;
     let tenant = &tenant;
-    let ask =
+    let request_one =
         |connection: Connection| async move { request_import(ctx, tenant, &connection).await };
-    let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL_IMPORTS);
-    let asked: Vec<ImportOutcome> = asked.try_collect().await?;
+    let requests =
+        stream::iter(connections.into_iter().map(request_one)).buffer_unordered(PARALLEL_IMPORTS);
+    let outcomes: Vec<ImportOutcome> = requests.try_collect().await?;
 
-    let message = describe_imports(of, &asked);
-    let answer = if wants_text(&headers) {
+    let message = describe_imports(provider, &outcomes);
+    let response = if wants_text(&headers) {
         (StatusCode::ACCEPTED, message).into_response()
     } else {
         (
             StatusCode::ACCEPTED,
             Json(ImportResponse {
                 message,
-                provider: of.as_str(),
+                provider: provider.as_str(),
             }),
         )
             .into_response()
     };
 
-    Ok(answer)
+    Ok(response)
 }
 
 /// Describes the outcome of a request to import in one or more sentences.
-fn describe_imports(of: Provider, asked: &[ImportOutcome]) -> String {
-    let count = |of: ImportOutcome| asked.iter().filter(|import| **import == of).count();
+fn describe_imports(provider: Provider, outcomes: &[ImportOutcome]) -> String {
+    let count = |outcome: ImportOutcome| outcomes.iter().filter(|other| **other == outcome).count();
     let connections = |count: usize| match count {
         1 => "1 connection".to_owned(),
         count => format!("{count} connections"),
     };
 
-    let name = of.as_str();
+    let name = provider.as_str();
     let mut message = match count(ImportOutcome::Requested) {
         0 => format!("Nothing to import from {name} now."),
         count => format!("Importing {name}: {} asked to sync.", connections(count)),
     };
 
-    for (import, why) in [
+    for (outcome, reason) in [
         (ImportOutcome::NoSelection, "nothing is selected yet"),
         (
             ImportOutcome::NoPermission,
@@ -188,8 +192,11 @@ fn describe_imports(of: Provider, asked: &[ImportOutcome]) -> String {
             "the permission has ended, and the user has to connect again",
         ),
     ] {
-        if count(import) > 0 {
-            message.push_str(&format!(" Skipped {}: {why}.", connections(count(import))));
+        if count(outcome) > 0 {
+            message.push_str(&format!(
+                " Skipped {}: {reason}.",
+                connections(count(outcome))
+            ));
         }
     }
 
@@ -205,11 +212,11 @@ pub(crate) async fn receive_notification(
     let token = headers
         .get(CHANNEL_TOKEN)
         .and_then(|token| token.to_str().ok());
-    let known = match token {
+    let is_known = match token {
         Some(token) => service::handle_notification(&app.ctx, token).await?,
         None => false,
     };
-    Ok(if known {
+    Ok(if is_known {
         StatusCode::OK
     } else {
         StatusCode::NOT_FOUND
@@ -223,21 +230,22 @@ mod tests {
     #[test]
     fn an_import_says_what_it_did_and_what_not() {
         use ImportOutcome::{Expired, NoPermission, NoSelection, Requested};
-        let told = |asked: &[ImportOutcome]| describe_imports(Provider::CloudDrive, asked);
+        let describe =
+            |outcomes: &[ImportOutcome]| describe_imports(Provider::CloudDrive, outcomes);
         assert_eq!(
-            told(&[Requested]),
+            describe(&[Requested]),
             "Importing cloud-drive: 1 connection asked to sync."
         );
         assert_eq!(
-            told(&[Requested, NoSelection, Requested]),
+            describe(&[Requested, NoSelection, Requested]),
             "Importing cloud-drive: 2 connections asked to sync. Skipped 1 connection: nothing is selected yet."
         );
 
-        let none = told(&[NoSelection, NoPermission, Expired, Expired]);
-        assert!(none.starts_with(
+        let skipped_only = describe(&[NoSelection, NoPermission, Expired, Expired]);
+        assert!(skipped_only.starts_with(
             "Nothing to import from cloud-drive now. Skipped 1 connection: nothing is selected"
         ));
-        assert!(none.ends_with(
+        assert!(skipped_only.ends_with(
             "Skipped 2 connections: the permission has ended, and the user has to connect again."
         ));
     }

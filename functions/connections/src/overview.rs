@@ -33,14 +33,18 @@ pub(crate) struct ListRequest {
 pub(crate) async fn list_connections(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
-    Json(sent): Json<ListRequest>,
+    Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<ConnectionShape>>> {
-    let of = sent.provider.as_deref().map(parse_provider).transpose()?;
+    let provider = request
+        .provider
+        .as_deref()
+        .map(parse_provider)
+        .transpose()?;
     let scope = parse_scope(
-        sent.container_tag.as_deref(),
-        sent.container_tags.as_deref(),
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
     )?;
-    let found = find_connections(&app.ctx, &tenant, of, &scope).await?;
+    let connections = find_connections(&app.ctx, &tenant, provider, &scope).await?;
     let (ctx, tenant) = (&app.ctx, &tenant);
     let show = |connection: Connection| async move {
         let state = ctx.sync.get_state(tenant, &connection.id).await?;
@@ -48,7 +52,7 @@ pub(crate) async fn list_connections(
     };
 
     Ok(Json(
-        stream::iter(found.into_iter().map(show))
+        stream::iter(connections.into_iter().map(show))
             .buffered(PARALLEL_STATES)
             .try_collect()
             .await?,
@@ -71,8 +75,12 @@ pub(crate) async fn show_connection(
     connection: Connection,
 ) -> Result<ConnectionShape> {
     let state = ctx.sync.get_state(tenant, &connection.id).await?;
-    let left_out = count_left_out_items(ctx, tenant, &connection, &state).await?;
-    Ok(ConnectionShape::new(connection, &state, Some(left_out)))
+    let left_out_count = count_left_out_items(ctx, tenant, &connection, &state).await?;
+    Ok(ConnectionShape::new(
+        connection,
+        &state,
+        Some(left_out_count),
+    ))
 }
 
 /// Finds the newest connection to a provider in some containers.
@@ -80,11 +88,11 @@ pub(crate) async fn find_by_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(name): Path<String>,
-    Json(sent): Json<ListRequest>,
+    Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
-    let of = parse_provider(&name)?;
-    let scope = named_scope(&tenant, sent.container_tags().as_deref())?;
-    let newest = find_connections(&app.ctx, &tenant, Some(of), &scope)
+    let provider = parse_provider(&name)?;
+    let scope = named_scope(&tenant, request.container_tags().as_deref())?;
+    let newest = find_connections(&app.ctx, &tenant, Some(provider), &scope)
         .await?
         .pop();
     let connection = newest.ok_or(Error::NotFound("Connection"))?;
@@ -93,11 +101,11 @@ pub(crate) async fn find_by_tag(
 
 impl ListRequest {
     fn container_tags(&self) -> Option<Vec<String>> {
-        let all = self
+        let tags = self
             .container_tag
             .iter()
             .chain(self.container_tags.iter().flatten());
-        Some(all.cloned().collect())
+        Some(tags.cloned().collect())
     }
 }
 
@@ -105,11 +113,11 @@ pub(crate) async fn list_documents(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(name): Path<String>,
-    Json(sent): Json<ListRequest>,
+    Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
-    let of = parse_provider(&name)?;
-    let scope = parse_scope(None, sent.container_tags().as_deref())?;
-    let documents = service::list_synced_documents(&app.ctx, &tenant, of, scope).await?;
+    let provider = parse_provider(&name)?;
+    let scope = parse_scope(None, request.container_tags().as_deref())?;
+    let documents = service::list_synced_documents(&app.ctx, &tenant, provider, scope).await?;
     Ok(Json(
         documents.into_iter().map(SyncedDocument::from).collect(),
     ))
@@ -136,9 +144,9 @@ pub(crate) async fn list_runs(
         .list_runs(&tenant, &connection.id, limit)
         .await?;
     let state = app.ctx.sync.get_state(&tenant, &connection.id).await?;
-    if let Some(present) = state.run.filter(|run| run.state == RunState::Running) {
-        runs.retain(|run| run.number != present.number);
-        runs.insert(0, present);
+    if let Some(current_run) = state.run.filter(|run| run.state == RunState::Running) {
+        runs.retain(|run| run.number != current_run.number);
+        runs.insert(0, current_run);
         runs.truncate(limit);
     }
 
@@ -150,8 +158,8 @@ pub(crate) async fn list_runs(
 }
 
 /// Checks the number of runs or items that a request asks for.
-fn check_list_limit(sent: Option<usize>, default: usize) -> Result<usize> {
-    let limit = sent.unwrap_or(default);
+fn check_list_limit(requested: Option<usize>, default: usize) -> Result<usize> {
+    let limit = requested.unwrap_or(default);
     if !(1..=MAX_LISTED).contains(&limit) {
         return Err(Error::invalid_field("limit", format!("1 to {MAX_LISTED}")));
     }

@@ -27,18 +27,18 @@ const PAGE_HEADERS: [(&str, &str); 6] = [
 
 /// Escapes text for use in a page.
 pub(crate) fn escape_html(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
         }
     }
-    safe
+    escaped
 }
 
 /// Adds the headers of everything that a browser displays.
@@ -91,21 +91,21 @@ pub(crate) fn wants_text(headers: &HeaderMap) -> bool {
     accepts(headers, "text/plain") && !accepts(headers, "application/json")
 }
 
-fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let all = headers
+fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let values = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    all.flat_map(|line| line.split(',')).any(|part| {
+    values.flat_map(|line| line.split(',')).any(|part| {
         part.split(';')
             .next()
-            .is_some_and(|name| name.trim().eq_ignore_ascii_case(kind))
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case(media_type))
     })
 }
 
 /// Returns a refusal as a page or, for programs, in the usual shape.
 pub(crate) fn refusal_page(base: &BaseUrl, headers: &HeaderMap, error: ApiError) -> Response {
-    let (title, words) = match &error.0 {
+    let (title, text) = match &error.0 {
         Error::NotFound("Link" | "Ticket") => (
             "This link no longer works",
             "Links work for a short time only, and some of them once. Ask whoever sent it to you for a new one."
@@ -137,7 +137,7 @@ pub(crate) fn refusal_page(base: &BaseUrl, headers: &HeaderMap, error: ApiError)
         base,
         response.status(),
         title,
-        &format!("<p>{}</p>", escape_html(&words)),
+        &format!("<p>{}</p>", escape_html(&text)),
     )
 }
 

@@ -46,10 +46,16 @@ pub(crate) async fn serve_icon() -> Response {
     serve_file("image/svg+xml", ICON)
 }
 
-fn serve_file(kind: &'static str, text: &'static str) -> Response {
+fn serve_file(media_type: &'static str, text: &'static str) -> Response {
     // Browsers have to revalidate the files, because the page and its files must come from one
     // version of the service.
-    add_page_headers(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response())
+    add_page_headers(
+        (
+            [(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")],
+            text,
+        )
+            .into_response(),
+    )
 }
 
 /// Opens a session for the first browser that presents the ticket.
@@ -62,10 +68,11 @@ pub(crate) async fn show_entry(
     match enter_picker(&state.app.ctx, &ticket).await {
         Ok(session) => {
             let mut response = redirect_to(&base.url_of_path("/picker"));
-            let kept = cookie::set_cookie(&base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
+            let cookie_header =
+                cookie::set_cookie(&base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
             response
                 .headers_mut()
-                .extend(kept.map(|kept| (SET_COOKIE, kept)));
+                .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
             response
         }
         Err(error) => refusal_page(&base, &headers, error.into()),
@@ -137,11 +144,14 @@ fn is_own_page(headers: &HeaderMap, method: &Method, base: &BaseUrl, cookie: &Se
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let origin = header(ORIGIN.as_str());
     let site = header("sec-fetch-site");
-    let same_origin = origin.is_none_or(|origin| base.is_own_origin(origin));
-    let same_site = site.is_none_or(|site| site == "same-origin");
+    let is_same_origin = origin.is_none_or(|origin| base.is_own_origin(origin));
+    let is_same_site = site.is_none_or(|site| site == "same-origin");
     // Browsers send the origin with every request that changes something.
-    let is_told = *method == Method::GET || origin.is_some() || site.is_some();
-    same_origin && same_site && is_told && header(CSRF_HEADER) == Some(csrf_token(cookie).expose())
+    let names_origin = *method == Method::GET || origin.is_some() || site.is_some();
+    is_same_origin
+        && is_same_site
+        && names_origin
+        && header(CSRF_HEADER) == Some(csrf_token(cookie).expose())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -164,51 +174,51 @@ pub(crate) struct ItemsResponse {
 
 pub(crate) async fn list_items(
     State(state): State<ConnectionsState>,
-    picking: PickerRequest,
+    picker_request: PickerRequest,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Response> {
     let PickerSession {
         tenant, connection, ..
-    } = &picking.session;
+    } = &picker_request.session;
 
     let view = parse_view(query.view.as_deref())?;
-    let words = query
+    let search = query
         .q
         .as_deref()
         .map(str::trim)
-        .filter(|words| !words.is_empty());
-    if words.is_some_and(|words| words.chars().count() > MAX_QUERY_CHARS) {
+        .filter(|search| !search.is_empty());
+    if search.is_some_and(|search| search.chars().count() > MAX_QUERY_CHARS) {
         return Err(
             Error::invalid_field("q", format!("at most {MAX_QUERY_CHARS} characters")).into(),
         );
     }
 
-    let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
-    let (parent, page) = (filled(&query.parent), filled(&query.page_token));
-    let place = PickerLocation {
+    let non_empty = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (parent, page) = (non_empty(&query.parent), non_empty(&query.page_token));
+    let location = PickerLocation {
         view: &view,
         parent: parent.as_deref(),
-        query: words,
+        query: search,
         page: page.as_deref(),
     };
 
     let connector = state.connector_of(connection.provider)?;
-    let listing = browse_items(&state.app.ctx, connector, tenant, connection, place).await?;
+    let listing = browse_items(&state.app.ctx, connector, tenant, connection, location).await?;
     let items = listing.items.into_iter().map(ChoiceShape::from).collect();
-    let answer = ItemsResponse {
+    let body = ItemsResponse {
         items,
         next_page_token: listing.next,
         incomplete: listing.is_incomplete,
     };
 
-    Ok(add_page_headers(Json(answer).into_response()))
+    Ok(add_page_headers(Json(body).into_response()))
 }
 
 /// Returns what the page needs to know of the connection.
-fn outline_connection(picking: &PickerRequest) -> Value {
+fn outline_connection(picker_request: &PickerRequest) -> Value {
     let PickerSession {
         tenant, connection, ..
-    } = &picking.session;
+    } = &picker_request.session;
     json!({
         "id": connection.id,
         "provider": connection.provider,
@@ -222,21 +232,21 @@ fn outline_connection(picking: &PickerRequest) -> Value {
 
 pub(crate) async fn get_selection(
     State(state): State<ConnectionsState>,
-    picking: PickerRequest,
+    picker_request: PickerRequest,
 ) -> ApiResult<Response> {
     let PickerSession {
         tenant, connection, ..
-    } = &picking.session;
+    } = &picker_request.session;
     let selection = state
         .app
         .ctx
         .sync
         .get_selection(tenant, &connection.id)
         .await?;
-    let answer = json!({
-        "connection": outline_connection(&picking), "items": selection.items, "limit": MAX_SELECTED_ITEMS,
+    let body = json!({
+        "connection": outline_connection(&picker_request), "items": selection.items, "limit": MAX_SELECTED_ITEMS,
     });
-    Ok(add_page_headers(Json(answer).into_response()))
+    Ok(add_page_headers(Json(body).into_response()))
 }
 
 #[derive(Debug, Deserialize)]
@@ -246,21 +256,21 @@ pub(crate) struct SelectRequest {
 
 pub(crate) async fn put_selection(
     State(state): State<ConnectionsState>,
-    picking: PickerRequest,
-    Json(sent): Json<SelectRequest>,
+    picker_request: PickerRequest,
+    Json(request): Json<SelectRequest>,
 ) -> ApiResult<Response> {
     let PickerSession {
         tenant, connection, ..
-    } = &picking.session;
-    save_selection(&state.app.ctx, tenant, connection, sent.items).await?;
+    } = &picker_request.session;
+    save_selection(&state.app.ctx, tenant, connection, request.items).await?;
     let saved = state
         .app
         .ctx
         .sync
         .get_selection(tenant, &connection.id)
         .await?;
-    let answer = json!({"count": saved.items.len(), "items": saved.items});
-    Ok(add_page_headers(Json(answer).into_response()))
+    let body = json!({"count": saved.items.len(), "items": saved.items});
+    Ok(add_page_headers(Json(body).into_response()))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -272,28 +282,28 @@ pub(crate) struct CompleteRequest {
 /// Ends the session, and returns the address for the browser.
 pub(crate) async fn complete_picking(
     State(state): State<ConnectionsState>,
-    picking: PickerRequest,
-    Json(sent): Json<CompleteRequest>,
+    picker_request: PickerRequest,
+    Json(request): Json<CompleteRequest>,
 ) -> ApiResult<Response> {
     let PickerSession {
         connection,
         return_url,
         ..
-    } = &picking.session;
+    } = &picker_request.session;
 
-    if !sent.cancelled && connection.selection == 0 {
+    if !request.cancelled && connection.selection == 0 {
         return Err(Error::Conflict("nothing is selected yet".into()).into());
     }
 
-    end_picker_session(&state.app.ctx, picking.cookie.expose()).await?;
-    let error = sent.cancelled.then_some("selection_cancelled");
+    end_picker_session(&state.app.ctx, picker_request.cookie.expose()).await?;
+    let error = request.cancelled.then_some("selection_cancelled");
     let address = outcome_url(return_url.as_deref(), connection, error);
-    let answer = json!({"redirectTo": address, "connection": outline_connection(&picking)});
-    let mut response = add_page_headers(Json(answer).into_response());
-    let forgotten = cookie::delete_cookie(&picking.base, PICKER_COOKIE);
+    let body = json!({"redirectTo": address, "connection": outline_connection(&picker_request)});
+    let mut response = add_page_headers(Json(body).into_response());
+    let cookie_header = cookie::delete_cookie(&picker_request.base, PICKER_COOKIE);
     response
         .headers_mut()
-        .extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));
+        .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
 
     Ok(response)
 }

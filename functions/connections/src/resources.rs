@@ -92,9 +92,9 @@ pub(crate) async fn list_resources(
     let view = parse_view(query.view.as_deref())?;
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
-    let last = page.saturating_mul(per_page);
-    let (items, ended) =
-        read_resources(&state, connector, &tenant, &connection, &view, &query, last).await?;
+    let end = page.saturating_mul(per_page);
+    let (items, is_complete) =
+        read_resources(&state, connector, &tenant, &connection, &view, &query, end).await?;
     let selection = ctx.sync.get_selection(&tenant, &connection.id).await?;
     let selected: HashSet<&str> = selection
         .items
@@ -102,17 +102,17 @@ pub(crate) async fn list_resources(
         .map(|item| item.id.as_str())
         .collect();
     let total = items.len();
-    let first = last - per_page;
-    let shown = items.into_iter().skip(first).take(per_page);
-    let resource = |item: ChoiceShape| Resource {
+    let start = end - per_page;
+    let page_items = items.into_iter().skip(start).take(per_page);
+    let to_resource = |item: ChoiceShape| Resource {
         selected: selected.contains(item.id.as_str()),
         item,
     };
 
     Ok(Json(ResourcesResponse {
-        resources: shown.map(resource).collect(),
-        total_count: ended.then_some(total),
-        has_more: !ended || total > last,
+        resources: page_items.map(to_resource).collect(),
+        total_count: is_complete.then_some(total),
+        has_more: !is_complete || total > end,
     }))
 }
 
@@ -124,21 +124,21 @@ async fn read_resources(
     connection: &Connection,
     view: &PickerView,
     query: &ResourcesQuery,
-    wanted: usize,
+    min_count: usize,
 ) -> Result<(Vec<ChoiceShape>, bool)> {
     let (mut items, mut next) = (Vec::new(), None::<String>);
     for _ in 0..MAX_PAGES {
-        let (parent, words) = (query.parent_id.as_deref(), query.q.as_deref());
-        let place = PickerLocation {
+        let (parent, search) = (query.parent_id.as_deref(), query.q.as_deref());
+        let location = PickerLocation {
             view,
             parent,
-            query: words,
+            query: search,
             page: next.as_deref(),
         };
-        let listing = browse_items(&state.app.ctx, connector, tenant, connection, place).await?;
+        let listing = browse_items(&state.app.ctx, connector, tenant, connection, location).await?;
         items.extend(listing.items.into_iter().map(ChoiceShape::from));
         next = listing.next;
-        if next.is_none() || items.len() >= wanted {
+        if next.is_none() || items.len() >= min_count {
             return Ok((items, next.is_none()));
         }
     }
@@ -174,31 +174,31 @@ pub(crate) async fn configure_selection(
     State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
-    Json(sent): Json<ConfigureRequest>,
+    Json(request): Json<ConfigureRequest>,
 ) -> ApiResult<Json<ConfigureResponse>> {
     let ctx = &state.app.ctx;
-    if sent.resources.is_empty() {
+    if request.resources.is_empty() {
         let rule = "at least one; to take nothing any more, delete the connection";
         return Err(Error::invalid_field("resources", rule).into());
     }
 
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
-    let choices = sent
+    let ids = request
         .resources
         .into_iter()
         .map(|resource| resource.id)
         .collect();
-    let items = resolve_selected_items(ctx, connector, &tenant, &connection, choices).await?;
+    let items = resolve_selected_items(ctx, connector, &tenant, &connection, ids).await?;
     let count = items.len();
     save_selection(ctx, &tenant, &connection, items).await?;
-    let things = if count == 1 {
+    let subject = if count == 1 {
         "1 item is".to_owned()
     } else {
         format!("{count} items are")
     };
 
-    let message = format!("{things} selected; a sync has been asked for.");
+    let message = format!("{subject} selected; a sync has been asked for.");
     Ok(Json(ConfigureResponse {
         success: true,
         message,
@@ -225,10 +225,11 @@ pub(crate) async fn open_hosted_picker(
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
     base: BaseUrl,
-    Json(sent): Json<PickerRequest>,
+    Json(request): Json<PickerRequest>,
 ) -> ApiResult<Json<PickerResponse>> {
     let ctx = &state.app.ctx;
-    let return_url = check_permitted_redirect(ctx, &tenant, "returnUrl", sent.return_url).await?;
+    let return_url =
+        check_permitted_redirect(ctx, &tenant, "returnUrl", request.return_url).await?;
     let connection = find_connection(ctx, &tenant, &id).await?;
     if state
         .connector_of(connection.provider)?

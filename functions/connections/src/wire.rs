@@ -19,9 +19,9 @@ use service::item_state_name;
 pub(crate) fn parse_provider(name: &str) -> Result<Provider> {
     let names = Provider::ALL.map(Provider::as_str).join(" and ");
     Provider::parse(name).ok_or_else(|| {
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+        let excerpt: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         Error::Unsupported(format!(
-            "connections to \"{shown}\" are not supported; there are {names}"
+            "connections to \"{excerpt}\" are not supported; there are {names}"
         ))
     })
 }
@@ -145,11 +145,11 @@ pub(crate) struct RunShape {
 }
 
 impl RunShape {
-    pub(crate) fn new(of: &ConnectionId, run: Run) -> Self {
+    pub(crate) fn new(connection_id: &ConnectionId, run: Run) -> Self {
         let (kind, error) = run.error.unzip();
         Self {
-            id: format!("{of}:{}", run.number),
-            connection_id: of.clone(),
+            id: format!("{connection_id}:{}", run.number),
+            connection_id: connection_id.clone(),
             status: run_status(run.state),
             trigger_type: RunTrigger::as_str(run.trigger),
             started_at: run.started_at,
@@ -181,24 +181,24 @@ pub(crate) struct ItemShape {
 }
 
 impl From<ItemRecord> for ItemShape {
-    fn from(node: ItemRecord) -> Self {
-        let reason = match &node.state {
+    fn from(record: ItemRecord) -> Self {
+        let reason = match &record.state {
             ItemState::Skipped { reason } => Some(reason.as_str().to_owned()),
             ItemState::Failed { reason } => Some(reason.clone()),
             ItemState::Folder | ItemState::Pending | ItemState::Filed => None,
         };
 
         Self {
-            state: item_state_name(&node.state),
+            state: item_state_name(&record.state),
             reason,
-            document_id: node.filed.map(|filed| filed.document.to_string()),
-            id: node.id,
-            name: node.name,
-            path: node.path,
-            mime_type: node.media_type,
-            size: node.size,
-            modified_at: reported_time(node.modified_at),
-            url: node.url,
+            document_id: record.filed.map(|filed| filed.document.to_string()),
+            id: record.id,
+            name: record.name,
+            path: record.path,
+            mime_type: record.media_type,
+            size: record.size,
+            modified_at: reported_time(record.modified_at),
+            url: record.url,
         }
     }
 }

@@ -64,7 +64,7 @@ impl SyncWorker {
         connection: &ConnectionId,
     ) -> Result<()> {
         let jobs = &self.ctx().jobs;
-        let sent = match sync::synchronize_step(&self.engine, tenant, connection).await? {
+        let result = match sync::synchronize_step(&self.engine, tenant, connection).await? {
             NextStep::Again => jobs.send(std::slice::from_ref(message)).await,
             NextStep::Later(seconds) if seconds <= i64::from(MAX_DELAY_SECONDS) => {
                 jobs.send_delayed(message, message_delay(seconds)).await
@@ -75,7 +75,7 @@ impl SyncWorker {
 
         // If the message is lost, the sweep sends it again, because it finds every connection that
         // is due.
-        sent.map_err(Error::from)
+        result.map_err(Error::from)
     }
 }
 

@@ -20,19 +20,22 @@ pub(crate) fn limit_name(name: String) -> String {
         return name;
     }
 
-    let ending = name
+    let extension = name
         .rsplit_once('.')
-        .map(|(_, ending)| ending)
-        .filter(|ending| {
-            (1..=MAX_EXTENSION_CHARS).contains(&ending.len())
-                && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        .map(|(_, extension)| extension)
+        .filter(|extension| {
+            (1..=MAX_EXTENSION_CHARS).contains(&extension.len())
+                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
 
-    match ending {
-        Some(ending) => {
-            let ending = format!(".{ending}");
-            let beginning: String = name.chars().take(MAX_NAME_CHARS - ending.len()).collect();
-            beginning + &ending
+    match extension {
+        Some(extension) => {
+            let extension = format!(".{extension}");
+            let stem: String = name
+                .chars()
+                .take(MAX_NAME_CHARS - extension.len())
+                .collect();
+            stem + &extension
         }
         None => truncate_chars(name, MAX_NAME_CHARS),
     }
@@ -53,8 +56,8 @@ pub(crate) fn limit_address(address: String) -> Option<String> {
     Some(address).filter(|address| address.len() <= MAX_ADDRESS_BYTES)
 }
 
-fn truncate_chars(mut text: String, most: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(most) {
+fn truncate_chars(mut text: String, limit: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(limit) {
         text.truncate(end);
     }
     text
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_cut_between_characters() {
-        for (given, wanted) in [
+        for (input, expected) in [
             ("plan.md".to_owned(), "plan.md".to_owned()),
             ("ö".repeat(500), "ö".repeat(500)),
             ("ö".repeat(501), "ö".repeat(500)),
@@ -80,7 +83,7 @@ mod tests {
                 format!("a.{}", "x".repeat(498)),
             ),
         ] {
-            assert_eq!(limit_name(given.clone()), wanted, "{given}");
+            assert_eq!(limit_name(input.clone()), expected, "{input}");
         }
 
         assert_eq!(limit_owner("é".repeat(400)), "é".repeat(320));

@@ -29,7 +29,7 @@ use http::LazyClient;
 /// The connector of Google Drive. It keeps no state except open HTTP connections.
 pub(crate) struct DriveConnector {
     addresses: DriveAddresses,
-    operator: Option<OAuthClient>,
+    operator_client: Option<OAuthClient>,
     http: LazyClient,
 }
 
@@ -38,7 +38,7 @@ impl DriveConnector {
         let addresses = settings.addresses()?;
         Ok(Self {
             addresses,
-            operator: settings.operator_app(),
+            operator_client: settings.operator_app(),
             http: LazyClient::default(),
         })
     }

@@ -52,15 +52,15 @@ impl DriveSettings {
     /// Reads the settings from variables such as `CLOUD_DRIVE_CLIENT_ID`. An empty value counts as
     /// not set.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let filled = |name: &str| lookup(name).filter(|text| !text.trim().is_empty());
+        let non_empty = |name: &str| lookup(name).filter(|text| !text.trim().is_empty());
         Self {
-            client_id: filled("CLOUD_DRIVE_CLIENT_ID"),
-            client_secret: filled("CLOUD_DRIVE_CLIENT_SECRET").map(Secret::new),
-            url: filled("CLOUD_DRIVE_URL"),
-            api_url: filled("CLOUD_DRIVE_API_URL"),
-            auth_url: filled("CLOUD_DRIVE_AUTH_URL"),
-            token_url: filled("CLOUD_DRIVE_TOKEN_URL"),
-            revoke_url: filled("CLOUD_DRIVE_REVOKE_URL"),
+            client_id: non_empty("CLOUD_DRIVE_CLIENT_ID"),
+            client_secret: non_empty("CLOUD_DRIVE_CLIENT_SECRET").map(Secret::new),
+            url: non_empty("CLOUD_DRIVE_URL"),
+            api_url: non_empty("CLOUD_DRIVE_API_URL"),
+            auth_url: non_empty("CLOUD_DRIVE_AUTH_URL"),
+            token_url: non_empty("CLOUD_DRIVE_TOKEN_URL"),
+            revoke_url: non_empty("CLOUD_DRIVE_REVOKE_URL"),
         }
     }
 
@@ -87,20 +87,26 @@ impl DriveSettings {
     }
 
     pub(crate) fn addresses(&self) -> Result<DriveAddresses, DriveSettingsError> {
-        let one = |name, given: &Option<String>, path: &str, usual: &str| {
+        let resolve = |name, configured: &Option<String>, path: &str, default_address: &str| {
             let base = self
                 .url
                 .as_deref()
                 .map(|url| format!("{}{path}", url.trim_end_matches('/')));
-            let named = if given.is_some() {
+            let setting = if configured.is_some() {
                 name
             } else {
                 "CLOUD_DRIVE_URL"
             };
-            parse_address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
+            parse_address(
+                setting,
+                configured
+                    .as_deref()
+                    .or(base.as_deref())
+                    .unwrap_or(default_address),
+            )
         };
 
-        let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API_ADDRESS)?;
+        let api = resolve("CLOUD_DRIVE_API_URL", &self.api_url, "", API_ADDRESS)?;
         let api = api
             .as_str()
             .trim_end_matches('/')
@@ -108,19 +114,19 @@ impl DriveSettings {
 
         Ok(DriveAddresses {
             api: api.to_owned(),
-            authorize: one(
+            authorize: resolve(
                 "CLOUD_DRIVE_AUTH_URL",
                 &self.auth_url,
                 "/o/oauth2/v2/auth",
                 AUTHORIZE_ADDRESS,
             )?,
-            token: one(
+            token: resolve(
                 "CLOUD_DRIVE_TOKEN_URL",
                 &self.token_url,
                 "/token",
                 TOKEN_ADDRESS,
             )?,
-            revoke: one(
+            revoke: resolve(
                 "CLOUD_DRIVE_REVOKE_URL",
                 &self.revoke_url,
                 "/revoke",
@@ -133,16 +139,16 @@ impl DriveSettings {
 /// Parses an address. Tokens are sent to it, so it has to be https, unless it leads to this
 /// machine.
 fn parse_address(name: &'static str, text: &str) -> Result<Url, DriveSettingsError> {
-    let wrong = |reason| DriveSettingsError { name, reason };
-    let url = Url::parse(text).map_err(|_| wrong("not an address"))?;
-    let plain = url.query().is_none() && url.fragment().is_none();
-    if !plain || !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("an address without user, query and fragment"));
+    let invalid = |reason| DriveSettingsError { name, reason };
+    let url = Url::parse(text).map_err(|_| invalid("not an address"))?;
+    let is_plain = url.query().is_none() && url.fragment().is_none();
+    if !is_plain || !url.username().is_empty() || url.password().is_some() {
+        return Err(invalid("an address without user, query and fragment"));
     }
     match url.scheme() {
         "https" => Ok(url),
         "http" if is_loopback(&url) => Ok(url),
-        _ => Err(wrong("https, or http to this machine")),
+        _ => Err(invalid("https, or http to this machine")),
     }
 }
 
@@ -193,16 +199,16 @@ mod tests {
             .addresses()
         };
 
-        for good in [
+        for valid in [
             "https://drive.example",
             "http://localhost:80",
             "http://[::1]:7",
             "http://127.9.9.9/drive/v3",
         ] {
-            assert!(with(good).is_ok(), "{good}");
+            assert!(with(valid).is_ok(), "{valid}");
         }
 
-        for bad in [
+        for invalid in [
             "http://drive.example",
             "drive",
             "ftp://localhost",
@@ -210,11 +216,11 @@ mod tests {
             "https://c.example?x",
         ] {
             assert!(
-                with(bad)
+                with(invalid)
                     .unwrap_err()
                     .to_string()
                     .starts_with("CLOUD_DRIVE_API_URL: "),
-                "{bad}"
+                "{invalid}"
             );
         }
 
@@ -226,13 +232,13 @@ mod tests {
 
     #[test]
     fn empty_variables_are_no_settings() {
-        let read = DriveSettings::from_environment(|name| {
+        let settings = DriveSettings::from_environment(|name| {
             Some(if name.ends_with("ID") { "app" } else { " " }.into())
         });
         assert_eq!(
-            (read.client_id.as_deref(), read.client_secret),
+            (settings.client_id.as_deref(), settings.client_secret),
             (Some("app"), None)
         );
-        assert_eq!(read.url, None);
+        assert_eq!(settings.url, None);
     }
 }

@@ -44,16 +44,16 @@ const RETRY_PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(crate) struct WebCrawler {
     fetcher: Fetcher,
-    pace: Duration,
-    doubt: Duration,
+    default_pause: Duration,
+    retry_pause: Duration,
 }
 
 impl WebCrawler {
     pub(crate) fn new(fetcher: Fetcher) -> Self {
         Self {
             fetcher,
-            pace: REQUEST_PAUSE,
-            doubt: RETRY_PAUSE,
+            default_pause: REQUEST_PAUSE,
+            retry_pause: RETRY_PAUSE,
         }
     }
 }
@@ -138,7 +138,7 @@ impl Connector for WebCrawler {
         item: &ProviderItem,
         limit: usize,
     ) -> ConnectorResult<ItemContent> {
-        let moved =
+        let changed_error =
             || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
         let url =
             Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
@@ -146,10 +146,10 @@ impl Connector for WebCrawler {
             VisitResult::Page(page) => page,
             // The site may be temporarily unwilling: it has listed the page, so the old content
             // stays.
-            VisitResult::Gone | VisitResult::NoPage(SkipReason::NotDownloadable) => {
-                return Err(moved());
+            VisitResult::NotFound | VisitResult::Unreadable(SkipReason::NotDownloadable) => {
+                return Err(changed_error());
             }
-            VisitResult::NoPage(reason) => return Err(ConnectorError::Item(reason)),
+            VisitResult::Unreadable(reason) => return Err(ConnectorError::Item(reason)),
         };
 
         if page.bytes.len() > limit {
@@ -158,10 +158,10 @@ impl Connector for WebCrawler {
 
         if Url::parse(&page.url)
             .ok()
-            .and_then(|there| normalize_address(&there, &page.url))
+            .and_then(|final_url| normalize_address(&final_url, &page.url))
             != Some(url)
         {
-            return Err(moved());
+            return Err(changed_error());
         }
 
         let essence = media_type_of(&page);

@@ -151,7 +151,7 @@ async fn measure_sqs(config: &SdkConfig) -> anyhow::Result<()> {
     CallDurations::measure_calls(|index| async move { send(index).await.map(drop) })
         .await
         .print_percentiles("SQS SendMessage")?;
-    let mut taken = Vec::with_capacity(CALLS_PER_FIGURE);
+    let mut receive_durations = Vec::with_capacity(CALLS_PER_FIGURE);
     let mut deleted = Vec::with_capacity(CALLS_PER_FIGURE);
     for _ in 0..CALLS_PER_FIGURE {
         let start = Instant::now();
@@ -163,7 +163,7 @@ async fn measure_sqs(config: &SdkConfig) -> anyhow::Result<()> {
             .messages
             .unwrap_or_default()
             .remove(0);
-        taken.push(start.elapsed());
+        receive_durations.push(start.elapsed());
         let start = Instant::now();
         let handle = message.receipt_handle.unwrap_or_default();
         client
@@ -175,9 +175,9 @@ async fn measure_sqs(config: &SdkConfig) -> anyhow::Result<()> {
         deleted.push(start.elapsed());
     }
 
-    taken.sort();
+    receive_durations.sort();
     deleted.sort();
-    CallDurations(taken).print_percentiles("SQS ReceiveMessage, one of many")?;
+    CallDurations(receive_durations).print_percentiles("SQS ReceiveMessage, one of many")?;
 
     CallDurations(deleted).print_percentiles("SQS DeleteMessage")
 }

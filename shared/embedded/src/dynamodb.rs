@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::folder::{self, DataFolder};
 use crate::log::CommitLog;
-use crate::{Durability, blocking, half_made, wire};
+use crate::{Durability, blocking, incomplete_tables, wire};
 
 /// The prefixes of `x-amz-target` for this service.
 pub(crate) const TARGET_PREFIXES: [&str; 2] = ["DynamoDB_20120810.", "DynamoDBStreams_20120810."];
@@ -44,7 +44,7 @@ impl DynamoDb {
     pub(crate) fn open(folder: DataFolder, durability: Durability) -> anyhow::Result<Self> {
         let file = folder.file_path(folder::DYNAMODB);
         let path = file.to_str().context("the folder's path must be UTF-8")?;
-        half_made::remove_incomplete_tables(&file)
+        incomplete_tables::remove_incomplete_tables(&file)
             .with_context(|| format!("cannot open {path}"))?;
         let database = Database::new(path).with_context(|| format!("cannot open {path}"))?;
         // The engine opens files with synchronous=FULL, which syncs each write while all others
@@ -63,9 +63,9 @@ impl DynamoDb {
     /// Answers one request. Everything that it wrote or saw is on the disk before the answer, as
     /// far as the durability promises.
     pub(crate) async fn handle_request(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
-        let answer = self.run(operation, body);
+        let response = self.run(operation, body);
         match self.log.sync_before_answer().await {
-            Ok(()) => answer,
+            Ok(()) => response,
             Err(error) => {
                 tracing::error!(
                     operation,
@@ -94,7 +94,7 @@ impl DynamoDb {
         };
 
         match outcome {
-            Ok(answer) => wire::json_response(StatusCode::OK, answer),
+            Ok(json) => wire::json_response(StatusCode::OK, json),
             Err(error) => {
                 let status =
                     StatusCode::from_u16(error.status_code()).unwrap_or(StatusCode::BAD_REQUEST);
@@ -162,8 +162,8 @@ where
     A: Serialize,
 {
     let request = serde_json::from_slice(body).map_err(|error| parse_error(&error.to_string()))?;
-    let answer = method(request)?;
-    serde_json::to_vec(&answer)
+    let response = method(request)?;
+    serde_json::to_vec(&response)
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
@@ -172,9 +172,9 @@ where
 fn parse_error(message: &str) -> DynoxideError {
     let end = message.rfind(" at line ").unwrap_or(message.len());
     let message = &message[..end];
-    for (marker, validation) in ERROR_MARKERS {
+    for (marker, is_validation) in ERROR_MARKERS {
         if let Some(rest) = message.strip_prefix(marker) {
-            return if validation {
+            return if is_validation {
                 DynoxideError::ValidationException(rest.to_owned())
             } else {
                 DynoxideError::SerializationException(rest.to_owned())

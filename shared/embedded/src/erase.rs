@@ -20,7 +20,7 @@ const DATABASES: [&str; 3] = ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"
 /// # Errors
 /// Fails if a database cannot be opened.
 pub(crate) fn truncate_logs(folder: &Path) -> anyhow::Result<bool> {
-    let mut all = true;
+    let mut is_complete = true;
     for name in DATABASES {
         let file = folder.join(name);
         let connection =
@@ -28,9 +28,9 @@ pub(crate) fn truncate_logs(folder: &Path) -> anyhow::Result<bool> {
         connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
         let busy: i64 =
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        all &= busy == 0;
+        is_complete &= busy == 0;
     }
-    Ok(all)
+    Ok(is_complete)
 }
 
 /// Checks the integrity of every database of a data folder, which takes as long as reading them.
@@ -50,9 +50,9 @@ pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
         let connection =
             Connection::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
         connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
-        let found = check_integrity(&connection).unwrap_or_else(|error| vec![error.to_string()]);
-        let found = found.into_iter().filter(|fault| fault != "ok");
-        faults.extend(found.map(|fault| (name.to_owned(), fault)));
+        let messages = check_integrity(&connection).unwrap_or_else(|error| vec![error.to_string()]);
+        let messages = messages.into_iter().filter(|fault| fault != "ok");
+        faults.extend(messages.map(|fault| (name.to_owned(), fault)));
     }
 
     Ok(faults)

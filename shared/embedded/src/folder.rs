@@ -71,10 +71,10 @@ impl DataFolder {
             path: path.to_owned(),
             durability,
         };
-        for inner in ["", BLOBS_FOLDER] {
-            let inner = path.join(inner);
-            create_private_folder(&inner)
-                .with_context(|| format!("cannot create {}", inner.display()))?;
+        for subfolder in ["", BLOBS_FOLDER] {
+            let subfolder = path.join(subfolder);
+            create_private_folder(&subfolder)
+                .with_context(|| format!("cannot create {}", subfolder.display()))?;
         }
         Ok(folder)
     }
@@ -166,7 +166,7 @@ impl LockedFolder<'_> {
     pub(crate) fn get_or_create_key(
         &self,
         name: &str,
-        make: impl FnOnce() -> Vec<u8>,
+        make_key: impl FnOnce() -> Vec<u8>,
     ) -> io::Result<Vec<u8>> {
         let file = self.folder.file_path(name);
         if !is_missing(&file)? {
@@ -178,7 +178,7 @@ impl LockedFolder<'_> {
             return Err(io::Error::other(self.loss_message(name)));
         }
 
-        let key = make();
+        let key = make_key();
         self.replace_file(name, &key)?;
         // A folder that is still being created is recorded as a whole.
         if !recorded.is_empty() {
@@ -193,12 +193,12 @@ impl LockedFolder<'_> {
         let recorded = self.read_manifest()?;
         let is_lost = |name: &str| -> anyhow::Result<bool> {
             let is_database = DATABASES.iter().any(|(database, _)| *database == name);
-            let had = if recorded.is_empty() {
+            let was_present = if recorded.is_empty() {
                 is_database && self.holds_data()?
             } else {
                 recorded.contains(name)
             };
-            Ok(had && is_missing(&self.folder.file_path(name))?)
+            Ok(was_present && is_missing(&self.folder.file_path(name))?)
         };
 
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
@@ -212,13 +212,13 @@ impl LockedFolder<'_> {
 
     fn loss_message(&self, name: &str) -> String {
         let file = self.folder.file_path(name);
-        let how = if file.exists() {
+        let state = if file.exists() {
             "is empty"
         } else {
             "is missing"
         };
         format!(
-            "{} {how}, while other data of this folder is there. Restore the whole folder from a backup, or move the \
+            "{} {state}, while other data of this folder is there. Restore the whole folder from a backup, or move the \
              folder away to start with an empty one",
             file.display()
         )
@@ -233,9 +233,9 @@ impl LockedFolder<'_> {
             }
         }
 
-        for shelf in fs::read_dir(self.folder.file_path(BLOBS_FOLDER))? {
-            let shelf = shelf?.path();
-            if shelf.is_dir() && fs::read_dir(shelf)?.next().is_some() {
+        for entry in fs::read_dir(self.folder.file_path(BLOBS_FOLDER))? {
+            let entry = entry?.path();
+            if entry.is_dir() && fs::read_dir(entry)?.next().is_some() {
                 return Ok(true);
             }
         }
@@ -254,14 +254,14 @@ impl LockedFolder<'_> {
 
     /// Records which files exist.
     fn write_manifest(&self) -> io::Result<()> {
-        let mut there = BTreeSet::new();
+        let mut existing = BTreeSet::new();
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
             if !is_missing(&self.folder.file_path(name))? {
-                there.insert(name.to_owned());
+                existing.insert(name.to_owned());
             }
         }
-        if there != self.read_manifest()? {
-            let lines: String = there.iter().map(|name| format!("{name}\n")).collect();
+        if existing != self.read_manifest()? {
+            let lines: String = existing.iter().map(|name| format!("{name}\n")).collect();
             self.replace_file(MANIFEST, lines.as_bytes())?;
         }
         Ok(())
@@ -270,13 +270,13 @@ impl LockedFolder<'_> {
     /// Replaces the content of the file `name`. After a power cut the file has either the whole new
     /// content or the old one.
     fn replace_file(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let unfinished = self.folder.file_path(&format!("{name}{UNFINISHED_SUFFIX}"));
-        let mut file = create_file(&unfinished)?;
+        let unfinished_path = self.folder.file_path(&format!("{name}{UNFINISHED_SUFFIX}"));
+        let mut file = create_file(&unfinished_path)?;
         file.write_all(content)?;
         if self.folder.durability.syncs_anything() {
             file.sync_all()?;
         }
-        fs::rename(&unfinished, self.folder.file_path(name))?;
+        fs::rename(&unfinished_path, self.folder.file_path(name))?;
         self.folder.sync_entries(&self.folder.path)
     }
 }
@@ -293,7 +293,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
         {
             Ok(())
         }
-        synced => synced,
+        result => result,
     }
 }
 
@@ -320,7 +320,7 @@ fn create_file(path: &Path) -> io::Result<File> {
 
 fn is_missing(file: &Path) -> io::Result<bool> {
     match fs::metadata(file) {
-        Ok(about) => Ok(about.len() == 0),
+        Ok(metadata) => Ok(metadata.len() == 0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(error),
     }
@@ -330,9 +330,10 @@ fn is_missing(file: &Path) -> io::Result<bool> {
 /// services report the reason when they open the database.
 fn has_row(database: &Path, table: &str) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = Connection::open_with_flags(database, flags);
+    let connection_result = Connection::open_with_flags(database, flags);
     let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-    open.and_then(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+    connection_result
+        .and_then(|connection| connection.query_row(&sql, [], |row| row.get(0)))
         .unwrap_or(false)
 }
 
@@ -347,26 +348,26 @@ fn make_private(path: &Path) -> io::Result<()> {
         return Ok(());
     }
 
-    let is_ours = |name: &str| {
-        let database = DATABASES
+    let is_own_file = |name: &str| {
+        let is_database = DATABASES
             .iter()
             .any(|(database, _)| name.starts_with(database));
-        database || [KMS_KEY, SIGNING_KEY, MANIFEST, "s3"].contains(&name)
+        is_database || [KMS_KEY, SIGNING_KEY, MANIFEST, "s3"].contains(&name)
     };
 
-    let mut all = vec![path.to_owned()];
+    let mut paths = vec![path.to_owned()];
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            if folder != path || is_ours(&entry.file_name().to_string_lossy()) {
-                all.push(entry.path());
+            if folder != path || is_own_file(&entry.file_name().to_string_lossy()) {
+                paths.push(entry.path());
                 folders.extend(entry.file_type()?.is_dir().then(|| entry.path()));
             }
         }
     }
 
-    for path in all.iter().rev() {
+    for path in paths.iter().rev() {
         let mode = if path.is_dir() {
             PRIVATE_MODES.0
         } else {

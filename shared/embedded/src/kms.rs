@@ -82,11 +82,11 @@ impl Kms {
             )),
         };
 
-        let (status, answer) = match outcome {
-            Ok(answer) => (StatusCode::OK, answer),
+        let (status, json) = match outcome {
+            Ok(json) => (StatusCode::OK, json),
             Err((code, message)) => {
-                let internal = code == "KMSInternalException";
-                let status = if internal {
+                let is_internal = code == "KMSInternalException";
+                let status = if is_internal {
                     StatusCode::INTERNAL_SERVER_ERROR
                 } else {
                     StatusCode::BAD_REQUEST
@@ -95,7 +95,7 @@ impl Kms {
             }
         };
 
-        let mut response = wire::json_response(status, answer.to_string());
+        let mut response = wire::json_response(status, json.to_string());
         response.headers_mut().insert(CONTENT_TYPE, JSON);
 
         response
@@ -130,10 +130,14 @@ impl Kms {
     fn decrypt_ciphertext(&self, request: &DecryptRequest) -> Result<Value, KmsError> {
         request.key_id.as_deref().map_or(Ok(()), check_key)?;
         check_algorithm(request.encryption_algorithm.as_deref())?;
-        let refused = || ("InvalidCiphertextException", String::new());
+        let invalid_ciphertext = || ("InvalidCiphertextException", String::new());
         let blob = decode_base64(&request.ciphertext_blob)?;
-        let rest = blob.strip_prefix(&[LAYOUT_VERSION]).ok_or_else(refused)?;
-        let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or_else(refused)?;
+        let rest = blob
+            .strip_prefix(&[LAYOUT_VERSION])
+            .ok_or_else(invalid_ciphertext)?;
+        let (nonce, sealed) = rest
+            .split_first_chunk::<NONCE_LEN>()
+            .ok_or_else(invalid_ciphertext)?;
         let context = context_bytes(&request.encryption_context);
         let payload = Payload {
             msg: sealed,
@@ -143,7 +147,7 @@ impl Kms {
         let plaintext = self
             .load_cipher()?
             .decrypt(&(*nonce).into(), payload)
-            .map_err(|_| refused())?;
+            .map_err(|_| invalid_ciphertext())?;
         Ok(
             json!({"Plaintext": BASE64.encode(plaintext), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
         )

@@ -21,7 +21,7 @@ mod durability;
 mod dynamodb;
 mod erase;
 mod folder;
-mod half_made;
+mod incomplete_tables;
 mod kms;
 mod log;
 mod meter;

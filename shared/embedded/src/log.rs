@@ -36,31 +36,31 @@ pub(crate) struct CommitLog {
     /// The syncer, or `None` if nothing is synced.
     syncer: Option<Arc<Syncer>>,
     thread: Option<JoinHandle<()>>,
-    relaxed: bool,
+    is_relaxed: bool,
 }
 
 impl CommitLog {
     /// Opens the log of `database`, which must be open already and stay open longer than the log.
     pub(crate) fn open(database: &Path, durability: Durability) -> anyhow::Result<Self> {
-        let relaxed = durability == Durability::Relaxed;
+        let is_relaxed = durability == Durability::Relaxed;
         if !durability.syncs_anything() {
             return Ok(Self {
                 syncer: None,
                 thread: None,
-                relaxed,
+                is_relaxed,
             });
         }
 
         let syncer = Arc::new(Syncer::open(database)?);
-        let working = Arc::clone(&syncer);
+        let thread_syncer = Arc::clone(&syncer);
         let thread = std::thread::Builder::new()
             .name("sync".to_owned())
-            .spawn(move || working.run_syncs())?;
+            .spawn(move || thread_syncer.run_syncs())?;
 
         Ok(Self {
             syncer: Some(syncer),
             thread: Some(thread),
-            relaxed,
+            is_relaxed,
         })
     }
 
@@ -71,17 +71,17 @@ impl CommitLog {
             return Ok(());
         };
 
-        if self.relaxed {
+        if self.is_relaxed {
             return syncer.schedule_sync();
         }
 
-        let Some(sync) = syncer.request_sync()? else {
+        let Some(sync_number) = syncer.request_sync()? else {
             return Ok(());
         };
 
         let mut finished = syncer.finished.subscribe();
         finished
-            .wait_for(|finished| *finished >= sync)
+            .wait_for(|finished| *finished >= sync_number)
             .await
             .context("the sync thread has ended")?;
 
@@ -94,12 +94,12 @@ impl CommitLog {
             return Ok(());
         };
 
-        let Some(sync) = syncer.request_sync()? else {
+        let Some(sync_number) = syncer.request_sync()? else {
             return Ok(());
         };
 
         let mut state = syncer.lock_state();
-        while state.finished < sync {
+        while state.finished < sync_number {
             state = syncer
                 .changed
                 .wait(state)
@@ -121,7 +121,7 @@ impl CommitLog {
     /// Waits until everything answered so far is on the disk. Returns at once unless the log is
     /// relaxed.
     pub(crate) fn sync_answered(&self) -> anyhow::Result<()> {
-        if self.relaxed {
+        if self.is_relaxed {
             self.sync_commits()
         } else {
             Ok(())
@@ -132,7 +132,7 @@ impl CommitLog {
 impl Drop for CommitLog {
     fn drop(&mut self) {
         if let Some(syncer) = &self.syncer {
-            syncer.lock_state().closing = true;
+            syncer.lock_state().is_closing = true;
             syncer.changed.notify_all();
         }
         if let Some(thread) = self.thread.take() {
@@ -157,34 +157,34 @@ struct Syncer {
 #[derive(Default)]
 struct FlushState {
     /// The number of the last sync for which a caller waits.
-    wanted: u64,
-    begun: u64,
+    requested: u64,
+    started: u64,
     finished: u64,
     /// The version that is on the disk.
     durable_version: Option<u32>,
     /// The time at which a relaxed log has to be synced, if there is an unsynced commit.
     due_at: Option<Instant>,
     failure: Option<String>,
-    closing: bool,
+    is_closing: bool,
 }
 
 impl Syncer {
     fn open(database: &Path) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let watch = Connection::open_with_flags(database, flags)
+        let connection = Connection::open_with_flags(database, flags)
             .with_context(|| format!("cannot open {}", database.display()))?;
-        watch.busy_timeout(BUSY_TIMEOUT)?;
-        watch.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
         // Reading the database creates the log if it is missing.
-        read_version(&watch)?;
-        let mut name = database.as_os_str().to_owned();
-        name.push("-wal");
-        let log = OpenOptions::new().read(true).write(true).open(&name);
+        read_version(&connection)?;
+        let mut log_path = database.as_os_str().to_owned();
+        log_path.push("-wal");
+        let log = OpenOptions::new().read(true).write(true).open(&log_path);
 
         Ok(Self {
             database: database.to_owned(),
-            log: log.with_context(|| format!("cannot open {}", name.display()))?,
-            version_connection: Mutex::new(watch),
+            log: log.with_context(|| format!("cannot open {}", log_path.display()))?,
+            version_connection: Mutex::new(connection),
             state: Mutex::default(),
             changed: Condvar::new(),
             finished: watch::Sender::new(0),
@@ -196,11 +196,12 @@ impl Syncer {
     }
 
     fn version(&self) -> anyhow::Result<u32> {
-        let watch = self
+        let connection = self
             .version_connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        read_version(&watch).with_context(|| format!("cannot read {}", self.database.display()))
+        read_version(&connection)
+            .with_context(|| format!("cannot read {}", self.database.display()))
     }
 
     /// Requests a sync that begins after this call. Returns its number, or `None` if everything is
@@ -212,9 +213,9 @@ impl Syncer {
         if state.is_durable(version) {
             return Ok(None);
         }
-        state.wanted = state.begun + 1;
+        state.requested = state.started + 1;
         self.changed.notify_all();
-        Ok(Some(state.wanted))
+        Ok(Some(state.requested))
     }
 
     /// Schedules a sync of everything committed, unless one is due already.
@@ -238,10 +239,10 @@ impl Syncer {
         while let Some(number) = self.next_sync() {
             // A later commit may reach the disk as well, but does not count yet.
             let version = self.version().ok();
-            let synced = self.log.sync_data();
+            let result = self.log.sync_data();
 
             let mut state = self.lock_state();
-            match synced {
+            match result {
                 Ok(()) => state.durable_version = version.or(state.durable_version),
                 Err(error) => {
                     let file = self.database.display();
@@ -265,21 +266,23 @@ impl Syncer {
         let mut state = self.lock_state();
         loop {
             let now = Instant::now();
-            let is_due = state.due_at.is_some_and(|due| due <= now || state.closing);
-            if state.wanted > state.begun || is_due {
-                state.begun += 1;
+            let is_due = state
+                .due_at
+                .is_some_and(|due| due <= now || state.is_closing);
+            if state.requested > state.started || is_due {
+                state.started += 1;
                 state.due_at = None;
-                return Some(state.begun);
+                return Some(state.started);
             }
 
-            if state.closing {
+            if state.is_closing {
                 return None;
             }
 
             state = match state.due_at {
                 Some(due) => {
-                    let waited = self.changed.wait_timeout(state, due - now);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
+                    let result = self.changed.wait_timeout(state, due - now);
+                    result.unwrap_or_else(PoisonError::into_inner).0
                 }
                 None => self
                     .changed
@@ -306,8 +309,8 @@ impl FlushState {
     }
 }
 
-fn read_version(watch: &Connection) -> rusqlite::Result<u32> {
-    watch
+fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection
         .prepare_cached("PRAGMA data_version")?
         .query_row([], |row| row.get(0))
 }

@@ -58,7 +58,7 @@ impl RequestCounts {
 #[derive(Debug, Clone)]
 pub struct MeteredTransport {
     inner: InProcessTransport,
-    count: Arc<Mutex<RequestCounts>>,
+    counts: Arc<Mutex<RequestCounts>>,
     is_counting: Arc<std::sync::atomic::AtomicBool>,
 }
 
@@ -68,7 +68,7 @@ impl MeteredTransport {
     pub fn new(inner: InProcessTransport) -> Self {
         Self {
             inner,
-            count: Arc::default(),
+            counts: Arc::default(),
             is_counting: Arc::default(),
         }
     }
@@ -89,24 +89,24 @@ impl MeteredTransport {
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, RequestCounts> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add_dynamodb(&self, operation: &str, answer: &[u8]) {
-        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-        let units = match &answer["ConsumedCapacity"] {
+    fn add_dynamodb(&self, operation: &str, body: &[u8]) {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let units = match &body["ConsumedCapacity"] {
             Value::Array(tables) => tables
                 .iter()
                 .filter_map(|table| table["CapacityUnits"].as_f64())
                 .sum(),
-            one => one["CapacityUnits"].as_f64().unwrap_or_default(),
+            table => table["CapacityUnits"].as_f64().unwrap_or_default(),
         };
 
-        let mut count = self.lock_counts();
+        let mut counts = self.lock_counts();
         if ["GetItem", "Query", "BatchGetItem"].contains(&operation) {
-            count.read_units += units;
+            counts.read_units += units;
         } else {
-            count.write_units += units;
+            counts.write_units += units;
         }
     }
 }
@@ -129,9 +129,9 @@ impl HttpConnector for MeteredTransport {
 
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let user =
+            let user_error =
                 |error: aws_smithy_runtime_api::http::HttpError| ConnectorError::user(error.into());
-            let request = request.try_into_http1x().map_err(user)?;
+            let request = request.try_into_http1x().map_err(user_error)?;
             let (parts, body) = request.into_parts();
             let mut body = body
                 .collect()
@@ -167,9 +167,9 @@ impl HttpConnector for MeteredTransport {
             }
             let response = this
                 .inner
-                .call(HttpRequest::try_from(request).map_err(user)?)
+                .call(HttpRequest::try_from(request).map_err(user_error)?)
                 .await?;
-            let response = response.try_into_http1x().map_err(user)?;
+            let response = response.try_into_http1x().map_err(user_error)?;
             let (parts, body) = response.into_parts();
             let body = body
                 .collect()
@@ -180,7 +180,7 @@ impl HttpConnector for MeteredTransport {
                 this.add_dynamodb(&operation, &body);
             }
             HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body)))
-                .map_err(user)
+                .map_err(user_error)
         })
     }
 }

@@ -24,8 +24,8 @@ pub async fn serve_aws_clients(
     listener: TcpListener,
     shutdown: impl Future<Output = ()>,
 ) {
-    let answering = move |_, request| answer_request(services.clone(), request);
-    server::serve_http(listener, ServerLimits::default(), answering, shutdown).await;
+    let handler = move |_, request| answer_request(services.clone(), request);
+    server::serve_http(listener, ServerLimits::default(), handler, shutdown).await;
 }
 
 /// Reads the whole request, calls the services and returns the answer.
@@ -41,9 +41,9 @@ async fn answer_request(
                 .await
         }
         Err(error) => {
-            let mut refused = Response::new(Bytes::from(error.to_string()));
-            *refused.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
-            refused
+            let mut rejection = Response::new(Bytes::from(error.to_string()));
+            *rejection.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+            rejection
         }
     };
 

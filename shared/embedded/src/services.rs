@@ -77,7 +77,7 @@ impl EmbeddedServices {
             durability,
             clock.clone(),
         )?);
-        let key = SigningKey::open(&locked)?;
+        let signing_key = SigningKey::open(&locked)?;
         let dynamodb = DynamoDb::open(folder.clone(), durability)?;
         let s3 = S3::open(
             &folder,
@@ -85,7 +85,7 @@ impl EmbeddedServices {
             clock,
             Arc::clone(&sqs),
             Arc::clone(&dynamodb.log),
-            key,
+            signing_key,
         )?;
 
         locked.complete_creation()?;

@@ -53,14 +53,14 @@ impl SigningKey {
         now: i64,
     ) -> S3Result<String> {
         let (signature, rest) = split_signature(query)?;
-        let field = |name: &str| {
+        let require_field = |name: &str| {
             signature
                 .get(name)
                 .map(String::as_str)
                 .ok_or_else(unsigned_error)
         };
-        let signed_at = signing_time(field("X-Amz-Date")?, now)?;
-        let seconds: u32 = field("X-Amz-Expires")?
+        let signed_at = signing_time(require_field("X-Amz-Date")?, now)?;
+        let seconds: u32 = require_field("X-Amz-Expires")?
             .parse()
             .map_err(|_| unsigned_error())?;
 
@@ -87,13 +87,15 @@ impl SigningKey {
             .map_err(|_| unsigned_error())?;
 
         let expected = expected.output().params();
-        let given = |name: &str, value: &str| {
+        let matches_given = |name: &str, value: &str| {
             signature
                 .get(name)
-                .is_some_and(|given| equals_in_constant_time(given, value))
+                .is_some_and(|actual| equals_in_constant_time(actual, value))
         };
         if signature.len() != expected.len()
-            || !expected.iter().all(|(name, value)| given(name, value))
+            || !expected
+                .iter()
+                .all(|(name, value)| matches_given(name, value))
         {
             return Err(s3_error!(
                 SignatureDoesNotMatch,
@@ -110,12 +112,12 @@ impl SigningKey {
 
     /// Checks that the policy of a form is signed. Does not check the policy itself.
     pub(crate) fn check_form(&self, form: &BTreeMap<String, String>, now: i64) -> S3Result<()> {
-        let field = |name: &str| {
+        let require_field = |name: &str| {
             form.get(name)
                 .map(String::as_str)
                 .ok_or_else(unsigned_error)
         };
-        let date = field("x-amz-date")?;
+        let date = require_field("x-amz-date")?;
         let signed_at = signing_time(date, now)?;
 
         let credential = format!(
@@ -124,12 +126,12 @@ impl SigningKey {
         );
 
         let key = v4::generate_signing_key(&self.secret, system_time(signed_at), REGION, "s3");
-        let signature = v4::calculate_signature(key, field("policy")?.as_bytes());
-        let good = field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
-            && field("x-amz-credential")? == credential
-            && equals_in_constant_time(field("x-amz-signature")?, &signature);
+        let signature = v4::calculate_signature(key, require_field("policy")?.as_bytes());
+        let is_valid = require_field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
+            && require_field("x-amz-credential")? == credential
+            && equals_in_constant_time(require_field("x-amz-signature")?, &signature);
 
-        if good {
+        if is_valid {
             Ok(())
         } else {
             Err(s3_error!(
@@ -188,8 +190,8 @@ fn system_time(ms: i64) -> SystemTime {
 
 /// Returns the secret in the folder, or creates it if there never was one.
 fn load_or_create_secret(folder: &LockedFolder<'_>) -> anyhow::Result<String> {
-    let make = || hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
-    let secret = String::from_utf8(folder.get_or_create_key(folder::SIGNING_KEY, make)?)?;
+    let make_secret = || hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
+    let secret = String::from_utf8(folder.get_or_create_key(folder::SIGNING_KEY, make_secret)?)?;
     anyhow::ensure!(
         secret.len() == SECRET_DIGITS,
         "it has to have {SECRET_DIGITS} digits: restore it from a backup, or delete it together with MANIFEST to have a \

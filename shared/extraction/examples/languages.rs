@@ -1,11 +1,11 @@
 //! Measures how well the statements of German and Chinese notes match the labels of their English
 //! originals.
 //!
-//! `cargo run --release -p extraction --example languages FOLDER [--show]`, where the folder contains
-//! `dataset.jsonl`, `dataset.de.jsonl`, `dataset.zh.jsonl` and `labels.jsonl`. A label belongs to
-//! the English sentence that shares the most words with it, and so to the sentence with the same
-//! number in the translation. A label is recalled if a statement covers that sentence. A statement
-//! is precise if it overlaps such a sentence.
+//! `cargo run --release -p extraction --example languages FOLDER [--show]`, where the folder
+//! contains `dataset.jsonl`, `dataset.de.jsonl`, `dataset.zh.jsonl` and `labels.jsonl`. A label
+//! belongs to the English sentence that shares the most words with it, and so to the sentence with
+//! the same number in the translation. A label is recalled if a statement covers that sentence. A
+//! statement is precise if it overlaps such a sentence.
 #![allow(clippy::print_stdout)]
 
 use std::collections::{BTreeSet, HashSet};

@@ -13,20 +13,20 @@ pub fn parse_deliveries(
     event: Value,
 ) -> Result<(Vec<String>, Vec<QueueDelivery>), serde_json::Error> {
     let event: SqsEvent = serde_json::from_value(event)?;
-    let read = |message: aws_lambda_events::sqs::SqsMessage| {
+    let to_delivery = |message: aws_lambda_events::sqs::SqsMessage| {
         let queue = message.event_source_arn.unwrap_or_default();
         let name = queue.rsplit(':').next().unwrap_or_default();
-        let dead = name.trim_end_matches(".fifo").ends_with("-dead");
+        let is_dead_letter = name.trim_end_matches(".fifo").ends_with("-dead");
         (
             message.message_id.unwrap_or_default(),
             QueueDelivery {
                 body: message.body.unwrap_or_default(),
-                is_dead_letter: dead,
+                is_dead_letter,
             },
         )
     };
 
-    Ok(event.records.into_iter().map(read).unzip())
+    Ok(event.records.into_iter().map(to_delivery).unzip())
 }
 
 /// Returns the response that names the messages to be received again. SQS deletes the others.

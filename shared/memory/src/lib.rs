@@ -1,4 +1,5 @@
-//! The memory model: memories are computed from statements ([`Ledger`]), and profiles from memories.
+//! The memory model: memories are computed from statements ([`Ledger`]), and profiles from
+//! memories.
 //!
 //! The crate `extraction` extracts statements by rules. The operator's model may propose statements
 //! too ([`model`]).

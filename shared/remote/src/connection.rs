@@ -24,11 +24,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 /// Starts TLS on the connection if `secure` is set.
 pub(crate) async fn open_stream(
     tcp: TcpStream,
-    secure: bool,
+    is_secure: bool,
     host: &Host<String>,
     tls: &Tls,
 ) -> std::io::Result<Box<dyn ByteStream>> {
-    Ok(if secure {
+    Ok(if is_secure {
         Box::new(tls.connect_tls(host, tcp).await?)
     } else {
         Box::new(tcp)
@@ -44,7 +44,7 @@ pub(crate) struct OpenAnswer {
 /// The reason why a body could not be read.
 pub(crate) enum BodyError {
     TooLarge,
-    BrokeOff,
+    Interrupted,
 }
 
 /// Sends a request and waits for the head of its answer.
@@ -76,8 +76,8 @@ where
 impl OpenAnswer {
     /// Reads the body of at most `limit` bytes.
     pub(crate) async fn read_body(mut self, limit: usize) -> Result<Bytes, BodyError> {
-        let announced = self.response.body().size_hint().lower();
-        if usize::try_from(announced).map_or(true, |announced| announced > limit) {
+        let min_size = self.response.body().size_hint().lower();
+        if usize::try_from(min_size).map_or(true, |min_size| min_size > limit) {
             return Err(BodyError::TooLarge);
         }
         match Limited::new(self.response.body_mut(), limit)
@@ -86,7 +86,7 @@ impl OpenAnswer {
         {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
-            Err(_) => Err(BodyError::BrokeOff),
+            Err(_) => Err(BodyError::Interrupted),
         }
     }
 }

@@ -13,7 +13,7 @@ const BROTLI_BUFFER: usize = 16 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DecodeError {
-    NotOffered,
+    Unsupported,
     Damaged,
     TooLarge,
 }
@@ -42,15 +42,15 @@ pub(crate) fn decode_body(
         // the first byte.
         "br" if first & 0x7f == 0x11 => Err(DecodeError::Damaged),
         "br" => read_limited(Decompressor::new(body, BROTLI_BUFFER), limit),
-        _ => Err(DecodeError::NotOffered),
+        _ => Err(DecodeError::Unsupported),
     }
 }
 
 fn read_limited(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
     let mut content = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let max_bytes = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     decoder
-        .take(most)
+        .take(max_bytes)
         .read_to_end(&mut content)
         .map_err(|_| DecodeError::Damaged)?;
     if content.len() > limit {

@@ -61,40 +61,40 @@ pub enum FetchErrorKind {
 /// The limits of fetching one page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FetchLimits {
-    pub(crate) total: Duration,
+    pub(crate) total_timeout: Duration,
     /// The time from looking up the name to the head of the answer.
-    pub(crate) first_byte: Duration,
-    pub(crate) pause: Duration,
-    pub(crate) retries: usize,
-    pub(crate) redirects: usize,
-    pub(crate) received: usize,
-    pub(crate) decoded: usize,
-    pub(crate) ratio: usize,
+    pub(crate) first_byte_timeout: Duration,
+    pub(crate) retry_pause: Duration,
+    pub(crate) max_retries: usize,
+    pub(crate) max_redirects: usize,
+    pub(crate) max_received: usize,
+    pub(crate) max_decoded: usize,
+    pub(crate) max_ratio: usize,
     /// The decompressed size in bytes below which the compression ratio is not checked: a short
     /// page of repetitions compresses better than a bomb.
-    pub(crate) ratio_from: usize,
+    pub(crate) min_ratio_size: usize,
 }
 
 const MIB: usize = 1024 * 1024;
 
 impl FetchLimits {
     pub(crate) const STANDARD: Self = Self {
-        total: Duration::from_secs(30),
-        first_byte: Duration::from_secs(10),
-        pause: Duration::from_millis(500),
-        retries: 2,
-        redirects: 5,
-        received: 10 * MIB,
-        decoded: 40 * MIB,
-        ratio: 100,
-        ratio_from: MIB,
+        total_timeout: Duration::from_secs(30),
+        first_byte_timeout: Duration::from_secs(10),
+        retry_pause: Duration::from_millis(500),
+        max_retries: 2,
+        max_redirects: 5,
+        max_received: 10 * MIB,
+        max_decoded: 40 * MIB,
+        max_ratio: 100,
+        min_ratio_size: MIB,
     };
 
     fn decoded_from(&self, received: usize) -> usize {
         received
-            .saturating_mul(self.ratio)
-            .max(self.ratio_from)
-            .min(self.decoded)
+            .saturating_mul(self.max_ratio)
+            .max(self.min_ratio_size)
+            .min(self.max_decoded)
     }
 }
 
@@ -112,7 +112,7 @@ enum Visit {
 
 struct AttemptFailure {
     /// Set if the same request may succeed a moment later.
-    passes: bool,
+    is_temporary: bool,
     error: FetchError,
 }
 
@@ -128,7 +128,7 @@ impl Fetcher {
     /// Sets the pause before a failed request is repeated. The default is half a second.
     #[must_use]
     pub fn with_retry_pause(mut self, pause: Duration) -> Self {
-        self.limits.pause = pause;
+        self.limits.retry_pause = pause;
         self
     }
 
@@ -143,16 +143,16 @@ impl Fetcher {
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
     /// and repeats temporary failures twice, within 30 seconds in total.
     pub async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
-        let late = |_| Err(failed_error("The page did not answer in time."));
-        timeout(self.limits.total, self.follow_redirects(url))
+        let timed_out = |_| Err(failed_error("The page did not answer in time."));
+        timeout(self.limits.total_timeout, self.follow_redirects(url))
             .await
-            .unwrap_or_else(late)
+            .unwrap_or_else(timed_out)
     }
 
     async fn follow_redirects(&self, url: &str) -> Result<Page, FetchError> {
         let mut url = Url::parse(url).map_err(|_| blocked_error(AddressRefusal::NotAnAddress))?;
-        let mut retries = self.limits.retries;
-        for _ in 0..=self.limits.redirects {
+        let mut retries = self.limits.max_retries;
+        for _ in 0..=self.limits.max_redirects {
             url.set_fragment(None);
             match self.visit_with_retries(&url, &mut retries).await? {
                 Visit::Page(page) => return Ok(page),
@@ -162,7 +162,7 @@ impl Fetcher {
 
         Err(failed_error(format!(
             "The page redirects more than {} times.",
-            self.limits.redirects
+            self.limits.max_redirects
         )))
     }
 
@@ -174,29 +174,29 @@ impl Fetcher {
         loop {
             match self.attempt_once(url).await {
                 Ok(visit) => return Ok(visit),
-                Err(failure) if failure.passes && *retries > 0 => *retries -= 1,
+                Err(failure) if failure.is_temporary && *retries > 0 => *retries -= 1,
                 Err(failure) => return Err(failure.error),
             }
-            sleep(self.limits.pause).await;
+            sleep(self.limits.retry_pause).await;
         }
     }
 
     async fn attempt_once(&self, url: &Url) -> Result<Visit, AttemptFailure> {
         let target = check_url(url).map_err(blocked_error)?;
-        let late = |_| Err(temporary_failure("The page did not answer in time."));
-        let answer = timeout(self.limits.first_byte, self.request(url, &target))
+        let timed_out = |_| Err(temporary_failure("The page did not answer in time."));
+        let answer = timeout(self.limits.first_byte_timeout, self.request(url, &target))
             .await
-            .unwrap_or_else(late)?;
+            .unwrap_or_else(timed_out)?;
         let status = answer.response.status();
         if let Some(next) = redirect_target(url, status, answer.response.headers())? {
             return Ok(Visit::Redirect(next));
         }
 
         if !status.is_success() {
-            let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            let is_temporary = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
             let error = failed_error(format!("The page answered {}.", status.as_u16()));
             return Err(AttemptFailure {
-                passes,
+                is_temporary,
                 error: FetchError {
                     status: Some(status.as_u16()),
                     ..error
@@ -227,7 +227,7 @@ impl Fetcher {
             .dial_first(&vetted)
             .await
             .map_err(unreachable)?;
-        let stream = open_stream(tcp, target.secure, &target.host, &self.network.tls)
+        let stream = open_stream(tcp, target.is_secure, &target.host, &self.network.tls)
             .await
             .map_err(|_| {
                 temporary_failure("There is no secure connection to the page's server.")
@@ -252,15 +252,15 @@ impl Fetcher {
         );
         let received =
             answer
-                .read_body(self.limits.received)
+                .read_body(self.limits.max_received)
                 .await
                 .map_err(|error| match error {
                     BodyError::TooLarge => too_large_error(format!(
                         "The page has more than {} MiB.",
-                        self.limits.received / MIB
+                        self.limits.max_received / MIB
                     ))
                     .into(),
-                    BodyError::BrokeOff => temporary_failure("The page broke off."),
+                    BodyError::Interrupted => temporary_failure("The page broke off."),
                 })?;
 
         let limit = self.limits.decoded_from(received.len());
@@ -273,7 +273,7 @@ impl Fetcher {
                     too_large_error("The page has too many bytes once it is decompressed.")
                 }
                 DecodeError::Damaged => failed_error("The page's compression is damaged."),
-                DecodeError::NotOffered => {
+                DecodeError::Unsupported => {
                     failed_error("The page is compressed in a way that was not offered.")
                 }
             })?;
@@ -357,7 +357,7 @@ fn too_large_error(message: impl Into<String>) -> FetchError {
 
 fn temporary_failure(message: &str) -> AttemptFailure {
     AttemptFailure {
-        passes: true,
+        is_temporary: true,
         error: failed_error(message),
     }
 }
@@ -365,7 +365,7 @@ fn temporary_failure(message: &str) -> AttemptFailure {
 impl From<FetchError> for AttemptFailure {
     fn from(error: FetchError) -> Self {
         Self {
-            passes: false,
+            is_temporary: false,
             error,
         }
     }

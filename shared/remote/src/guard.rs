@@ -29,7 +29,7 @@ pub(crate) struct Target {
     /// A literal address, or a name without a trailing dot. The address has not been vetted yet.
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
-    pub(crate) secure: bool,
+    pub(crate) is_secure: bool,
 }
 
 /// Addresses that may be dialed. Only [`vet_addresses`] creates them.
@@ -44,7 +44,7 @@ impl VettedAddresses {
 
 /// Checks a URL without resolving its name.
 pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
-    let secure = match url.scheme() {
+    let is_secure = match url.scheme() {
         "http" => false,
         "https" => true,
         _ => return Err(AddressRefusal::Scheme),
@@ -68,7 +68,11 @@ pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
         Host::Ipv6(address) => Host::Ipv6(address),
     };
 
-    Ok(Target { host, port, secure })
+    Ok(Target {
+        host,
+        port,
+        is_secure,
+    })
 }
 
 /// Returns the reason why an address can never be fetched, as a sentence for the person who gave
@@ -137,12 +141,12 @@ fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4
             .iter()
-            .any(|(network, bits)| is_in_v4_network(address, *network, *bits)),
+            .any(|(network, prefix_length)| is_in_v4_network(address, *network, *prefix_length)),
         IpAddr::V6(address) => {
             is_in_v6_network(address, GLOBAL_UNICAST_V6.0, GLOBAL_UNICAST_V6.1)
-                && !NOT_PUBLIC_V6
-                    .iter()
-                    .any(|(network, bits)| is_in_v6_network(address, *network, *bits))
+                && !NOT_PUBLIC_V6.iter().any(|(network, prefix_length)| {
+                    is_in_v6_network(address, *network, *prefix_length)
+                })
         }
     }
 }
@@ -178,10 +182,10 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-fn is_in_v4_network(address: Ipv4Addr, network: Ipv4Addr, bits: u32) -> bool {
-    (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
+fn is_in_v4_network(address: Ipv4Addr, network: Ipv4Addr, prefix_length: u32) -> bool {
+    (address.to_bits() ^ network.to_bits()).leading_zeros() >= prefix_length
 }
 
-fn is_in_v6_network(address: Ipv6Addr, network: Ipv6Addr, bits: u32) -> bool {
-    (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
+fn is_in_v6_network(address: Ipv6Addr, network: Ipv6Addr, prefix_length: u32) -> bool {
+    (address.to_bits() ^ network.to_bits()).leading_zeros() >= prefix_length
 }

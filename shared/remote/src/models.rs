@@ -32,7 +32,7 @@ pub use chat::{AnswerError, Question};
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause before the first repetition of a question.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 
 const DESCRIBE_PROMPT: &str = "You turn an image into a document that can be searched. Answer in Markdown, without a code \
     fence around it and without remarks about the task. First describe faithfully what the image shows, with the names, \
@@ -64,9 +64,9 @@ pub enum ModelError {
 #[derive(Clone)]
 pub struct ModelClient {
     settings: Arc<ModelSettings>,
-    limit: Duration,
-    pause: Duration,
-    taken: Arc<chat::AcceptedFormat>,
+    call_timeout: Duration,
+    retry_pause: Duration,
+    accepted_format: Arc<chat::AcceptedFormat>,
     tls: Tls,
 }
 
@@ -82,12 +82,12 @@ impl ModelClient {
     /// Returns a client of the endpoint in `settings`. A missing setting is reported by the call
     /// that needs it.
     pub fn new(settings: ModelSettings) -> Self {
-        let (settings, taken) = (Arc::new(settings), Arc::default());
+        let (settings, accepted_format) = (Arc::new(settings), Arc::default());
         Self {
             settings,
-            limit: CALL_TIMEOUT,
-            pause: RETRY_PAUSE,
-            taken,
+            call_timeout: CALL_TIMEOUT,
+            retry_pause: RETRY_PAUSE,
+            accepted_format,
             tls: Tls::default(),
         }
     }
@@ -96,14 +96,14 @@ impl ModelClient {
     /// times as long.
     #[must_use]
     pub fn with_retry_pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
+        self.retry_pause = pause;
         self
     }
 
     #[cfg(test)]
-    pub(crate) fn with_limit(settings: ModelSettings, limit: Duration) -> Self {
+    pub(crate) fn with_limit(settings: ModelSettings, call_timeout: Duration) -> Self {
         Self {
-            limit,
+            call_timeout,
             ..Self::new(settings).with_retry_pause(Duration::from_millis(1))
         }
     }
@@ -116,7 +116,7 @@ impl ModelClient {
     ) -> Result<String, ModelError> {
         let model = self.require_model(&self.settings.vision_model, settings::VISION_MODEL)?;
         let image = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));
-        let question = json!({
+        let payload = json!({
             "model": model,
             "messages": [{
                 "role": "user",
@@ -127,12 +127,12 @@ impl ModelClient {
             }],
         });
 
-        let body = Bytes::from(question.to_string());
-        let answer = self
+        let body = Bytes::from(payload.to_string());
+        let response = self
             .call_for_json("chat/completions", "application/json", body)
             .await?;
 
-        let text = answer
+        let text = response
             .pointer("/choices/0/message/content")
             .and_then(Value::as_str)
             .map(str::trim);
@@ -156,11 +156,11 @@ impl ModelClient {
             .add_field("model", model)
             .add_field("response_format", "json")
             .add_file("file", file_name, media_type, bytes);
-        let answer = self
+        let response = self
             .call_for_json("audio/transcriptions", &form.media_type(), form.into_body())
             .await?;
 
-        answer
+        response
             .get("text")
             .and_then(Value::as_str)
             .map(|text| text.trim().to_owned())
@@ -197,10 +197,10 @@ impl ModelClient {
         B: Buf + Send + 'static,
     {
         let call = self.call_endpoint(path, media_type, body);
-        let answer = timeout(self.limit, call)
+        let bytes = timeout(self.call_timeout, call)
             .await
             .map_err(|_| ModelError::Unavailable)??;
-        serde_json::from_slice(&answer).map_err(|_| ModelError::Invalid)
+        serde_json::from_slice(&bytes).map_err(|_| ModelError::Invalid)
     }
 
     async fn call_endpoint<B>(
@@ -229,11 +229,11 @@ impl ModelClient {
         check_status(answer.response.status())?;
 
         answer
-            .read_body(MAX_ANSWER_BYTES)
+            .read_body(MAX_RESPONSE_BYTES)
             .await
             .map_err(|error| match error {
                 BodyError::TooLarge => ModelError::Invalid,
-                BodyError::BrokeOff => ModelError::Unavailable,
+                BodyError::Interrupted => ModelError::Unavailable,
             })
     }
 

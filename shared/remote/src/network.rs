@@ -77,15 +77,15 @@ impl Network {
 
     /// Connects to the first address that answers.
     pub(crate) async fn dial_first(&self, vetted: &VettedAddresses) -> Result<TcpStream> {
-        let mut last = Error::from(ErrorKind::AddrNotAvailable);
+        let mut last_error = Error::from(ErrorKind::AddrNotAvailable);
         for address in vetted.addresses() {
             match timeout(DIAL_LIMIT, self.dial_one(*address)).await {
                 Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(error)) => last = error,
-                Err(_) => last = Error::from(ErrorKind::TimedOut),
+                Ok(Err(error)) => last_error = error,
+                Err(_) => last_error = Error::from(ErrorKind::TimedOut),
             }
         }
-        Err(last)
+        Err(last_error)
     }
 
     async fn dial_one(&self, address: SocketAddr) -> Result<TcpStream> {

@@ -25,7 +25,7 @@ pub struct RequestBody {
     /// body waits for bytes.
     deadline: Option<Pin<Box<Sleep>>>,
     /// The number of bytes since the deadline was set.
-    arrived: usize,
+    received_bytes: usize,
     unread: UnreadBody,
 }
 
@@ -45,21 +45,21 @@ impl UnreadBody {
 }
 
 impl RequestBody {
-    pub(crate) fn new(body: Incoming, patience: Duration, unread: UnreadBody) -> Self {
+    pub(crate) fn new(body: Incoming, max_wait: Duration, unread: UnreadBody) -> Self {
         Self {
             inner: Some(body),
-            max_wait: patience,
+            max_wait,
             deadline: None,
-            arrived: 0,
+            received_bytes: 0,
             unread,
         }
     }
 
     /// Counts received bytes, and resets the deadline when there are enough of them.
     fn count_bytes(&mut self, bytes: usize) {
-        self.arrived += bytes;
-        if self.arrived >= MIN_PROGRESS_BYTES {
-            self.arrived = 0;
+        self.received_bytes += bytes;
+        if self.received_bytes >= MIN_PROGRESS_BYTES {
+            self.received_bytes = 0;
             self.deadline = None;
         }
     }
@@ -85,10 +85,10 @@ impl Body for RequestBody {
             }
             Poll::Ready(other) => Poll::Ready(other.map(|frame| frame.map_err(BodyError::from))),
             Poll::Pending => {
-                let patience = this.max_wait;
+                let max_wait = this.max_wait;
                 let deadline = this
                     .deadline
-                    .get_or_insert_with(|| Box::pin(sleep(patience)));
+                    .get_or_insert_with(|| Box::pin(sleep(max_wait)));
                 deadline
                     .as_mut()
                     .poll(cx)

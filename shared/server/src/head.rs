@@ -8,7 +8,7 @@ pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct HeadInspector {
     is_expected: bool,
-    seen: Vec<u8>,
+    buffer: Vec<u8>,
     has_two_lengths: bool,
 }
 
@@ -16,7 +16,7 @@ impl Default for HeadInspector {
     fn default() -> Self {
         Self {
             is_expected: true,
-            seen: Vec::new(),
+            buffer: Vec::new(),
             has_two_lengths: false,
         }
     }
@@ -27,7 +27,7 @@ impl HeadInspector {
     /// inspected. The parser still ends the connection after it if it has two lengths.
     pub(crate) fn expect_head(&mut self) {
         self.is_expected = true;
-        self.seen.clear();
+        self.buffer.clear();
     }
 
     /// Inspects bytes that arrived.
@@ -37,18 +37,18 @@ impl HeadInspector {
         }
 
         // The end of the head may begin in the previous bytes.
-        let from = self.seen.len().saturating_sub(3);
-        self.seen.extend_from_slice(bytes);
-        let end = end_of_head(&self.seen[from..]).map(|end| from + end);
-        if end.is_none() && self.seen.len() <= MAX_HEAD_BYTES {
+        let search_start = self.buffer.len().saturating_sub(3);
+        self.buffer.extend_from_slice(bytes);
+        let end = end_of_head(&self.buffer[search_start..]).map(|end| search_start + end);
+        if end.is_none() && self.buffer.len() <= MAX_HEAD_BYTES {
             return;
         }
 
-        let head = &self.seen[..end.unwrap_or(self.seen.len())];
+        let head = &self.buffer[..end.unwrap_or(self.buffer.len())];
         self.has_two_lengths =
             has_field(head, "content-length") && has_field(head, "transfer-encoding");
         self.is_expected = false;
-        self.seen = Vec::new();
+        self.buffer = Vec::new();
     }
 
     /// Returns whether the last head gave the length of its body in two ways, and resets the flag.

@@ -53,7 +53,7 @@ pub struct ServerLimits {
     /// The time within which a body has to grow by [`MIN_PROGRESS_BYTES`] bytes, or to end.
     pub body_progress_timeout: Duration,
     /// The longest time for which a client may accept no byte of its answer.
-    pub answer_timeout: Duration,
+    pub response_timeout: Duration,
     /// The time for which requests in progress may continue after the shutdown.
     pub shutdown_grace: Duration,
 }
@@ -65,7 +65,7 @@ impl Default for ServerLimits {
             max_connections: 4096,
             head_timeout: Duration::from_secs(30),
             body_progress_timeout: Duration::from_secs(20),
-            answer_timeout: Duration::from_secs(30),
+            response_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
         }
     }
@@ -79,7 +79,7 @@ impl Default for ServerLimits {
 pub async fn serve_http<A, F, B>(
     listener: TcpListener,
     limits: ServerLimits,
-    answer: A,
+    handler: A,
     shutdown: impl Future<Output = ()>,
 ) where
     A: Fn(SocketAddr, Request<RequestBody>) -> F + Clone + Send + 'static,
@@ -91,28 +91,28 @@ pub async fn serve_http<A, F, B>(
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
         .max_buf_size(MAX_HEAD_BYTES);
-    let places = Arc::new(Semaphore::new(limits.max_connections));
+    let slots = Arc::new(Semaphore::new(limits.max_connections));
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
 
     loop {
-        let (stream, peer, place) = tokio::select! {
-            accepted = accept_connection(&listener, &places) => accepted,
+        let (stream, peer, permit) = tokio::select! {
+            accepted = accept_connection(&listener, &slots) => accepted,
             () = &mut shutdown => break,
         };
 
         // Requests and answers are small, so they are sent without waiting for more bytes.
         let _ = stream.set_nodelay(true);
         let shared = Arc::<SharedState>::default();
-        let socket = ClientSocket::new(stream, limits.answer_timeout, Arc::clone(&shared));
-        let answer = answer.clone();
+        let socket = ClientSocket::new(stream, limits.response_timeout, Arc::clone(&shared));
+        let handler = handler.clone();
 
         let service = service_fn(move |request| {
-            let (answer, shared) = (answer.clone(), Arc::clone(&shared));
+            let (handler, shared) = (handler.clone(), Arc::clone(&shared));
             async move {
-                let answer = move |request| answer(peer, request);
+                let handler = move |request| handler(peer, request);
                 Ok::<_, Infallible>(
-                    answer_request(request, &shared, limits.body_progress_timeout, answer).await,
+                    answer_request(request, &shared, limits.body_progress_timeout, handler).await,
                 )
             }
         });
@@ -122,7 +122,7 @@ pub async fn serve_http<A, F, B>(
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection broke: {error}");
             }
-            drop(place);
+            drop(permit);
         });
     }
 
@@ -137,17 +137,17 @@ pub async fn serve_http<A, F, B>(
 /// Waits for a free place, then for a client.
 async fn accept_connection(
     listener: &TcpListener,
-    places: &Arc<Semaphore>,
+    slots: &Arc<Semaphore>,
 ) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed.
-    let place = Arc::clone(places).acquire_owned().await.ok();
-    let mut is_told = false;
+    let permit = Arc::clone(slots).acquire_owned().await.ok();
+    let mut is_logged = false;
 
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer, place),
+            Ok((stream, peer)) => return (stream, peer, permit),
             Err(error) => {
-                if !std::mem::replace(&mut is_told, true) {
+                if !std::mem::replace(&mut is_logged, true) {
                     tracing::warn!(%error, "a connection cannot be accepted: {error}; trying again");
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -160,8 +160,8 @@ async fn accept_connection(
 async fn answer_request<F, B>(
     request: Request<Incoming>,
     shared: &SharedState,
-    patience: Duration,
-    answer: impl FnOnce(Request<RequestBody>) -> F,
+    progress_timeout: Duration,
+    handler: impl FnOnce(Request<RequestBody>) -> F,
 ) -> Response<Either<B, Full<Bytes>>>
 where
     F: Future<Output = Response<B>>,
@@ -170,13 +170,13 @@ where
         return two_lengths_response();
     }
 
-    let waits_to_send = request.headers().contains_key(EXPECT);
+    let expects_continue = request.headers().contains_key(EXPECT);
     let unread = UnreadBody::default();
-    let request = request.map(|body| RequestBody::new(body, patience, unread.clone()));
-    let mut response = answer(request).await;
+    let request = request.map(|body| RequestBody::new(body, progress_timeout, unread.clone()));
+    let mut response = handler(request).await;
 
     if let Some(rest) = unread.take_rest()
-        && (waits_to_send || !drain_body(rest).await)
+        && (expects_continue || !drain_body(rest).await)
     {
         response
             .headers_mut()

@@ -22,7 +22,7 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct SharedState {
     head: Mutex<HeadInspector>,
-    lingers: AtomicBool,
+    may_linger: AtomicBool,
 }
 
 impl SharedState {
@@ -39,7 +39,7 @@ impl SharedState {
 
     /// Records that the client may still be sending when the connection ends.
     pub(crate) fn allow_linger(&self) {
-        self.lingers.store(true, Ordering::Relaxed);
+        self.may_linger.store(true, Ordering::Relaxed);
     }
 
     fn lock_head(&self) -> MutexGuard<'_, HeadInspector> {
@@ -50,22 +50,26 @@ impl SharedState {
 /// The socket of one connection.
 pub(crate) struct ClientSocket {
     stream: TcpStream,
-    patience: Duration,
+    write_timeout: Duration,
     /// The time by which the client has to have accepted something. Set while a write waits for it.
     deadline: Option<Pin<Box<Sleep>>>,
     /// The time until which the last bytes of the client are awaited. Set once nothing more is
     /// sent.
-    end: Option<Pin<Box<Sleep>>>,
+    linger_deadline: Option<Pin<Box<Sleep>>>,
     shared: Arc<SharedState>,
 }
 
 impl ClientSocket {
-    pub(crate) fn new(stream: TcpStream, patience: Duration, shared: Arc<SharedState>) -> Self {
+    pub(crate) fn new(
+        stream: TcpStream,
+        write_timeout: Duration,
+        shared: Arc<SharedState>,
+    ) -> Self {
         Self {
             stream,
-            patience,
+            write_timeout,
             deadline: None,
-            end: None,
+            linger_deadline: None,
             shared,
         }
     }
@@ -74,17 +78,17 @@ impl ClientSocket {
     fn check_write_timeout(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<usize>>,
+        result: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
+        if result.is_ready() {
             self.deadline = None;
-            return written;
+            return result;
         }
 
-        let patience = self.patience;
+        let write_timeout = self.write_timeout;
         let deadline = self
             .deadline
-            .get_or_insert_with(|| Box::pin(sleep(patience)));
+            .get_or_insert_with(|| Box::pin(sleep(write_timeout)));
 
         deadline
             .as_mut()
@@ -94,14 +98,14 @@ impl ClientSocket {
 
     /// Reads and discards what the client still sends, until it stops or its time is over.
     fn poll_last_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let end = self
-            .end
+        let linger_deadline = self
+            .linger_deadline
             .get_or_insert_with(|| Box::pin(sleep(LINGER_TIMEOUT)));
         let mut scratch = [0; 8 * 1024];
-        while end.as_mut().poll(cx).is_pending() {
+        while linger_deadline.as_mut().poll(cx).is_pending() {
             let mut buffer = ReadBuf::new(&mut scratch);
-            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer));
-            if read.is_err() || buffer.filled().is_empty() {
+            let result = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer));
+            if result.is_err() || buffer.filled().is_empty() {
                 break;
             }
         }
@@ -115,11 +119,11 @@ impl AsyncRead for ClientSocket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
+        let filled_before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         self.shared
             .lock_head()
-            .inspect_bytes(&buffer.filled()[before..]);
+            .inspect_bytes(&buffer.filled()[filled_before..]);
         Poll::Ready(Ok(()))
     }
 }
@@ -130,8 +134,8 @@ impl AsyncWrite for ClientSocket {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.check_write_timeout(cx, written)
+        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.check_write_timeout(cx, result)
     }
 
     fn poll_write_vectored(
@@ -139,8 +143,8 @@ impl AsyncWrite for ClientSocket {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.check_write_timeout(cx, written)
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.check_write_timeout(cx, result)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -152,10 +156,10 @@ impl AsyncWrite for ClientSocket {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.end.is_none() {
+        if self.linger_deadline.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
         }
-        if !self.shared.lingers.load(Ordering::Relaxed) {
+        if !self.shared.may_linger.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }
         self.poll_last_bytes(cx)

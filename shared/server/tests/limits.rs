@@ -27,7 +27,7 @@ fn short_limits() -> ServerLimits {
         max_connections: 64,
         head_timeout: SHORT_TIMEOUT,
         body_progress_timeout: SHORT_TIMEOUT,
-        answer_timeout: SHORT_TIMEOUT,
+        response_timeout: SHORT_TIMEOUT,
         shutdown_grace: SHORT_TIMEOUT,
     }
 }
@@ -67,19 +67,19 @@ impl Server {
 /// Answers `POST /read` with the length of the body, `GET /large` with a large body and `GET
 /// /never` not at all. Refuses everything else before the body is read.
 async fn answer_request(request: Request<RequestBody>) -> Response<Full<Bytes>> {
-    let of = |status: StatusCode, text: String| {
+    let text_response = |status: StatusCode, text: String| {
         let mut response = Response::new(Full::from(text));
         *response.status_mut() = status;
         response
     };
     match (request.method(), request.uri().path()) {
         (&Method::POST, "/read") => match request.into_body().collect().await {
-            Ok(body) => of(StatusCode::OK, body.to_bytes().len().to_string()),
-            Err(error) => of(StatusCode::BAD_REQUEST, error.to_string()),
+            Ok(body) => text_response(StatusCode::OK, body.to_bytes().len().to_string()),
+            Err(error) => text_response(StatusCode::BAD_REQUEST, error.to_string()),
         },
         (&Method::GET, "/large") => Response::new(Full::from(vec![b'x'; LARGE_BYTES])),
         (&Method::GET, "/never") => std::future::pending().await,
-        _ => of(StatusCode::UNAUTHORIZED, "refused".to_owned()),
+        _ => text_response(StatusCode::UNAUTHORIZED, "refused".to_owned()),
     }
 }
 
@@ -92,7 +92,7 @@ impl TestClient {
 
     /// Reads an answer with a length. Returns its head in lower case, and its body.
     async fn receive_answer(&mut self) -> (String, String) {
-        let read = async {
+        let read_head = async {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(self.0.read_u8().await.unwrap());
@@ -112,7 +112,7 @@ impl TestClient {
             (head, String::from_utf8(body).unwrap())
         };
 
-        timeout(NEVER_TIMEOUT, read).await.expect("an answer")
+        timeout(NEVER_TIMEOUT, read_head).await.expect("an answer")
     }
 
     /// Waits until the server ends the connection. Returns what it sent before.
@@ -134,10 +134,10 @@ fn post_head(path: &str, length: usize) -> String {
 #[tokio::test]
 async fn a_connection_that_never_sends_a_head_is_ended() {
     let server = Server::start(short_limits()).await;
-    for begun in ["", "GET", "GET / HTTP/1.1\r\nhost: a\r\n"] {
+    for partial_head in ["", "GET", "GET / HTTP/1.1\r\nhost: a\r\n"] {
         let mut client = server.connect().await;
-        client.send_text(begun).await;
-        assert_eq!(client.wait_for_end().await, b"", "{begun:?}");
+        client.send_text(partial_head).await;
+        assert_eq!(client.wait_for_end().await, b"", "{partial_head:?}");
     }
 }
 
@@ -171,7 +171,7 @@ async fn an_idle_connection_is_ended_and_a_used_one_is_kept() {
 #[tokio::test]
 async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
     let server = Server::start(short_limits()).await;
-    for drips in [false, true] {
+    for sends_bytes in [false, true] {
         let mut client = server.connect().await;
         client
             .send_text(&post_head("/read", MIN_PROGRESS_BYTES * 1000))
@@ -179,7 +179,7 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
         let (mut read, mut write) = client.0.into_split();
 
         let dripping = tokio::spawn(async move {
-            while drips && write.write_all(b"x").await.is_ok() {
+            while sends_bytes && write.write_all(b"x").await.is_ok() {
                 tokio::time::sleep(SHORT_TIMEOUT / 10).await;
             }
             write
@@ -227,8 +227,9 @@ async fn a_client_that_does_not_take_its_answer_is_given_up() {
         ..short_limits()
     })
     .await;
-    let mut lazy = server.connect().await;
-    lazy.send_text("GET /large HTTP/1.1\r\nhost: a\r\n\r\n")
+    let mut idle_reader = server.connect().await;
+    idle_reader
+        .send_text("GET /large HTTP/1.1\r\nhost: a\r\n\r\n")
         .await;
     // The only place becomes free although the lazy client reads nothing.
     let mut next = server.connect().await;
@@ -269,9 +270,9 @@ async fn half_open_connections_beyond_the_cap_keep_nobody_out_for_long() {
         ..short_limits()
     })
     .await;
-    let mut silent = Vec::new();
+    let mut silent_clients = Vec::new();
     for _ in 0..32 {
-        silent.push(server.connect().await);
+        silent_clients.push(server.connect().await);
     }
     let mut client = server.connect().await;
     client.send_text(&(post_head("/read", 4) + "body")).await;

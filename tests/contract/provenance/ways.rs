@@ -289,7 +289,7 @@ pub(super) async fn new_client() -> (OrgClient, ExternalServers) {
     for host in ["news.example", "other.example"] {
         client
             .app
-            .world
+            .environment
             .internet
             .add_host(host, PUBLIC, server.address);
     }

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use server::ServerLimits;
 use tokio::net::TcpListener;
 
-use super::{Cleanup, SERVING, TAG, ask_question, call_route, document_id};
+use super::{Cleanup, DEMO_TAG, SERVING_OPTIONS, ask_question, call_route, document_id};
 use crate::arguments::{Demo, ModelOptions};
 use crate::command::wait_for_interrupt;
+use crate::external_services::ExternalServices;
 use crate::listen::{build_service, serve_until};
-use crate::outside::ExternalServices;
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
@@ -43,18 +43,18 @@ pub(super) async fn run_drive_demo(
         ..DriveConfig::default()
     })
     .await?;
-    let made = drive
+    let contents = drive
         .fill_with_demo()
-        .map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
+        .map_err(|error| anyhow::anyhow!("the drive cannot be filled: {error:?}"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("listen on {address}; choose another with --port"))?;
-    let public = format!("http://{}", listener.local_addr()?);
-    let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public)).await?;
-    let outside = demo_outside(&drive, &public)?;
-    let workers = Workers::start(&system, &outside).await?;
-    let routes = build_service(&system, &outside, SERVING)?;
+    let public_url = format!("http://{}", listener.local_addr()?);
+    let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public_url)).await?;
+    let external_services = demo_outside(&drive, &public_url)?;
+    let workers = Workers::start(&system, &external_services).await?;
+    let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
     let server = tokio::spawn(serve_until(
         listener,
         routes.clone(),
@@ -63,14 +63,14 @@ pub(super) async fn run_drive_demo(
     ));
 
     let interrupted = wait_for_interrupt()?;
-    let body = json!({"containerTag": TAG});
+    let body = json!({"containerTag": DEMO_TAG});
     let connection = call_route(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
     println!(
         "A made-up company's drive is on this machine, and a server that has never seen it.\n"
     );
     println!(
         "Open this link in a browser, permit access as {}, and select a folder, say Harbour Bikes:",
-        made.account
+        contents.account
     );
     println!(
         "  {}\n",
@@ -78,7 +78,7 @@ pub(super) async fn run_drive_demo(
     );
     let id = document_id(&connection)?;
     tokio::select! {
-        followed = follow_connection(&routes, &id, &drive, &made.folder) => followed?,
+        result = follow_connection(&routes, &id, &drive, &contents.folder) => result?,
         () = interrupted => {}
     }
 
@@ -89,7 +89,7 @@ pub(super) async fn run_drive_demo(
     Ok(())
 }
 
-fn demo_outside(drive: &FakeDrive, public: &str) -> Result<ExternalServices> {
+fn demo_outside(drive: &FakeDrive, public_url: &str) -> Result<ExternalServices> {
     let (client_id, client_secret) = drive.client_credentials();
     let settings = DriveSettings::for_fake_drive(drive.base_url(), client_id, client_secret);
     let readers = ModelOptions::default().readers()?;
@@ -97,7 +97,7 @@ fn demo_outside(drive: &FakeDrive, public: &str) -> Result<ExternalServices> {
     Ok(ExternalServices {
         readers,
         connectors,
-        public_url: Some(public.to_owned()),
+        public_url: Some(public_url.to_owned()),
     })
 }
 
@@ -113,12 +113,15 @@ async fn follow_connection(
     drive: &FakeDrive,
     folder: &str,
 ) -> Result<()> {
-    let (mut status, mut shown, mut asked) = (String::new(), BTreeMap::new(), false);
-    for look in 0u32.. {
-        let body = json!({"containerTags": [TAG]});
+    let (mut status, mut previous, mut has_asked) = (String::new(), BTreeMap::new(), false);
+    for poll in 0u32.. {
+        let body = json!({"containerTags": [DEMO_TAG]});
         let connections = call_route(routes, "POST", "/v3/connections/list", &body).await?;
-        let all = connections.as_array().into_iter().flatten();
-        let Some(connection) = all.into_iter().find(|connection| connection["id"] == id) else {
+        let entries = connections.as_array().into_iter().flatten();
+        let Some(connection) = entries
+            .into_iter()
+            .find(|connection| connection["id"] == id)
+        else {
             println!("The connection is ended.");
             return Ok(());
         };
@@ -127,13 +130,13 @@ async fn follow_connection(
             println!("The connection is {}.", describe_status(&status));
         }
         let documents = list_documents(routes).await?;
-        print_changes(&shown, &documents);
+        print_changes(&previous, &documents);
         let is_final =
             |document: &DocumentLine| ["done", "failed"].contains(&document.status.as_str());
-        let synced = connection["lastSyncRun"]["status"] == "completed";
-        let settled = synced && !documents.is_empty() && documents.values().all(is_final);
-        if settled && !asked {
-            asked = true;
+        let is_synced = connection["lastSyncRun"]["status"] == "completed";
+        let is_settled = is_synced && !documents.is_empty() && documents.values().all(is_final);
+        if is_settled && !has_asked {
+            has_asked = true;
             println!();
             // The selected files need not contain the answer.
             if let Err(error) = ask_question(routes, QUESTION).await {
@@ -154,8 +157,8 @@ async fn follow_connection(
             println!("{}", curl(&command));
             println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
         }
-        shown = documents;
-        if status == "active" && look.is_multiple_of(POLLS_PER_SYNC) {
+        previous = documents;
+        if status == "active" && poll.is_multiple_of(POLLS_PER_SYNC) {
             let path = format!("/v3/connections/{id}/import");
             call_route(routes, "POST", &path, &json!({})).await?;
         }
@@ -183,12 +186,12 @@ struct DocumentLine {
 }
 
 async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine>> {
-    let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
-    let listed = call_route(routes, "POST", "/v3/documents/list", &body).await?;
+    let body = json!({"containerTags": [DEMO_TAG], "source": "cloud-drive", "limit": 200});
+    let response = call_route(routes, "POST", "/v3/documents/list", &body).await?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let all = listed["memories"].as_array().into_iter().flatten();
+    let documents = response["memories"].as_array().into_iter().flatten();
 
-    Ok(all
+    Ok(documents
         .map(|document| {
             let (path, kind, status) = (
                 &document["filepath"],
@@ -209,18 +212,22 @@ async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine
 
 /// Prints the changed documents.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-fn print_changes(before: &BTreeMap<String, DocumentLine>, now: &BTreeMap<String, DocumentLine>) {
-    for (id, line) in now {
-        let was = before.get(id);
-        let is_news = ["done", "failed"].contains(&line.status.as_str()) && was != Some(line);
-        if is_news {
+fn print_changes(
+    previous: &BTreeMap<String, DocumentLine>,
+    current: &BTreeMap<String, DocumentLine>,
+) {
+    for (id, line) in current {
+        let previous_line = previous.get(id);
+        let is_newly_final =
+            ["done", "failed"].contains(&line.status.as_str()) && previous_line != Some(line);
+        if is_newly_final {
             println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
         }
     }
 
-    for line in before
+    for line in previous
         .iter()
-        .filter(|(id, _)| !now.contains_key(*id))
+        .filter(|(id, _)| !current.contains_key(*id))
         .map(|(_, line)| line)
     {
         println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);

@@ -49,7 +49,7 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     assert_eq!(page.headers["referrer-policy"], "no-referrer");
     assert_eq!(page.headers["cache-control"], "no-store");
     // The provider is not asked before the user continues, and nobody can be sent past the page.
-    assert!(world.drive.script().asked.is_empty());
+    assert!(world.drive.script().consent_requests.is_empty());
     assert_eq!(
         browser
             .get(&world, &format!("{link}?seen=yes"))
@@ -57,7 +57,7 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
             .status,
         200
     );
-    assert!(world.drive.script().asked.is_empty());
+    assert!(world.drive.script().consent_requests.is_empty());
 
     let answer = browser.run_consent(&world, &link).await;
     assert_eq!(
@@ -67,12 +67,12 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     let connection = world.stored(&id).await;
     assert_eq!(connection.status, ConnectionStatus::AwaitingSelection);
     assert_eq!(connection.next_run_at, None);
-    let shown = world
+    let shown_connection = world
         .call_route("GET", &format!("/v3/connections/{id}"), Value::Null)
         .await
         .json();
-    assert_eq!(shown["email"], "mara<i>@example.com");
-    assert_eq!(shown["status"], "awaiting_selection");
+    assert_eq!(shown_connection["email"], "mara<i>@example.com");
+    assert_eq!(shown_connection["status"], "awaiting_selection");
     let grant = grant_of(&world, &id).await;
     assert_eq!(grant.connections.len(), 1);
     assert_eq!(
@@ -165,17 +165,24 @@ async fn an_answer_counts_once_in_the_browser_that_was_asked_and_for_ten_minutes
         400
     );
 
-    let late = browser.go_to_provider(&world, &link).await;
+    let late_answer = browser.go_to_provider(&world, &link).await;
     world.time.advance_seconds(11 * 60);
     assert_eq!(
-        browser.come_back(&world, &late, "code=code").await.status,
+        browser
+            .come_back(&world, &late_answer, "code=code")
+            .await
+            .status,
         400
     );
     assert_eq!(browser.get(&world, &link).await.status, 200);
     world.time.advance_seconds(3600);
-    let gone = browser.get(&world, &link).await;
-    assert_eq!(gone.status, 404);
-    assert!(gone.text.contains("no longer works"), "{}", gone.text);
+    let expired_page = browser.get(&world, &link).await;
+    assert_eq!(expired_page.status, 404);
+    assert!(
+        expired_page.text.contains("no longer works"),
+        "{}",
+        expired_page.text
+    );
 }
 
 #[tokio::test]
@@ -259,22 +266,22 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
             let (id, link) = world.connect(json!({"redirectUrl": redirect})).await;
             let mut browser = Browser::default();
             let state = browser.go_to_provider(&world, &link).await;
-            let again = match &failure {
+            let repeated_error = match &failure {
                 None => None,
                 Some(ConsentError::ScopeDenied) => Some(ConsentError::ScopeDenied),
                 Some(ConsentError::MissingRefreshToken) => Some(ConsentError::MissingRefreshToken),
-                Some(ConsentError::Invalid(why)) => Some(ConsentError::Invalid(why.clone())),
-                Some(ConsentError::Provider(ConnectorError::App(why))) => {
-                    Some(ConnectorError::App(why.clone()).into())
+                Some(ConsentError::Invalid(reason)) => Some(ConsentError::Invalid(reason.clone())),
+                Some(ConsentError::Provider(ConnectorError::App(reason))) => {
+                    Some(ConnectorError::App(reason.clone()).into())
                 }
                 Some(_) => Some(ConnectorError::Unavailable("502".into()).into()),
             };
-            world.drive.script().answers.extend(again.map(Err));
+            world.drive.script().answers.extend(repeated_error.map(Err));
             let answer = browser.come_back(&world, &state, rest).await;
             if redirect.is_some() {
-                let end = format!("status=error&error={}", kind.as_str());
+                let query_end = format!("status=error&error={}", kind.as_str());
                 assert!(
-                    answer.location().ends_with(&end),
+                    answer.location().ends_with(&query_end),
                     "{rest}: {}",
                     answer.location()
                 );
@@ -299,7 +306,7 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
 async fn connections_of_an_account_share_its_permission() {
     let world = TestWorld::new().await;
     let first = world.active_connection(json!({"containerTag": "a"})).await;
-    let before = grant_of(&world, &first).await;
+    let grant_before = grant_of(&world, &first).await;
     world
         .change_record(&first, |connection| {
             connection.status = ConnectionStatus::Expired
@@ -308,7 +315,7 @@ async fn connections_of_an_account_share_its_permission() {
     let second = world.active_connection(json!({"containerTag": "b"})).await;
     let grant = grant_of(&world, &second).await;
 
-    assert_eq!(grant.id, before.id);
+    assert_eq!(grant.id, grant_before.id);
     assert_eq!(grant.connections.len(), 2);
 
     // The new tokens have replaced the old ones, and nothing was revoked: revoking one set would
@@ -318,7 +325,7 @@ async fn connections_of_an_account_share_its_permission() {
         tokens_of(&world, &grant.secret).await.as_deref(),
         Some("refresh-mara-2")
     );
-    assert_eq!(tokens_of(&world, &before.secret).await, None);
+    assert_eq!(tokens_of(&world, &grant_before.secret).await, None);
     assert!(world.drive.script().revoked.is_empty());
 
     // A connection that had lost the permission continues as well.
@@ -358,8 +365,8 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     let link = answer["authLink"].as_str().unwrap();
     let mut browser = Browser::default();
     world.drive.script().answers.push(Ok("other"));
-    let refused = browser.run_consent(&world, link).await;
-    assert_eq!(refused.status, 409, "{}", refused.text);
+    let refusal = browser.run_consent(&world, link).await;
+    assert_eq!(refusal.status, 409, "{}", refusal.text);
     // Nothing was revoked: another organization may have a permission from the same account and the
     // service's app.
     assert!(world.drive.script().revoked.is_empty());
@@ -461,10 +468,10 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
         .delete(&world.tenant, "oauth-app/x")
         .await
         .unwrap();
-    let refused = world
+    let refusal = world
         .call_route("POST", super::world::DRIVE, json!({}))
         .await;
 
-    assert_eq!(refused.status, 400);
-    assert!(refused.text.contains("set it"), "{}", refused.text);
+    assert_eq!(refusal.status, 400);
+    assert!(refusal.text.contains("set it"), "{}", refusal.text);
 }

@@ -26,13 +26,13 @@ impl<'a> Page<'a> {
 
     async fn call(&mut self, method: &str, path: &str, body: Value) -> Answer {
         let csrf = self.csrf.clone();
-        let own = [
+        let own_headers = [
             ("x-csrf-token", csrf.as_str()),
             ("origin", BASE),
             ("sec-fetch-site", "same-origin"),
         ];
         self.browser
-            .send(self.world, method, path, &own, body)
+            .send(self.world, method, path, &own_headers, body)
             .await
     }
 }
@@ -56,12 +56,15 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         )
         .await;
     let mut page = Page::open(&world, browser).await;
-    let first = page
+    let first_page = page
         .call("GET", "/picker/api/items?view=my", Value::Null)
         .await;
-    assert_eq!(names(&first), ["Projects", "Plan <b>2026</b>"]);
-    let token = first.json()["nextPageToken"].as_str().unwrap().to_owned();
-    let second = page
+    assert_eq!(names(&first_page), ["Projects", "Plan <b>2026</b>"]);
+    let token = first_page.json()["nextPageToken"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let second_page = page
         .call(
             "GET",
             &format!("/picker/api/items?view=my&pageToken={token}"),
@@ -69,7 +72,7 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         )
         .await;
     assert_eq!(
-        (names(&second), &second.json()["nextPageToken"]),
+        (names(&second_page), &second_page.json()["nextPageToken"]),
         (vec!["Budget".to_owned()], &Value::Null)
     );
     assert_eq!(
@@ -88,18 +91,23 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         ),
         ["Notes"]
     );
-    let before = page
+    let selection_before = page
         .call("GET", "/picker/api/selection", Value::Null)
         .await
         .json();
     assert_eq!(
-        (&before["items"], &before["limit"]),
+        (&selection_before["items"], &selection_before["limit"]),
         (&json!([]), &json!(500))
     );
-    assert_eq!(before["connection"]["documentLimit"], 70);
-    assert_eq!(before["connection"]["email"], "mara<i>@example.com");
+    assert_eq!(selection_before["connection"]["documentLimit"], 70);
+    assert_eq!(
+        selection_before["connection"]["email"],
+        "mara<i>@example.com"
+    );
     // Nothing of the provider's tokens reaches the page.
-    assert!(!format!("{before}{}{}", first.text, second.text).contains("access-"));
+    assert!(
+        !format!("{selection_before}{}{}", first_page.text, second_page.text).contains("access-")
+    );
 
     assert_eq!(
         page.call("POST", "/picker/api/complete", json!({}))
@@ -123,10 +131,10 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         .call("POST", "/picker/api/complete", json!({}))
         .await
         .json();
-    let wanted = format!(
+    let expected = format!(
         "https://app.example.com/done?connectionId={id}&provider=cloud-drive&status=success"
     );
-    assert_eq!(done["redirectTo"], wanted);
+    assert_eq!(done["redirectTo"], expected);
     assert_eq!(
         page.call("GET", "/picker/api/selection", Value::Null)
             .await
@@ -141,7 +149,7 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({})).await;
     let path = format!("/v3/connections/{id}/google-drive/hosted-picker");
-    let open = async || {
+    let open_picker = async || {
         world
             .call_route(
                 "POST",
@@ -151,9 +159,9 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
             .await
             .json()
     };
-    let made = open().await;
-    assert_eq!(made["expiresIn"], "5 minutes");
-    let url = made["url"].as_str().unwrap();
+    let picker = open_picker().await;
+    assert_eq!(picker["expiresIn"], "5 minutes");
+    let url = picker["url"].as_str().unwrap();
     let mut browser = Browser::default();
     let entered = browser.get(&world, url).await;
     assert_eq!(
@@ -176,30 +184,30 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
     .await;
     assert_eq!(world.stored(&id).await.selection, 1);
     world.time.advance_seconds(29 * 60);
-    let left = page
+    let response = page
         .call("POST", "/picker/api/complete", json!({"cancelled": true}))
         .await
         .json();
     assert!(
-        left["redirectTo"]
+        response["redirectTo"]
             .as_str()
             .unwrap()
             .ends_with("&status=error&error=selection_cancelled"),
-        "{left}"
+        "{response}"
     );
 
-    let late = open().await;
+    let late_picker = open_picker().await;
     world.time.advance_seconds(5 * 60);
     assert_eq!(
         Browser::default()
-            .get(&world, late["url"].as_str().unwrap())
+            .get(&world, late_picker["url"].as_str().unwrap())
             .await
             .status,
         404
     );
-    let made = open().await;
+    let picker = open_picker().await;
     let mut browser = Browser::default();
-    browser.get(&world, made["url"].as_str().unwrap()).await;
+    browser.get(&world, picker["url"].as_str().unwrap()).await;
     let mut page = Page::open(&world, browser).await;
     world.time.advance_seconds(31 * 60);
     assert_eq!(
@@ -215,16 +223,16 @@ async fn only_the_pickers_own_page_may_ask() {
     let world = TestWorld::new().await;
     let (_, browser) = world.connected_browser(json!({})).await;
     let page = Page::open(&world, browser.clone()).await;
-    let (_, other) = world.connected_browser(json!({})).await;
-    let others = Page::open(&world, other).await.csrf;
+    let (_, other_browser) = world.connected_browser(json!({})).await;
+    let other_csrf = Page::open(&world, other_browser).await.csrf;
     let body = json!({"items": []});
     let csrf = page.csrf.as_str();
 
-    for (what, headers) in [
+    for (case, headers) in [
         ("no token", vec![("origin", BASE)]),
         (
             "another session's token",
-            vec![("x-csrf-token", others.as_str()), ("origin", BASE)],
+            vec![("x-csrf-token", other_csrf.as_str()), ("origin", BASE)],
         ),
         (
             "another site",
@@ -249,7 +257,7 @@ async fn only_the_pickers_own_page_may_ask() {
         assert_eq!(
             (answer.status.as_u16(), &answer.json()["type"]),
             (403, &json!("PermissionError")),
-            "{what}"
+            "{case}"
         );
     }
 

@@ -19,13 +19,13 @@ pub(super) struct DriveScript {
     /// The outcomes of the next codes. Without an entry, the account gives permission.
     pub(super) answers: Vec<Result<&'static str, ConsentError>>,
     /// The requests for consent, by state.
-    pub(super) asked: HashMap<String, ConsentRequest>,
+    pub(super) consent_requests: HashMap<String, ConsentRequest>,
     /// The refresh tokens that were revoked.
     pub(super) revoked: Vec<String>,
     /// The failure of the next request to the drive.
     pub(super) failure: Option<ConnectorError>,
     /// The number of permissions given so far.
-    given: u32,
+    grant_count: u32,
     /// The secrets of the apps that asked for new tokens.
     pub(super) refreshed_by: Vec<String>,
     /// A connection that joins this permission while its tokens are renewed.
@@ -186,11 +186,11 @@ impl Connector for ScriptedDrive {
             None => entry.1 == parent,
         };
 
-        let all: Vec<ProviderItem> = TREE.into_iter().filter(meant).map(item).collect();
-        let next = (all.len() > first + 2).then(|| (first + 2).to_string());
+        let items: Vec<ProviderItem> = TREE.into_iter().filter(meant).map(item).collect();
+        let next = (items.len() > first + 2).then(|| (first + 2).to_string());
 
         Ok(ItemPage {
-            items: all.into_iter().skip(first).take(2).collect(),
+            items: items.into_iter().skip(first).take(2).collect(),
             next,
             is_incomplete: false,
         })
@@ -231,7 +231,7 @@ impl OAuthFlow for ScriptedDrive {
         consent: &ConsentRequest,
     ) -> ConnectorResult<String> {
         self.script()
-            .asked
+            .consent_requests
             .insert(consent.state.clone(), consent.clone());
         Ok(format!(
             "https://drive.test/auth?client_id={}&state={}",
@@ -249,12 +249,15 @@ impl OAuthFlow for ScriptedDrive {
     ) -> Result<GrantedPermission, ConsentError> {
         let mut script = self.script();
         // Values that were derived from the browser's secret have to be the same again.
-        let asked = script.asked.get(&consent.state).expect("a question");
+        let consent_request = script
+            .consent_requests
+            .get(&consent.state)
+            .expect("a question");
         assert_eq!(
-            (&asked.nonce, &asked.redirect_uri),
+            (&consent_request.nonce, &consent_request.redirect_uri),
             (&consent.nonce, &consent.redirect_uri)
         );
-        assert_eq!(asked.verifier, consent.verifier);
+        assert_eq!(consent_request.verifier, consent.verifier);
         assert_eq!(code.expose(), "code");
         let subject = if script.answers.is_empty() {
             "mara"
@@ -262,16 +265,16 @@ impl OAuthFlow for ScriptedDrive {
             script.answers.remove(0)?
         };
 
-        script.given += 1;
+        script.grant_count += 1;
         Ok(GrantedPermission {
             account: ProviderAccount {
                 subject: subject.into(),
                 email: Some(format!("{subject}<i>@example.com")),
             },
             tokens: OAuthTokens {
-                access: Secret::new(format!("access-{}", script.given)),
+                access: Secret::new(format!("access-{}", script.grant_count)),
                 access_until: now.plus_seconds(3600),
-                refresh: Secret::new(format!("refresh-{subject}-{}", script.given)),
+                refresh: Secret::new(format!("refresh-{subject}-{}", script.grant_count)),
                 refresh_until: None,
             },
         })

@@ -39,14 +39,14 @@ fn node(id: &str, state: ItemState) -> ItemRecord {
 }
 
 fn run(number: u64, state: RunState) -> Run {
-    let begun = Run::start(number, RunTrigger::Event, NOW.plus_seconds(number as i64));
+    let run = Run::start(number, RunTrigger::Event, NOW.plus_seconds(number as i64));
     Run {
         state,
         processed: 3,
         failed: 1,
         skipped: 2,
         requests: 9,
-        ..begun
+        ..run
     }
 }
 
@@ -54,7 +54,7 @@ fn run(number: u64, state: RunState) -> Run {
 async fn what_became_of_items_and_runs_can_be_seen() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({"documentLimit": 2})).await;
-    let of = ConnectionId::parse(&id).unwrap();
+    let connection_id = ConnectionId::parse(&id).unwrap();
     let skipped = |reason| ItemState::Skipped { reason };
     let mut writes = vec![
         SyncWrite::PutItem(Box::new(node("a", ItemState::Filed)), None),
@@ -100,21 +100,21 @@ async fn what_became_of_items_and_runs_can_be_seen() {
         world
             .ctx
             .sync
-            .commit_step(&world.tenant, &of, &writes, &state)
+            .commit_step(&world.tenant, &connection_id, &writes, &state)
             .await
             .unwrap()
     );
 
-    let one = world
+    let connection = world
         .call_route("GET", &format!("/v3/connections/{id}"), Value::Null)
         .await
         .json();
     assert_eq!(
-        (&one["documentCount"], &one["skippedByLimit"]),
+        (&connection["documentCount"], &connection["skippedByLimit"]),
         (&json!(2), &json!(2)),
-        "{one}"
+        "{connection}"
     );
-    assert_eq!(one["lastSyncRun"]["status"], "running");
+    assert_eq!(connection["lastSyncRun"]["status"], "running");
     let runs = world
         .call_route(
             "GET",
@@ -186,9 +186,9 @@ async fn what_became_of_items_and_runs_can_be_seen() {
 async fn a_providers_notification_begins_a_run() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({})).await;
-    let of = TicketValue::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
+    let ticket_value = TicketValue::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
     let until = world.ctx.clock.now().plus_seconds(3600);
-    let token = issue_ticket(&world.ctx, TicketKind::Channel, &of, until)
+    let token = issue_ticket(&world.ctx, TicketKind::Channel, &ticket_value, until)
         .await
         .unwrap();
     let notify = async |token: &str| {
@@ -262,7 +262,7 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
     })
     .await
     .unwrap();
-    let made = world
+    let created = world
         .call_route("POST", DRIVE, json!({"containerTag": "a"}))
         .await
         .json();
@@ -292,7 +292,7 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
         "{log}"
     );
 
-    for link in [&made["authLink"], &picker.json()["url"]] {
+    for link in [&created["authLink"], &picker.json()["url"]] {
         let ticket = link
             .as_str()
             .unwrap()

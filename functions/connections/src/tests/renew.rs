@@ -88,12 +88,12 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
 async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
     let world = TestWorld::new().await;
     let (id, _) = world.connected_browser(json!({})).await;
-    let (before, other) = (grant_of(&world, &id).await, ConnectionId::random());
+    let (grant_before, other_id) = (grant_of(&world, &id).await, ConnectionId::random());
     let joined = (
         world.ctx.clone(),
         world.tenant.clone(),
-        before.id.clone(),
-        other.clone(),
+        grant_before.id.clone(),
+        other_id.clone(),
     );
     world.drive.script().joined = Some(joined);
     world.time.advance_seconds(3600);
@@ -106,12 +106,12 @@ async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
 
     assert_eq!(token(&ask().await), "access-renewed-1");
     let grant = grant_of(&world, &id).await;
-    assert!(grant.connections.contains(&other) && grant.refreshing_until.is_none());
+    assert!(grant.connections.contains(&other_id) && grant.refreshing_until.is_none());
     assert!(
         world
             .ctx
             .vault
-            .get(&world.tenant, &before.secret)
+            .get(&world.tenant, &grant_before.secret)
             .await
             .unwrap()
             .is_none()

@@ -21,7 +21,7 @@ fn error(answer: &Answer) -> (u16, String) {
 #[tokio::test]
 async fn a_request_that_is_wrong_says_where() {
     let world = TestWorld::new().await;
-    for (body, part) in [
+    for (body, message_part) in [
         (json!({"documentLimit": 0}), "documentLimit"),
         (json!({"documentLimit": 10_001}), "documentLimit"),
         (json!({"documentLimit": "many"}), "documentLimit"),
@@ -44,7 +44,7 @@ async fn a_request_that_is_wrong_says_where() {
     ] {
         let (status, message) = error(&world.call_route("POST", DRIVE, body.clone()).await);
         assert!(
-            status == 400 && message.starts_with(part),
+            status == 400 && message.starts_with(message_part),
             "{body}: {status} {message}"
         );
     }
@@ -53,15 +53,15 @@ async fn a_request_that_is_wrong_says_where() {
         .call_route("POST", "/v3/connections/list", Value::Null)
         .await;
     assert_eq!(listed.json(), json!([]));
-    let made = world
+    let created = world
         .call_route(
             "POST",
             DRIVE,
             json!({"documentLimit": "70", "metadata": null}),
         )
         .await;
-    assert_eq!(made.status, 200);
-    assert_eq!(made.json()["redirectsTo"], Value::Null);
+    assert_eq!(created.status, 200);
+    assert_eq!(created.json()["redirectsTo"], Value::Null);
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn connections_are_listed_and_found() {
         .await;
     let (third, _) = world.connect(json!({"containerTag": "a"})).await;
 
-    for (body, wanted) in [
+    for (body, expected) in [
         (Value::Null, vec![&first, &second, &third]),
         (json!({"containerTags": ["a"]}), vec![&first, &third]),
         (
@@ -123,25 +123,25 @@ async fn connections_are_listed_and_found() {
             .iter()
             .map(|one| one["id"].as_str().unwrap())
             .collect();
-        assert_eq!(ids, wanted, "{body}");
+        assert_eq!(ids, expected, "{body}");
     }
 
-    let one = world
+    let connection = world
         .call_route("GET", &format!("/v3/connections/{first}"), Value::Null)
         .await
         .json();
 
-    assert_eq!(one["metadata"], json!({"team": "north"}));
+    assert_eq!(connection["metadata"], json!({"team": "north"}));
     assert_eq!(
-        (&one["containerTags"], &one["documentLimit"]),
+        (&connection["containerTags"], &connection["documentLimit"]),
         (&json!(["a"]), &json!(10_000))
     );
     assert_eq!(
-        (&one["provider"], &one["status"]),
+        (&connection["provider"], &connection["status"]),
         (&json!("cloud-drive"), &json!("pending_oauth"))
     );
 
-    for (tags, wanted) in [
+    for (tags, expected) in [
         (json!(["a"]), Some(&third)),
         (json!(["b"]), Some(&second)),
         (json!(["c"]), None),
@@ -150,7 +150,7 @@ async fn connections_are_listed_and_found() {
         let answer = world
             .call_route("POST", path, json!({"containerTags": tags}))
             .await;
-        match wanted {
+        match expected {
             Some(id) => assert_eq!(answer.json()["id"], json!(id)),
             None => assert_eq!(answer.status, 404),
         }
@@ -194,21 +194,24 @@ async fn connections_are_listed_and_found() {
 async fn keys_reach_no_further_than_their_tags() {
     let world = TestWorld::new().await;
     let (other, _) = world.connect(json!({"containerTag": "elsewhere"})).await;
-    let own = world
+    let own_key = world
         .key_with(KeyKind::Agent, Permission::Write, Some(&["home"]))
         .await;
-    let made = world.call_as(&own, "POST", DRIVE, json!({})).await.json();
-    let id = made["id"].as_str().unwrap();
-    let shown = world
-        .call_as(&own, "POST", "/v3/connections/list", Value::Null)
+    let created = world
+        .call_as(&own_key, "POST", DRIVE, json!({}))
+        .await
+        .json();
+    let id = created["id"].as_str().unwrap();
+    let listed = world
+        .call_as(&own_key, "POST", "/v3/connections/list", Value::Null)
         .await
         .json();
 
     assert_eq!(
-        (shown[0]["id"].as_str(), &shown[1]),
+        (listed[0]["id"].as_str(), &listed[1]),
         (Some(id), &Value::Null)
     );
-    assert_eq!(shown[0]["containerTags"], json!(["home"]));
+    assert_eq!(listed[0]["containerTags"], json!(["home"]));
 
     for (method, path, body, status) in [
         (
@@ -280,7 +283,7 @@ async fn keys_reach_no_further_than_their_tags() {
         ),
     ] {
         assert_eq!(
-            world.call_as(&own, method, &path, body).await.status,
+            world.call_as(&own_key, method, &path, body).await.status,
             status,
             "{method} {path}"
         );
@@ -368,11 +371,17 @@ async fn deleting_is_answered_at_once_and_again() {
             "{query}"
         );
     }
-    let one = format!("/v3/connections/{id}");
-    assert_eq!(world.call_route("GET", &one, Value::Null).await.status, 404);
+    let connection_path = format!("/v3/connections/{id}");
     assert_eq!(
         world
-            .call_route("POST", &format!("{one}/import"), Value::Null)
+            .call_route("GET", &connection_path, Value::Null)
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        world
+            .call_route("POST", &format!("{connection_path}/import"), Value::Null)
             .await
             .status,
         404
@@ -381,7 +390,7 @@ async fn deleting_is_answered_at_once_and_again() {
         world
             .call_route(
                 "POST",
-                &format!("{one}/configure"),
+                &format!("{connection_path}/configure"),
                 json!({"resources": [{"id": "f1"}]})
             )
             .await
@@ -467,9 +476,11 @@ async fn an_import_says_what_runs_and_what_does_not() {
     assert_eq!(world.stored(&active).await.rev, stored.rev);
 
     let key = format!("Bearer {}", world.key);
-    let one = format!("/v3/connections/{active}/import");
+    let import_path = format!("/v3/connections/{active}/import");
     let headers = [("authorization", key.as_str()), ("accept", "text/plain")];
-    let text = world.send("POST", &one, &headers, Value::Null).await;
+    let text = world
+        .send("POST", &import_path, &headers, Value::Null)
+        .await;
 
     assert_eq!(
         (text.status.as_u16(), text.text.as_str()),
@@ -485,7 +496,7 @@ async fn an_import_says_what_runs_and_what_does_not() {
                 (connection.status, connection.requested) = (status, None)
             })
             .await;
-        world.call_route("POST", &one, Value::Null).await;
+        world.call_route("POST", &import_path, Value::Null).await;
         assert_eq!(
             world.stored(&active).await.requested.is_some(),
             runs,
@@ -513,15 +524,15 @@ async fn callers_may_build_a_picker_of_their_own() {
     assert_eq!(world.call_route("POST", &configure, body).await.status, 409);
 
     let (id, _) = world.connected_browser(json!({})).await;
-    let all = world
+    let all_resources = world
         .call_route("GET", &resources(&id, ""), Value::Null)
         .await
         .json();
     assert_eq!(
-        (&all["total_count"], &all["has_more"]),
+        (&all_resources["total_count"], &all_resources["has_more"]),
         (&json!(3), &json!(false))
     );
-    assert_eq!(all["resources"][0]["type"], "folder");
+    assert_eq!(all_resources["resources"][0]["type"], "folder");
     let page = world
         .call_route("GET", &resources(&id, "?page=2&per_page=1"), Value::Null)
         .await
@@ -567,7 +578,7 @@ async fn callers_may_build_a_picker_of_their_own() {
             "{bad}"
         );
     }
-    let chosen = json!({"resources": [{"id": "root", "name": "All", "type": "file"}, all["resources"][1], {"id": "f1"}]});
+    let chosen = json!({"resources": [{"id": "root", "name": "All", "type": "file"}, all_resources["resources"][1], {"id": "f1"}]});
     let answer = world.call_route("POST", &configure, chosen).await.json();
     assert_eq!(
         (&answer["success"], &answer["webhooksRegistered"]),
@@ -590,11 +601,11 @@ async fn callers_may_build_a_picker_of_their_own() {
         [("f1", "Projects", true), ("d1", "Plan <b>2026</b>", false)]
     );
     assert_eq!(world.stored(&id).await.status, ConnectionStatus::Active);
-    let again = world
+    let selected_resources = world
         .call_route("GET", &resources(&id, ""), Value::Null)
         .await
         .json();
-    let selected: Vec<_> = again["resources"]
+    let selected: Vec<_> = selected_resources["resources"]
         .as_array()
         .unwrap()
         .iter()

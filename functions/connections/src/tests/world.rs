@@ -195,10 +195,10 @@ impl TestWorld {
     pub(super) async fn connect(&self, body: Value) -> (String, String) {
         let answer = self.call_route("POST", DRIVE, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        let made = answer.json();
+        let created = answer.json();
         (
-            made["id"].as_str().unwrap().into(),
-            made["authLink"].as_str().unwrap().into(),
+            created["id"].as_str().unwrap().into(),
+            created["authLink"].as_str().unwrap().into(),
         )
     }
 
@@ -286,9 +286,9 @@ impl Browser {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         let jar = jar.join("; ");
-        let mut all = vec![(COOKIE.as_str(), jar.as_str())];
-        all.extend_from_slice(headers);
-        let answer = world.send(method, path, &all, body).await;
+        let mut all_headers = vec![(COOKIE.as_str(), jar.as_str())];
+        all_headers.extend_from_slice(headers);
+        let answer = world.send(method, path, &all_headers, body).await;
         for line in answer.headers.get_all(SET_COOKIE) {
             let line = line.to_str().unwrap();
             let (pair, rules) = line.split_once(';').unwrap();

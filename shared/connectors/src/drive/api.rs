@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::failure::ApiFailure;
-use super::http::{MAX_ANSWER_BYTES, network_error, read_body, unavailable_error};
+use super::http::{MAX_RESPONSE_BYTES, network_error, read_body, unavailable_error};
 use super::{DriveConnector, token_of};
 
 /// The time limit for an answer without content.
@@ -29,7 +29,7 @@ pub(super) struct ApiRequest<'a> {
     query: Vec<(&'a str, &'a str)>,
     body: Option<Value>,
     /// The resource key of a file that was shared only by its link.
-    key: Option<String>,
+    resource_key: Option<String>,
 }
 
 impl<'a> ApiRequest<'a> {
@@ -39,7 +39,7 @@ impl<'a> ApiRequest<'a> {
             path: path.to_vec(),
             query: Vec::new(),
             body: None,
-            key: None,
+            resource_key: None,
         }
     }
 
@@ -72,8 +72,8 @@ impl<'a> ApiRequest<'a> {
         self
     }
 
-    pub(super) fn with_resource_key(mut self, key: Option<String>) -> Self {
-        self.key = key;
+    pub(super) fn with_resource_key(mut self, resource_key: Option<String>) -> Self {
+        self.resource_key = resource_key;
         self
     }
 }
@@ -83,20 +83,20 @@ impl DriveConnector {
     pub(super) async fn request_json<T: DeserializeOwned>(
         &self,
         access: &ProviderAccess,
-        call: ApiRequest<'_>,
+        request: ApiRequest<'_>,
     ) -> Result<T, ApiFailure> {
-        Ok(self.request_json_with_headers(access, call).await?.0)
+        Ok(self.request_json_with_headers(access, request).await?.0)
     }
 
     /// Sends a request, and returns the JSON of the answer with its headers.
     pub(super) async fn request_json_with_headers<T: DeserializeOwned>(
         &self,
         access: &ProviderAccess,
-        call: ApiRequest<'_>,
+        request: ApiRequest<'_>,
     ) -> Result<(T, HeaderMap), ApiFailure> {
-        let response = self.send_request(access, call, TIMEOUT).await?;
+        let response = self.send_request(access, request, TIMEOUT).await?;
         let headers = response.headers().clone();
-        let body = read_body(response, MAX_ANSWER_BYTES)
+        let body = read_body(response, MAX_RESPONSE_BYTES)
             .await?
             .ok_or_else(|| unavailable_error("an answer without end"))?;
         Ok((decode_json(&body)?, headers))
@@ -106,38 +106,38 @@ impl DriveConnector {
     pub(super) async fn request_and_ignore(
         &self,
         access: &ProviderAccess,
-        call: ApiRequest<'_>,
+        request: ApiRequest<'_>,
     ) -> Result<(), ApiFailure> {
-        self.send_request(access, call, TIMEOUT).await.map(drop)
+        self.send_request(access, request, TIMEOUT).await.map(drop)
     }
 
     /// Sends a request whose answer is content.
     pub(super) async fn request_content(
         &self,
         access: &ProviderAccess,
-        call: ApiRequest<'_>,
+        request: ApiRequest<'_>,
     ) -> Result<Response, ApiFailure> {
-        self.send_request(access, call, CONTENT_TIMEOUT).await
+        self.send_request(access, request, CONTENT_TIMEOUT).await
     }
 
     async fn send_request(
         &self,
         access: &ProviderAccess,
-        call: ApiRequest<'_>,
-        patience: Duration,
+        api_request: ApiRequest<'_>,
+        timeout: Duration,
     ) -> Result<Response, ApiFailure> {
-        let url = self.api_address(&call.path)?;
+        let url = self.api_address(&api_request.path)?;
         let client = self.http.client().await?;
         let mut request = client
-            .request(call.method, url)
-            .query(&call.query)
-            .timeout(patience);
+            .request(api_request.method, url)
+            .query(&api_request.query)
+            .timeout(timeout);
         request = request.bearer_auth(token_of(access)?.expose());
-        if let Some(key) = call.key {
-            request = request.header("X-Goog-Drive-Resource-Keys", key);
+        if let Some(resource_key) = api_request.resource_key {
+            request = request.header("X-Goog-Drive-Resource-Keys", resource_key);
         }
 
-        if let Some(body) = &call.body {
+        if let Some(body) = &api_request.body {
             request = request.json(body);
         }
 
@@ -161,7 +161,7 @@ impl DriveConnector {
     fn api_address(&self, path: &[&str]) -> Result<Url, ApiFailure> {
         // An id is exactly one segment of the path, which these are not.
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(ApiFailure::Gone);
+            return Err(ApiFailure::NotFound);
         }
         let mut url =
             Url::parse(&self.addresses.api).map_err(|_| fault_error("the API's address"))?;
@@ -197,6 +197,6 @@ fn decode_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ConnectorError> {
     })
 }
 
-fn fault_error(what: &str) -> ConnectorError {
-    ConnectorError::Fault(what.to_owned())
+fn fault_error(message: &str) -> ConnectorError {
+    ConnectorError::Fault(message.to_owned())
 }

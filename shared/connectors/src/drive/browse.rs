@@ -60,14 +60,14 @@ impl DriveConnector {
         };
 
         let mut listing = match self.list_items(access, search).await {
-            Err(ApiFailure::Gone) => ItemPage::default(),
-            listed => listed.map_err(ConnectorError::from)?,
+            Err(ApiFailure::NotFound) => ItemPage::default(),
+            result => result.map_err(ConnectorError::from)?,
         };
 
-        let of_drives = *view == PickerView::Drives;
+        let is_drives_view = *view == PickerView::Drives;
         listing
             .items
-            .retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
+            .retain(|item| is_offered(item) && (!is_drives_view || item.drive.is_some()));
 
         Ok(listing)
     }
@@ -82,8 +82,8 @@ impl DriveConnector {
             .request_file::<FilePlace>(access, folder, "id,driveId", None)
             .await
         {
-            Ok(place) => Ok(place.drive_id),
-            Err(ApiFailure::Gone) => Ok(None),
+            Ok(file) => Ok(file.drive_id),
+            Err(ApiFailure::NotFound) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -92,7 +92,7 @@ impl DriveConnector {
 /// Returns the search query. A name is searched for in the whole view, no matter which folder is
 /// open.
 fn search_query(view: &PickerView, parent: Option<&str>, query: Option<&str>) -> String {
-    let place = match (query, parent, view) {
+    let condition = match (query, parent, view) {
         (Some(query), _, PickerView::Shared) => {
             format!(
                 "name contains '{}' and sharedWithMe=true",
@@ -104,7 +104,7 @@ fn search_query(view: &PickerView, parent: Option<&str>, query: Option<&str>) ->
         (None, None, PickerView::Shared) => "sharedWithMe=true".to_owned(),
         (None, None, _) => "'root' in parents".to_owned(),
     };
-    format!("{place} and {OFFERED_QUERY}")
+    format!("{condition} and {OFFERED_QUERY}")
 }
 
 /// Checks whether an item is offered: folders, and files that can become documents. Shortcuts are
@@ -141,10 +141,10 @@ mod tests {
         let readable = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' \
                         and not mimeType contains 'audio/'";
 
-        for (view, parent, query, wanted) in cases {
+        for (view, parent, query, expected) in cases {
             assert_eq!(
                 search_query(&view, parent, query),
-                format!("{wanted} and {readable}")
+                format!("{expected} and {readable}")
             );
         }
     }

@@ -46,14 +46,14 @@ use ExportMethod::{Download, Export, Link};
 
 /// The methods, best first. Documents and slides lose little as plain text, so text comes before
 /// the slow methods. The only text format of a sheet has just its first table, so it comes last.
-const DOC: [ExportMethod; 4] = [
+const DOCUMENT_METHODS: [ExportMethod; 4] = [
     Export(MARKDOWN),
     Export(TEXT),
     Download(MARKDOWN),
     Link(MARKDOWN),
 ];
-const SHEET: [ExportMethod; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
-const SLIDES: [ExportMethod; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
+const SHEET_METHODS: [ExportMethod; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
+const SLIDE_METHODS: [ExportMethod; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -88,21 +88,21 @@ impl DriveConnector {
         kind: DocumentType,
         limit: usize,
     ) -> Result<ItemContent, ApiFailure> {
-        let ways = match kind {
-            DocumentType::CloudSheet => SHEET,
-            DocumentType::CloudSlide => SLIDES,
-            _ => DOC,
+        let methods = match kind {
+            DocumentType::CloudSheet => SHEET_METHODS,
+            DocumentType::CloudSlide => SLIDE_METHODS,
+            _ => DOCUMENT_METHODS,
         };
 
         let mut too_large = false;
-        let mut last = ApiFailure::TooLarge;
-        for way in ways {
-            match self.export_by_method(access, &item, way, limit).await {
-                Ok((bytes, form)) => return Ok(exported_content(bytes, form)),
+        let mut last_failure = ApiFailure::TooLarge;
+        for method in methods {
+            match self.export_by_method(access, &item, method, limit).await {
+                Ok((bytes, media_type)) => return Ok(exported_content(bytes, media_type)),
                 // Another method may have another limit, or offer a format that this one does not.
                 Err(failure @ (ApiFailure::TooLarge | ApiFailure::Refused(_))) => {
                     too_large |= matches!(failure, ApiFailure::TooLarge);
-                    last = failure;
+                    last_failure = failure;
                 }
                 Err(failure) => return Err(failure),
             }
@@ -111,39 +111,43 @@ impl DriveConnector {
         Err(if too_large {
             ApiFailure::TooLarge
         } else {
-            last
+            last_failure
         })
     }
 
     async fn export_by_method(
         &self,
         access: &ProviderAccess,
-        (id, key): &(&str, Option<String>),
-        way: ExportMethod,
+        (id, resource_key): &(&str, Option<String>),
+        method: ExportMethod,
         limit: usize,
     ) -> Result<(Bytes, &'static str), ApiFailure> {
-        let (response, form) = match way {
-            Export(form) => {
+        let (response, media_type) = match method {
+            Export(media_type) => {
                 // This is the only request that does not support shared drives and rejects the
                 // parameter for them.
-                let call = ApiRequest::get(&["files", id, "export"])
-                    .with_query("mimeType", form)
-                    .with_resource_key(key.clone());
-                (self.request_content(access, call).await?, form)
+                let request = ApiRequest::get(&["files", id, "export"])
+                    .with_query("mimeType", media_type)
+                    .with_resource_key(resource_key.clone());
+                (self.request_content(access, request).await?, media_type)
             }
-            Download(form) => (
-                self.prepare_download(access, id, key.clone(), form).await?,
-                form,
+            Download(media_type) => (
+                self.prepare_download(access, id, resource_key.clone(), media_type)
+                    .await?,
+                media_type,
             ),
-            Link(form) => {
+            Link(media_type) => {
                 let links: ExportLinks = self
-                    .request_file(access, id, "exportLinks", key.clone())
+                    .request_file(access, id, "exportLinks", resource_key.clone())
                     .await?;
                 let link = links
                     .export_links
-                    .get(form)
+                    .get(media_type)
                     .ok_or_else(|| ApiFailure::Refused("noExportLink".into()))?;
-                (self.follow_address(access, link, form).await?, form)
+                (
+                    self.follow_address(access, link, media_type).await?,
+                    media_type,
+                )
             }
         };
 
@@ -151,7 +155,7 @@ impl DriveConnector {
             return Err(unavailable_error("a page in place of the content").into());
         }
 
-        Ok((read_whole_body(response, limit).await?, form))
+        Ok((read_whole_body(response, limit).await?, media_type))
     }
 
     /// Lets the provider prepare a download, and requests it.
@@ -159,13 +163,13 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         id: &str,
-        key: Option<String>,
-        form: &str,
+        resource_key: Option<String>,
+        media_type: &str,
     ) -> Result<Response, ApiFailure> {
-        let call = ApiRequest::post(&["files", id, "download"])
-            .with_query("mimeType", form)
-            .with_resource_key(key);
-        let mut operation: DownloadOperation = self.request_json(access, call).await?;
+        let request = ApiRequest::post(&["files", id, "download"])
+            .with_query("mimeType", media_type)
+            .with_resource_key(resource_key);
+        let mut operation: DownloadOperation = self.request_json(access, request).await?;
         for pause in POLL_PAUSES_MS {
             if operation.done {
                 break;
@@ -185,10 +189,10 @@ impl DriveConnector {
             return Err(unavailable_error("the download is still being made").into());
         }
 
-        let made = operation.response.and_then(|made| made.download_uri);
-        let made = made.ok_or_else(|| ApiFailure::Refused("noDownload".into()))?;
+        let download = operation.response.and_then(|made| made.download_uri);
+        let download = download.ok_or_else(|| ApiFailure::Refused("noDownload".into()))?;
 
-        self.follow_address(access, &made, form).await
+        self.follow_address(access, &download, media_type).await
     }
 
     /// Requests the content at an address that the API returned. The access token is sent along, so
@@ -197,7 +201,7 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         address: &str,
-        form: &str,
+        media_type: &str,
     ) -> Result<Response, ApiFailure> {
         let mut url = Url::parse(address).map_err(|_| ApiFailure::Refused("badAddress".into()))?;
         for _ in 0..=MAX_REDIRECTS {
@@ -206,16 +210,16 @@ impl DriveConnector {
             }
             let response = self.download_content(access, url.clone()).await?;
             if response.status().is_redirection() {
-                let to = response
+                let location = response
                     .headers()
                     .get(LOCATION)
-                    .and_then(|to| to.to_str().ok());
-                let to = to.and_then(|to| url.join(to).ok());
-                url = to.ok_or_else(|| unavailable_error("a way that leads nowhere"))?;
+                    .and_then(|location| location.to_str().ok());
+                let location = location.and_then(|to| url.join(to).ok());
+                url = location.ok_or_else(|| unavailable_error("a way that leads nowhere"))?;
                 continue;
             }
             let response = check_status(response).await?;
-            if response_media_type(&response) != form {
+            if response_media_type(&response) != media_type {
                 return Err(unavailable_error("a page in place of the content").into());
             }
             return Ok(response);
@@ -226,9 +230,10 @@ impl DriveConnector {
 
     /// Checks whether tokens may be sent to an address.
     fn is_provider_address(&self, url: &Url) -> bool {
-        let configured =
+        let is_configured_api =
             Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());
-        configured || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
+        is_configured_api
+            || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
     }
 }
 
@@ -241,8 +246,8 @@ fn is_content_host(url: &Url) -> bool {
         || host == "www.googleapis.com"
 }
 
-fn exported_content(bytes: Bytes, form: &'static str) -> ItemContent {
-    let extension = match form {
+fn exported_content(bytes: Bytes, media_type: &'static str) -> ItemContent {
+    let extension = match media_type {
         MARKDOWN => "md",
         TEXT => "txt",
         CSV => "csv",
@@ -250,7 +255,7 @@ fn exported_content(bytes: Bytes, form: &'static str) -> ItemContent {
         _ => "pptx",
     };
 
-    let bytes = match form {
+    let bytes = match media_type {
         MARKDOWN => remove_images(&String::from_utf8_lossy(&bytes))
             .into_bytes()
             .into(),
@@ -260,7 +265,7 @@ fn exported_content(bytes: Bytes, form: &'static str) -> ItemContent {
         _ => bytes,
     };
 
-    file_content(bytes, extension, form)
+    file_content(bytes, extension, media_type)
 }
 
 #[cfg(test)]
@@ -293,17 +298,17 @@ mod tests {
             ("https://127.0.0.1/x", false),
             ("http://127.0.0.1:7777/x", false),
         ];
-        for (address, wanted) in cases {
+        for (address, expected) in cases {
             assert_eq!(
                 drive(None).is_provider_address(&Url::parse(address).unwrap()),
-                wanted,
+                expected,
                 "{address}"
             );
         }
 
-        let own = Url::parse("http://127.0.0.1:7777/x").unwrap();
-        assert!(drive(Some("http://127.0.0.1:7777")).is_provider_address(&own));
-        assert!(!drive(Some("http://127.0.0.1:7778")).is_provider_address(&own));
+        let own_address = Url::parse("http://127.0.0.1:7777/x").unwrap();
+        assert!(drive(Some("http://127.0.0.1:7777")).is_provider_address(&own_address));
+        assert!(!drive(Some("http://127.0.0.1:7778")).is_provider_address(&own_address));
     }
 
     #[test]

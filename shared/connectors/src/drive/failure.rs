@@ -11,7 +11,7 @@ use super::http::unavailable_error;
 #[derive(Debug)]
 pub(super) enum ApiFailure {
     /// The item does not exist, or the account does not see it.
-    Gone,
+    NotFound,
     /// The request itself is not valid or no longer valid, with the provider's reason.
     Refused(String),
     /// The content is too large for this method.
@@ -29,7 +29,7 @@ impl From<ConnectorError> for ApiFailure {
 impl From<ApiFailure> for ConnectorError {
     fn from(failure: ApiFailure) -> Self {
         match failure {
-            ApiFailure::Gone => Self::Fault("the drive knows nothing of it".into()),
+            ApiFailure::NotFound => Self::Fault("the drive knows nothing of it".into()),
             ApiFailure::Refused(reason) => {
                 Self::Fault(format!("the drive refuses the request: {reason}"))
             }
@@ -56,7 +56,7 @@ impl ApiFailure {
             }
             401 => Self::Other(ConnectorError::Reauth("authError".into())),
             403 => interpret_forbidden(&reasons.unwrap_or_default(), throttled),
-            404 => Self::Gone,
+            404 => Self::NotFound,
             400..=499 => Self::Refused(first_reason(&reasons.unwrap_or_default(), status)),
             _ => Self::Other(unavailable_error("the API has a fault")),
         }
@@ -65,26 +65,32 @@ impl ApiFailure {
 
 /// Interprets a 403, which may mean anything from a request to slow down to a permanent refusal.
 fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> ApiFailure {
-    let meaning = reasons.iter().find_map(|reason| {
-        let item = |skip| Some(ApiFailure::Other(ConnectorError::Item(skip)));
-        let other = |error| Some(ApiFailure::Other(error));
+    let failure = reasons.iter().find_map(|reason| {
+        let item_failure = |skip| Some(ApiFailure::Other(ConnectorError::Item(skip)));
+        let other_failure = |error| Some(ApiFailure::Other(error));
         match reason.as_str() {
             "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => {
-                other(throttled())
+                other_failure(throttled())
             }
-            "backenderror" | "internalerror" => other(unavailable_error("the API has a fault")),
-            "dailylimitexceeded" | "quotaexceeded" => other(ConnectorError::QuotaExceeded),
+            "backenderror" | "internalerror" => {
+                other_failure(unavailable_error("the API has a fault"))
+            }
+            "dailylimitexceeded" | "quotaexceeded" => other_failure(ConnectorError::QuotaExceeded),
             // Too many people downloaded this one file. Other files are not affected.
-            "downloadquotaexceeded" => other(ConnectorError::Fault(
+            "downloadquotaexceeded" => other_failure(ConnectorError::Fault(
                 "the file was downloaded too often".into(),
             )),
             "autherror"
             | "insufficientpermissions"
             | "insufficientscopes"
-            | "accesstokenscopeinsufficient" => other(ConnectorError::Reauth(reason.clone())),
-            "accessnotconfigured" | "servicedisabled" => other(ConnectorError::App(reason.clone())),
-            "domainpolicy" => other(ConnectorError::Policy(reason.clone())),
-            "cannotdownloadabusivefile" => item(SkipReason::FlaggedMalware),
+            | "accesstokenscopeinsufficient" => {
+                other_failure(ConnectorError::Reauth(reason.clone()))
+            }
+            "accessnotconfigured" | "servicedisabled" => {
+                other_failure(ConnectorError::App(reason.clone()))
+            }
+            "domainpolicy" => other_failure(ConnectorError::Policy(reason.clone())),
+            "cannotdownloadabusivefile" => item_failure(SkipReason::FlaggedMalware),
             "exportsizelimitexceeded" => Some(ApiFailure::TooLarge),
             "filenotdownloadable"
             | "filenotexportable"
@@ -92,13 +98,13 @@ fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorErro
             | "cannotexportfile"
             | "cannotdownloadfile"
             | "insufficientfilepermissions"
-            | "appnotauthorizedtofile" => item(SkipReason::NotDownloadable),
-            "notfound" | "teamdrivemembershiprequired" => Some(ApiFailure::Gone),
+            | "appnotauthorizedtofile" => item_failure(SkipReason::NotDownloadable),
+            "notfound" | "teamdrivemembershiprequired" => Some(ApiFailure::NotFound),
             _ => None,
         }
     });
 
-    meaning.unwrap_or_else(|| {
+    failure.unwrap_or_else(|| {
         ApiFailure::Other(ConnectorError::Fault(format!(
             "the drive forbids it: {}",
             first_reason(reasons, 403)
@@ -111,12 +117,15 @@ fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorErro
 fn parse_reasons(body: &[u8]) -> Option<Vec<String>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let error = body.get("error")?;
-    let of = |list: &str| error[list].as_array().cloned().unwrap_or_default();
-    let listed = of("errors").into_iter().chain(of("details"));
-    let listed = listed.filter_map(|entry| entry["reason"].as_str().map(normalize_reason));
+    let entries_of = |list: &str| error[list].as_array().cloned().unwrap_or_default();
+    let listed_reasons = entries_of("errors")
+        .into_iter()
+        .chain(entries_of("details"));
+    let listed_reasons =
+        listed_reasons.filter_map(|entry| entry["reason"].as_str().map(normalize_reason));
     let status = error["status"].as_str().map(normalize_reason);
     Some(
-        listed
+        listed_reasons
             .chain(status)
             .filter(|reason| !reason.is_empty())
             .collect(),
@@ -128,8 +137,8 @@ fn mentions_word(reasons: &Option<Vec<String>>, word: &str) -> bool {
 }
 
 fn normalize_reason(reason: &str) -> String {
-    let letters = reason.chars().filter(char::is_ascii_alphanumeric).take(60);
-    letters.collect::<String>().to_ascii_lowercase()
+    let characters = reason.chars().filter(char::is_ascii_alphanumeric).take(60);
+    characters.collect::<String>().to_ascii_lowercase()
 }
 
 fn first_reason(reasons: &[String], status: u16) -> String {
@@ -218,28 +227,28 @@ mod tests {
             ),
         ];
 
-        for (given, wanted) in cases {
-            let meant = format!("{:?}", from_answer(403, &reason(given)));
-            assert!(meant.starts_with(wanted), "{given}: {meant}");
+        for (reason_name, expected) in cases {
+            let meant = format!("{:?}", from_answer(403, &reason(reason_name)));
+            assert!(meant.starts_with(expected), "{reason_name}: {meant}");
             assert!(!meant.contains("private"), "{meant}");
         }
     }
 
     #[test]
     fn a_status_means_the_same_whatever_the_reason() {
-        for (status, wanted) in [
+        for (status, expected) in [
             (401, "Reauth(\"authError\")"),
             (429, "Throttled"),
             (500, "Unav"),
             (503, "Unav"),
         ] {
             let meant = format!("{:?}", from_answer(status, &reason("notFound")));
-            assert!(meant.starts_with(wanted), "{status}: {meant}");
+            assert!(meant.starts_with(expected), "{status}: {meant}");
         }
 
         assert!(matches!(
             ApiFailure::of(404, &HeaderMap::new(), b"{\"error\":{}}"),
-            ApiFailure::Gone
+            ApiFailure::NotFound
         ));
 
         let details = json!({"error": {"code": 403, "status": "PERMISSION_DENIED",
@@ -250,13 +259,13 @@ mod tests {
         ));
 
         for status in [400, 410] {
-            let refused = ApiFailure::of(
+            let failure = ApiFailure::of(
                 status,
                 &HeaderMap::new(),
                 reason("in-Valid").to_string().as_bytes(),
             );
             assert!(
-                matches!(refused, ApiFailure::Refused(why) if why == "invalid"),
+                matches!(failure, ApiFailure::Refused(why) if why == "invalid"),
                 "{status}"
             );
         }

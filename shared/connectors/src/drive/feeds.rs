@@ -89,13 +89,13 @@ impl DriveConnector {
         let mut feeds = vec![OWN_FEED.to_owned()];
         let mut page: Option<String> = None;
         for _ in 0..MAX_DRIVE_PAGES {
-            let listed = self.list_drives(access, page.as_deref()).await?;
-            for drive in listed.drives {
+            let drive_page = self.list_drives(access, page.as_deref()).await?;
+            for drive in drive_page.drives {
                 if !feeds.contains(&drive.id) {
                     feeds.push(drive.id);
                 }
             }
-            page = listed.next_page_token;
+            page = drive_page.next_page_token;
             if page.is_none() {
                 return Ok(feeds);
             }
@@ -112,8 +112,8 @@ impl DriveConnector {
         access: &ProviderAccess,
         page: Option<&str>,
     ) -> ConnectorResult<ItemPage> {
-        let listed = self.list_drives(access, page).await?;
-        let items = listed
+        let drive_page = self.list_drives(access, page).await?;
+        let items = drive_page
             .drives
             .into_iter()
             .map(SharedDrive::into_item)
@@ -121,7 +121,7 @@ impl DriveConnector {
 
         Ok(ItemPage {
             items,
-            next: listed.next_page_token,
+            next: drive_page.next_page_token,
             is_incomplete: false,
         })
     }
@@ -131,11 +131,11 @@ impl DriveConnector {
         access: &ProviderAccess,
         page: Option<&str>,
     ) -> ConnectorResult<DrivePage> {
-        let call = ApiRequest::get(&["drives"])
+        let request = ApiRequest::get(&["drives"])
             .with_query("pageSize", "100")
             .with_query("fields", "nextPageToken,drives(id,name)")
             .with_optional_query("pageToken", page);
-        self.request_json(access, call)
+        self.request_json(access, request)
             .await
             .map_err(|failure| match failure {
                 ApiFailure::Refused(_) if page.is_some() => ConnectorError::PageLost,
@@ -148,13 +148,13 @@ impl DriveConnector {
         access: &ProviderAccess,
         feed: &str,
     ) -> ConnectorResult<String> {
-        let call = ApiRequest::get(&["changes", "startPageToken"])
+        let request = ApiRequest::get(&["changes", "startPageToken"])
             .with_optional_query("driveId", shared_drive_of(feed))
             .all_drives();
-        match self.request_json::<StartPage>(access, call).await {
-            Ok(start) => Ok(start.start_page_token),
+        match self.request_json::<StartPage>(access, request).await {
+            Ok(start_page) => Ok(start_page.start_page_token),
             // The drive was listed a moment ago. The next list of feeds will not have it.
-            Err(ApiFailure::Gone) => Err(unavailable_error("the shared drive is gone")),
+            Err(ApiFailure::NotFound) => Err(unavailable_error("the shared drive is gone")),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -177,7 +177,7 @@ impl DriveConnector {
         match self.list_items(access, search).await {
             Ok(listing) => Ok(listing),
             // A drive that the account has lost access to is empty.
-            Err(ApiFailure::Gone) => Ok(ItemPage::default()),
+            Err(ApiFailure::NotFound) => Ok(ItemPage::default()),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -198,7 +198,7 @@ impl DriveConnector {
             page,
         };
 
-        let mut listed = self
+        let mut result = self
             .list_items(
                 access,
                 search(drive.map_or(SearchCorpus::Own, SearchCorpus::Drive)),
@@ -206,13 +206,13 @@ impl DriveConnector {
             .await;
         // A folder may be shared from a drive of which the account is not a member. The same holds
         // for its later pages.
-        if drive.is_some() && matches!(listed, Err(ApiFailure::Gone)) {
-            listed = self.list_items(access, search(SearchCorpus::Own)).await;
+        if drive.is_some() && matches!(result, Err(ApiFailure::NotFound)) {
+            result = self.list_items(access, search(SearchCorpus::Own)).await;
         }
 
-        match listed {
+        match result {
             Ok(listing) => Ok(listing),
-            Err(ApiFailure::Gone) => Ok(ItemPage::default()),
+            Err(ApiFailure::NotFound) => Ok(ItemPage::default()),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -227,7 +227,7 @@ impl DriveConnector {
             "nextPageToken,newStartPageToken,\
              changes(changeType,removed,fileId,driveId,time,file({FILE_FIELDS}),drive(id,name,hidden))"
         );
-        let call = ApiRequest::get(&["changes"])
+        let request = ApiRequest::get(&["changes"])
             .with_query("pageToken", cursor)
             .with_optional_query("driveId", shared_drive_of(feed))
             .with_query("pageSize", FULL_PAGE_SIZE)
@@ -235,26 +235,26 @@ impl DriveConnector {
             .with_query("includeItemsFromAllDrives", "true")
             .all_drives()
             .with_query("fields", &fields);
-        let log: ChangeLogPage =
-            self.request_json(access, call)
+        let log_page: ChangeLogPage =
+            self.request_json(access, request)
                 .await
                 .map_err(|failure| match failure {
-                    ApiFailure::Gone | ApiFailure::Refused(_) => ConnectorError::CursorLost,
+                    ApiFailure::NotFound | ApiFailure::Refused(_) => ConnectorError::CursorLost,
                     failure => failure.into(),
                 })?;
 
-        let more = log.next_page_token.is_some();
-        let Some(cursor) = log.next_page_token.or(log.new_start_page_token) else {
+        let has_more = log_page.next_page_token.is_some();
+        let Some(cursor) = log_page.next_page_token.or(log_page.new_start_page_token) else {
             return Err(ConnectorError::Fault("changes that lead nowhere".into()));
         };
 
         let mut changes = ChangePage {
             cursor,
-            has_more: more,
+            has_more,
             ..ChangePage::default()
         };
 
-        for entry in log.changes {
+        for entry in log_page.changes {
             self.add_change(access, entry, &mut changes).await?;
         }
 

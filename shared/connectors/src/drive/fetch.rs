@@ -37,17 +37,17 @@ impl DriveConnector {
             }
         }
 
-        let fetched = tokio::time::timeout(
+        let content = tokio::time::timeout(
             CONTENT_TIMEOUT,
             self.fetch_with_known_key(access, item, limit),
         )
         .await;
-        let fetched = fetched.map_err(|_| unavailable_error("the content takes too long"))??;
-        if fetched.bytes.iter().all(u8::is_ascii_whitespace) {
+        let content = content.map_err(|_| unavailable_error("the content takes too long"))??;
+        if content.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(ConnectorError::Item(SkipReason::Empty));
         }
 
-        Ok(fetched)
+        Ok(content)
     }
 
     /// Fetches the content. A file that was shared only by its link requires the resource key of
@@ -58,28 +58,30 @@ impl DriveConnector {
         item: &ProviderItem,
         limit: usize,
     ) -> ConnectorResult<ItemContent> {
-        let mut fetched = self.fetch_with_key(access, item, None, limit).await;
-        if matches!(fetched, Err(ApiFailure::Gone))
-            && let Some(key) = self.find_resource_key(access, &item.id).await?
+        let mut result = self.fetch_with_key(access, item, None, limit).await;
+        if matches!(result, Err(ApiFailure::NotFound))
+            && let Some(resource_key) = self.find_resource_key(access, &item.id).await?
         {
-            fetched = self.fetch_with_key(access, item, Some(key), limit).await;
+            result = self
+                .fetch_with_key(access, item, Some(resource_key), limit)
+                .await;
         }
-        Ok(fetched?)
+        Ok(result?)
     }
 
     async fn fetch_with_key(
         &self,
         access: &ProviderAccess,
         item: &ProviderItem,
-        key: Option<String>,
+        resource_key: Option<String>,
         limit: usize,
     ) -> Result<ItemContent, ApiFailure> {
         match kinds::native_type(&item.media_type) {
             Some(kind) => {
-                self.export_content(access, (&item.id, key), kind, limit)
+                self.export_content(access, (&item.id, resource_key), kind, limit)
                     .await
             }
-            None => self.fetch_stored(access, item, key, limit).await,
+            None => self.fetch_stored(access, item, resource_key, limit).await,
         }
     }
 
@@ -88,7 +90,7 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         item: &ProviderItem,
-        key: Option<String>,
+        resource_key: Option<String>,
         limit: usize,
     ) -> Result<ItemContent, ApiFailure> {
         let Some(extension) = kinds::extension_of(&item.media_type, &item.name) else {
@@ -100,12 +102,12 @@ impl DriveConnector {
         }
 
         // The provider's malware warning is not overridden.
-        let call = ApiRequest::get(&["files", &item.id])
+        let request = ApiRequest::get(&["files", &item.id])
             .all_drives()
             .with_query("alt", "media")
-            .with_resource_key(key);
+            .with_resource_key(resource_key);
         let response = self
-            .request_content(access, call.with_query("acknowledgeAbuse", "false"))
+            .request_content(access, request.with_query("acknowledgeAbuse", "false"))
             .await?;
         let bytes = read_whole_body(response, limit).await?;
         if sha256_of(&item.content_version)

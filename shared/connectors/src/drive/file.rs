@@ -95,12 +95,13 @@ impl ApiFile {
         // The kind and the content version depend on the values that are kept.
         self.name = bounds::limit_name(self.name);
         self.mime_type = bounds::limit_media_type(self.mime_type);
-        let time = |text: &Option<String>| {
+        let parse_time = |text: &Option<String>| {
             text.as_deref()
                 .and_then(|text| Timestamp::parse("time", text).ok())
         };
 
-        let modified_at = time(&self.modified_time).or_else(|| time(&self.created_time));
+        let modified_at =
+            parse_time(&self.modified_time).or_else(|| parse_time(&self.created_time));
         let owner = self.owners.first();
 
         ProviderItem {
@@ -122,16 +123,19 @@ impl ApiFile {
 
     fn item_kind(&self) -> ItemKind {
         let unreadable = ItemKind::Unreadable;
-        let encrypted = self.client_encryption_details.as_ref();
-        let encrypted = encrypted.and_then(|details| details.encryption_state.as_deref());
+        let encryption_state = self.client_encryption_details.as_ref();
+        let encryption_state =
+            encryption_state.and_then(|details| details.encryption_state.as_deref());
 
         match (self.mime_type.as_str(), &self.shortcut_details) {
             (FOLDER_TYPE, _) => ItemKind::Folder,
-            (SHORTCUT_TYPE, Some(to)) if !to.target_id.is_empty() => ItemKind::Shortcut {
-                target: to.target_id.clone(),
-            },
+            (SHORTCUT_TYPE, Some(shortcut)) if !shortcut.target_id.is_empty() => {
+                ItemKind::Shortcut {
+                    target: shortcut.target_id.clone(),
+                }
+            }
             (SHORTCUT_TYPE, _) => unreadable(SkipReason::Shortcut),
-            _ if encrypted.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
+            _ if encryption_state.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
                 unreadable(SkipReason::Encrypted)
             }
             _ if self.capabilities.can_download == Some(false) => {
@@ -154,7 +158,7 @@ impl ApiFile {
     /// counts as unchanged until it is edited.
     fn content_version(&self) -> String {
         let size = self.size.as_deref().unwrap_or_default();
-        let edited = self.modified_time.as_deref().unwrap_or_default();
+        let modified_time = self.modified_time.as_deref().unwrap_or_default();
 
         match (
             &self.sha256_checksum,
@@ -162,12 +166,12 @@ impl ApiFile {
             &self.head_revision_id,
         ) {
             _ if kinds::native_type(&self.mime_type).is_some() => {
-                format!("at:{edited}:{}", self.mime_type)
+                format!("at:{modified_time}:{}", self.mime_type)
             }
             (Some(digest), _, _) => format!("{SHA256_PREFIX}{digest}:{size}"),
             (_, Some(digest), _) => format!("md5:{digest}:{size}"),
             (_, _, Some(revision)) => format!("rev:{revision}:{size}"),
-            _ => format!("at:{edited}:{}", self.mime_type),
+            _ => format!("at:{modified_time}:{}", self.mime_type),
         }
     }
 }
@@ -176,8 +180,11 @@ impl ApiFile {
 const SHA256_PREFIX: &str = "sha256:";
 
 /// Returns the SHA-256 digest in a content version, in lower case.
-pub(super) fn sha256_of(mark: &str) -> Option<String> {
-    let digest = mark.strip_prefix(SHA256_PREFIX)?.split(':').next()?;
+pub(super) fn sha256_of(content_version: &str) -> Option<String> {
+    let digest = content_version
+        .strip_prefix(SHA256_PREFIX)?
+        .split(':')
+        .next()?;
     (digest.len() == 64).then(|| digest.to_ascii_lowercase())
 }
 
@@ -247,8 +254,8 @@ mod tests {
             ),
         ];
 
-        for (given, wanted) in cases {
-            assert_eq!(item(given.clone()).kind, wanted, "{given}");
+        for (input, expected) in cases {
+            assert_eq!(item(input.clone()).kind, expected, "{input}");
         }
     }
 
@@ -308,11 +315,11 @@ mod tests {
 
     #[test]
     fn what_people_say_at_length_is_cut() {
-        let long = "ü".repeat(3_000);
-        let owner = json!({"displayName": long});
-        let vague = json!({"name": format!("{long}.md"), "mimeType": "application/octet-stream", "owners": [owner],
-            "webViewLink": format!("https://x.example/{long}")});
-        let file = item(vague);
+        let long_text = "ü".repeat(3_000);
+        let owner = json!({"displayName": long_text});
+        let unknown_type = json!({"name": format!("{long_text}.md"), "mimeType": "application/octet-stream", "owners": [owner],
+            "webViewLink": format!("https://x.example/{long_text}")});
+        let file = item(unknown_type);
         assert_eq!(
             (file.name.chars().count(), file.name.ends_with("ü.md")),
             (500, true)
@@ -323,9 +330,9 @@ mod tests {
         );
         assert_eq!(file.owner.map(|owner| owner.chars().count()), Some(320));
 
-        let odd = item(json!({"mimeType": format!("image/{long}")}));
-        assert_eq!(odd.media_type.chars().count(), 255);
-        assert!(odd.content_version.chars().count() < 300);
+        let odd_item = item(json!({"mimeType": format!("image/{long_text}")}));
+        assert_eq!(odd_item.media_type.chars().count(), 255);
+        assert!(odd_item.content_version.chars().count() < 300);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::OnceCell;
 
 /// The most bytes of an answer without content. A full page of a listing has about 2 MB.
-pub(super) const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
+pub(super) const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// The name of the user agent. The provider compresses only for agents that also have `gzip` in
 /// their names.
 const USER_AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
@@ -24,11 +24,11 @@ pub(super) struct LazyClient(OnceCell<Client>);
 
 impl LazyClient {
     pub(super) async fn client(&self) -> Result<&Client, ConnectorError> {
-        let made = self.0.get_or_try_init(|| async {
-            let made = tokio::task::spawn_blocking(build_client).await;
-            made.unwrap_or_else(|error| Err(ConnectorError::Unavailable(Box::new(error))))
+        let client = self.0.get_or_try_init(|| async {
+            let result = tokio::task::spawn_blocking(build_client).await;
+            result.unwrap_or_else(|error| Err(ConnectorError::Unavailable(Box::new(error))))
         });
-        made.await
+        client.await
     }
 }
 
@@ -67,8 +67,8 @@ pub(super) fn network_error(error: reqwest::Error) -> ConnectorError {
 }
 
 /// Returns the error for an answer that is not usable.
-pub(super) fn unavailable_error(what: &str) -> ConnectorError {
-    ConnectorError::Unavailable(what.into())
+pub(super) fn unavailable_error(message: &str) -> ConnectorError {
+    ConnectorError::Unavailable(message.into())
 }
 
 /// Reads the body, or returns `None` if it has more than `limit` bytes.
@@ -76,13 +76,17 @@ pub(super) async fn read_body(
     mut response: Response,
     limit: usize,
 ) -> Result<Option<Bytes>, ConnectorError> {
-    let announced = response.content_length().unwrap_or(0);
-    if announced > limit as u64 {
+    let content_length = response.content_length().unwrap_or(0);
+    if content_length > limit as u64 {
         return Ok(None);
     }
 
     // The announced length is not trusted: memory grows with the bytes that arrive.
-    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(1024 * 1024));
+    let mut bytes = Vec::with_capacity(
+        usize::try_from(content_length)
+            .unwrap_or(0)
+            .min(1024 * 1024),
+    );
     while let Some(chunk) = response.chunk().await.map_err(network_error)? {
         if bytes.len() + chunk.len() > limit {
             return Ok(None);

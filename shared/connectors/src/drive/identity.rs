@@ -31,7 +31,7 @@ pub(super) struct ExpectedIdentity<'a> {
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
     /// The address at which the user was asked.
-    pub(super) authorize: &'a Url,
+    pub(super) authorize_url: &'a Url,
     pub(super) now: Timestamp,
 }
 
@@ -41,17 +41,17 @@ pub(super) fn read_account(
     expected: &ExpectedIdentity<'_>,
 ) -> Result<ProviderAccount, &'static str> {
     let claims = parse_claims(token).ok_or("the identity token cannot be read")?;
-    let origin = expected.authorize.origin().ascii_serialization();
+    let origin = expected.authorize_url.origin().ascii_serialization();
     if !ISSUERS.contains(&claims.iss.as_str()) && claims.iss != origin {
         return Err("the identity token is another provider's");
     }
 
-    let for_us = match &claims.aud {
+    let is_for_this_app = match &claims.aud {
         Value::String(client) => client == expected.client_id,
         Value::Array(clients) => clients.iter().any(|client| client == expected.client_id),
         _ => false,
     };
-    if !for_us {
+    if !is_for_this_app {
         return Err("the identity token is for another app");
     }
 
@@ -67,14 +67,14 @@ pub(super) fn read_account(
         return Err("the identity token names nobody");
     }
 
-    let unverified = claims
+    let is_unverified = claims
         .email_verified
-        .is_some_and(|said| said == false || said == "false");
+        .is_some_and(|is_verified| is_verified == false || is_verified == "false");
     Ok(ProviderAccount {
         subject: claims.sub,
         email: claims
             .email
-            .filter(|email| !unverified && !email.is_empty()),
+            .filter(|email| !is_unverified && !email.is_empty()),
     })
 }
 
@@ -100,7 +100,7 @@ mod tests {
         let expected = ExpectedIdentity {
             client_id: "app",
             nonce: "n",
-            authorize: &authorize,
+            authorize_url: &authorize,
             now,
         };
 
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn only_the_expected_identity_is_accepted() {
-        let good: [(&str, Value); 5] = [
+        let valid: [(&str, Value); 5] = [
             ("iss", json!("accounts.google.com")),
             ("iss", json!("http://127.0.0.1:81")),
             ("aud", json!(["other", "app"])),
             ("exp", json!(601)),
             ("email_verified", Value::Null),
         ];
-        for (name, value) in good {
+        for (name, value) in valid {
             let account = read(|claims| claims[name] = value.clone()).unwrap();
             assert_eq!(
                 (account.subject.as_str(), account.email.as_deref()),
@@ -124,7 +124,7 @@ mod tests {
             );
         }
 
-        let bad: [(&str, Value); 8] = [
+        let invalid: [(&str, Value); 8] = [
             ("iss", json!("https://accounts.example")),
             ("aud", json!("other")),
             ("aud", json!(["other"])),
@@ -134,7 +134,7 @@ mod tests {
             ("nonce", Value::Null),
             ("sub", json!("")),
         ];
-        for (name, value) in bad {
+        for (name, value) in invalid {
             assert!(
                 read(|claims| claims[name] = value.clone()).is_err(),
                 "{name} {value}"
@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn an_address_that_nobody_has_verified_is_not_shown() {
-        for said in [json!(false), json!("false")] {
+        for email_verified in [json!(false), json!("false")] {
             assert_eq!(
-                read(|claims| claims["email_verified"] = said.clone())
+                read(|claims| claims["email_verified"] = email_verified.clone())
                     .unwrap()
                     .email,
                 None
@@ -161,7 +161,7 @@ mod tests {
         let expected = ExpectedIdentity {
             client_id: "app",
             nonce: "n",
-            authorize: &authorize,
+            authorize_url: &authorize,
             now,
         };
         for token in ["", "a.b", "a.!.c", "a.e30.c", "..", "ü.ü.ü"] {

@@ -38,31 +38,33 @@ pub(super) fn extension_of(media_type: &str, name: &str) -> Option<String> {
         return None;
     }
 
-    let known = TYPE_EXTENSIONS
+    let known_extension = TYPE_EXTENSIONS
         .iter()
-        .find(|(known, _)| *known == essence)
+        .find(|(known_type, _)| *known_type == essence)
         .map(|(_, extension)| *extension);
-    if let Some(extension) = known {
+    if let Some(extension) = known_extension {
         return Some(extension.to_owned());
     }
 
-    let named = name
+    let name_extension = name
         .rsplit_once('.')
-        .map(|(_, end)| end.to_ascii_lowercase());
-    let named = named.filter(|end| {
-        (1..=10).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric())
+        .map(|(_, extension)| extension.to_ascii_lowercase());
+    let name_extension = name_extension.filter(|extension| {
+        (1..=10).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
     });
 
     if essence.starts_with("text/") {
-        return Some(named.unwrap_or_else(|| "txt".to_owned()));
+        return Some(name_extension.unwrap_or_else(|| "txt".to_owned()));
     }
 
-    let vague = essence.is_empty()
+    let is_vague_type = essence.is_empty()
         || essence == "application/octet-stream"
         || essence.starts_with("application/x-");
-    let readable = |end: &String| READABLE_EXTENSIONS.contains(&end.as_str());
+    let is_readable = |extension: &String| READABLE_EXTENSIONS.contains(&extension.as_str());
 
-    named.filter(|end| (vague || essence == "application/javascript") && readable(end))
+    name_extension.filter(|extension| {
+        (is_vague_type || essence == "application/javascript") && is_readable(extension)
+    })
 }
 
 /// The extensions of the media types that suffice to identify a format.
@@ -134,10 +136,10 @@ mod tests {
             ("application/vnd.google-apps.form", "a.pdf", None),
             ("application/vnd.google-apps.document", "a.md", None),
         ];
-        for (media_type, name, wanted) in cases {
+        for (media_type, name, expected) in cases {
             assert_eq!(
                 extension_of(media_type, name).as_deref(),
-                wanted,
+                expected,
                 "{media_type} {name}"
             );
         }

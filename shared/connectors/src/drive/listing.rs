@@ -48,11 +48,15 @@ impl DriveConnector {
         access: &ProviderAccess,
         search: FileSearch<'_>,
     ) -> Result<ItemPage, ApiFailure> {
-        let listed = self.list_files(access, &search).await?;
+        let file_page = self.list_files(access, &search).await?;
         Ok(ItemPage {
-            items: listed.files.into_iter().map(ApiFile::into_item).collect(),
-            next: listed.next_page_token,
-            is_incomplete: listed.incomplete_search,
+            items: file_page
+                .files
+                .into_iter()
+                .map(ApiFile::into_item)
+                .collect(),
+            next: file_page.next_page_token,
+            is_incomplete: file_page.incomplete_search,
         })
     }
 
@@ -75,21 +79,21 @@ impl DriveConnector {
             page: None,
         };
 
-        let listed = match self.list_files(access, &search).await {
-            Ok(listed) => listed,
-            Err(ApiFailure::Gone | ApiFailure::Refused(_)) => return Ok(None),
+        let file_page = match self.list_files(access, &search).await {
+            Ok(file_page) => file_page,
+            Err(ApiFailure::NotFound | ApiFailure::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
 
-        let keys = listed
+        let shortcuts = file_page
             .files
             .into_iter()
             .filter_map(|file| file.shortcut_details);
-        let mut keys = keys
-            .filter(|to| to.target_id == id)
-            .filter_map(|to| to.target_resource_key);
+        let mut resource_keys = shortcuts
+            .filter(|shortcut| shortcut.target_id == id)
+            .filter_map(|shortcut| shortcut.target_resource_key);
 
-        Ok(keys.next().map(|key| format!("{id}/{key}")))
+        Ok(resource_keys.next().map(|key| format!("{id}/{key}")))
     }
 
     async fn list_files(
@@ -104,7 +108,7 @@ impl DriveConnector {
             SearchCorpus::Everywhere => ("allDrives", None),
         };
 
-        let call = ApiRequest::get(&["files"])
+        let request = ApiRequest::get(&["files"])
             .with_query("q", search.query)
             .with_query("corpora", corpora)
             .with_optional_query("driveId", drive)
@@ -115,7 +119,7 @@ impl DriveConnector {
             .with_optional_query("orderBy", search.order)
             .with_optional_query("pageToken", search.page);
 
-        self.request_json(access, call)
+        self.request_json(access, request)
             .await
             .map_err(|failure| match failure {
                 // Our query is valid, so the page token must be the part that was rejected.

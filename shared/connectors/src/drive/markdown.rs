@@ -1,20 +1,20 @@
 //! The removal of embedded images from exported Markdown. They are longer than the whole text.
 
 /// The most bytes of the description of an image.
-const MAX_DESCRIPTION: usize = 1_000;
+const MAX_DESCRIPTION_BYTES: usize = 1_000;
 
 /// Replaces images by their descriptions.
 pub(super) fn remove_images(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut labels = Vec::new();
-    let mut kept = String::with_capacity(text.len().min(1024 * 1024));
+    let mut output = String::with_capacity(text.len().min(1024 * 1024));
     for line in text.split_inclusive('\n') {
         match image_definition(line) {
             Some(label) => labels.push(label.to_lowercase()),
-            None => kept.push_str(line),
+            None => output.push_str(line),
         }
     }
-    remove_image_uses(&kept, &labels)
+    remove_image_uses(&output, &labels)
 }
 
 /// Returns the label of a line such as `[image1]: <data:image/png;base64,iVBOR…>`.
@@ -37,43 +37,45 @@ fn is_data_url(target: &str) -> bool {
 /// Replaces each `![description](data:…)`, and each `![description][label]` with a known label, by
 /// its description.
 fn remove_image_uses(text: &str, labels: &[String]) -> String {
-    let mut kept = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     // Without this position, each unclosed image would cause another search through the rest of the
     // text.
     let last_closed = text.rfind(')').unwrap_or(0);
     let mut rest = text;
     while let Some(start) = rest.find("![") {
-        kept.push_str(&rest[..start]);
-        let picture = &rest[start..];
-        let may_close = text.len() - picture.len() < last_closed;
-        let (description, length) = parse_image(picture, labels, may_close).unwrap_or(("![", 2));
-        kept.push_str(description);
-        rest = &picture[length..];
+        output.push_str(&rest[..start]);
+        let image = &rest[start..];
+        let may_close = text.len() - image.len() < last_closed;
+        let (description, length) = parse_image(image, labels, may_close).unwrap_or(("![", 2));
+        output.push_str(description);
+        rest = &image[length..];
     }
 
-    kept.push_str(rest);
-    kept
+    output.push_str(rest);
+    output
 }
 
 /// Returns the description of the image at the beginning of a text, and the length of the image in
 /// bytes.
 fn parse_image<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(&'a str, usize)> {
-    let (description, after) = parse_brackets(text.strip_prefix('!')?)?;
-    let before = text.len() - after.len();
-    if let Some(target) = after.strip_prefix('(') {
+    let (description, after_description) = parse_brackets(text.strip_prefix('!')?)?;
+    let prefix_length = text.len() - after_description.len();
+    if let Some(target) = after_description.strip_prefix('(') {
         let target = target.strip_prefix('<').unwrap_or(target);
         // Data consists of base64 or percent encoding, neither of which contains parentheses.
         return (may_close && is_data_url(target))
-            .then(|| after.find(')'))
+            .then(|| after_description.find(')'))
             .flatten()
-            .map(|end| (description, before + end + 1));
+            .map(|end| (description, prefix_length + end + 1));
     }
 
-    let (label, rest) = parse_brackets(after)?;
-    let named = if label.is_empty() { description } else { label };
-    let known = labels.iter().any(|label| *label == named.to_lowercase());
+    let (label, rest) = parse_brackets(after_description)?;
+    let reference = if label.is_empty() { description } else { label };
+    let is_known = labels
+        .iter()
+        .any(|label| *label == reference.to_lowercase());
 
-    known.then_some((description, text.len() - rest.len()))
+    is_known.then_some((description, text.len() - rest.len()))
 }
 
 /// Returns the text in the brackets at the beginning of a text, and the rest after them. The limit
@@ -81,8 +83,8 @@ fn parse_image<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<
 /// them.
 fn parse_brackets(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('[')?;
-    let near = &inside.as_bytes()[..inside.len().min(MAX_DESCRIPTION)];
-    let end = near.iter().position(|byte| *byte == b']')?;
+    let search_range = &inside.as_bytes()[..inside.len().min(MAX_DESCRIPTION_BYTES)];
+    let end = search_range.iter().position(|byte| *byte == b']')?;
     Some((&inside[..end], &inside[end + 1..]))
 }
 
@@ -121,8 +123,8 @@ mod tests {
             ("![[nested](data:,x)", "[nested"),
         ];
 
-        for (given, wanted) in cases {
-            assert_eq!(remove_images(given), wanted, "{given}");
+        for (input, expected) in cases {
+            assert_eq!(remove_images(input), expected, "{input}");
         }
     }
 
@@ -131,10 +133,10 @@ mod tests {
         let picture = "A".repeat(2_000_000);
         let mut text = "![][image1] words ".repeat(20_000);
         text.push_str(&format!("\n[image1]: <data:image/png;base64,{picture}>\n"));
-        let kept = remove_images(&text);
-        assert_eq!(kept, format!("{}\n", " words ".repeat(20_000)));
-        for hostile in ["![", "![a](data:", "![a](data:]", "![]", "![]["] {
-            let text = hostile.repeat(50_000);
+        let output = remove_images(&text);
+        assert_eq!(output, format!("{}\n", " words ".repeat(20_000)));
+        for pattern in ["![", "![a](data:", "![a](data:]", "![]", "![]["] {
+            let text = pattern.repeat(50_000);
             assert_eq!(remove_images(&text), text);
         }
     }

@@ -25,9 +25,9 @@ const READ_SCOPE: &str = "https://www.googleapis.com/auth/drive.readonly";
 /// The scope that permits reading files and more.
 const FULL_SCOPE: &str = "https://www.googleapis.com/auth/drive";
 /// The lifetime of an access token if the provider states none.
-const ACCESS_SECONDS: i64 = 3600;
+const DEFAULT_ACCESS_SECONDS: i64 = 3600;
 /// The longest lifetime that is accepted.
-const MAX_SECONDS: i64 = 10 * 366 * 24 * 3600;
+const MAX_LIFETIME_SECONDS: i64 = 10 * 366 * 24 * 3600;
 
 /// The answer of `GET /about`.
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct AboutUser {
 #[async_trait]
 impl OAuthFlow for DriveConnector {
     fn operator_client(&self) -> Option<OAuthClient> {
-        self.operator.clone()
+        self.operator_client.clone()
     }
 
     fn consent_url(
@@ -78,14 +78,14 @@ impl OAuthFlow for DriveConnector {
         now: Timestamp,
     ) -> Result<GrantedPermission, ConsentError> {
         let app = self.oauth_app(client, Some(&consent.redirect_uri))?;
-        let carry = self.request_sender().await?;
+        let sender = self.request_sender().await?;
         let answer = app
             .exchange_code(AuthorizationCode::new(code.expose().to_owned()))
             .set_pkce_verifier(pkce_verifier(consent)?)
-            .request_async(&carry)
+            .request_async(&sender)
             .await;
         let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(why) => ConsentError::Invalid(why.into()),
+            TokenRefusal::InvalidGrant(reason) => ConsentError::Invalid(reason.into()),
             TokenRefusal::Other(error) => ConsentError::Provider(error),
         })?;
 
@@ -102,18 +102,18 @@ impl OAuthFlow for DriveConnector {
     async fn refresh_tokens(
         &self,
         client: &OAuthClient,
-        held: &OAuthTokens,
+        tokens: &OAuthTokens,
         now: Timestamp,
     ) -> ConnectorResult<OAuthTokens> {
         let app = self.oauth_app(client, None)?;
-        let carry = self.request_sender().await?;
-        let refresh = RefreshToken::new(held.refresh.expose().to_owned());
+        let sender = self.request_sender().await?;
+        let refresh = RefreshToken::new(tokens.refresh.expose().to_owned());
         let answer = app
             .exchange_refresh_token(&refresh)
-            .request_async(&carry)
+            .request_async(&sender)
             .await;
         let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(why) => ConnectorError::Reauth(why.into()),
+            TokenRefusal::InvalidGrant(reason) => ConnectorError::Reauth(reason.into()),
             TokenRefusal::Other(error) => error,
         })?;
 
@@ -121,13 +121,13 @@ impl OAuthFlow for DriveConnector {
             return Err(ConnectorError::Reauth("scope_denied".into()));
         }
 
-        tokens_of(&answer, Some(held), now)
+        tokens_of(&answer, Some(tokens), now)
             .ok_or_else(|| ConnectorError::Reauth("missing_refresh_token".into()))
     }
 
-    async fn revoke_permission(&self, held: &OAuthTokens) -> ConnectorResult<()> {
+    async fn revoke_permission(&self, tokens: &OAuthTokens) -> ConnectorResult<()> {
         let client = self.http.client().await?;
-        let form = [("token", held.refresh.expose())];
+        let form = [("token", tokens.refresh.expose())];
         let response = client
             .post(self.addresses.revoke.clone())
             .form(&form)
@@ -136,14 +136,14 @@ impl OAuthFlow for DriveConnector {
             .map_err(network_error)?;
 
         let status = response.status().as_u16();
-        let answer = read_body(response, 64 * 1024).await?.unwrap_or_default();
-        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let body = read_body(response, 64 * 1024).await?.unwrap_or_default();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
 
         match status {
             200..300 => Ok(()),
             // The permission had already ended.
-            400 if answer["error"] == "invalid_token" => Ok(()),
-            400..500 if status != 429 && answer["error"].is_string() => Err(ConnectorError::Fault(
+            400 if body["error"] == "invalid_token" => Ok(()),
+            400..500 if status != 429 && body["error"].is_string() => Err(ConnectorError::Fault(
                 format!("the permission cannot be revoked: {status}"),
             )),
             _ => Err(unavailable_error("the permission cannot be revoked now")),
@@ -161,15 +161,15 @@ impl DriveConnector {
         now: Timestamp,
     ) -> Result<ProviderAccount, ConsentError> {
         if let Some(token) = &answer.extra_fields().id_token {
-            let (client_id, authorize) = (client.app.client_id(), &self.addresses.authorize);
+            let (client_id, authorize_url) = (client.app.client_id(), &self.addresses.authorize);
             let expected = ExpectedIdentity {
                 client_id,
                 nonce: &consent.nonce,
-                authorize,
+                authorize_url,
                 now,
             };
             return read_account(token, &expected)
-                .map_err(|wrong| ConsentError::Invalid(wrong.into()));
+                .map_err(|reason| ConsentError::Invalid(reason.into()));
         }
 
         let token = Some(Secret::new(answer.access_token().secret().as_str()));
@@ -178,10 +178,10 @@ impl DriveConnector {
             metadata: domain::metadata::Metadata::default(),
         };
 
-        let call = ApiRequest::get(&["about"])
+        let request = ApiRequest::get(&["about"])
             .with_query("fields", "user(emailAddress,permissionId,displayName)");
         let about: AboutAnswer = self
-            .request_json(&access, call)
+            .request_json(&access, request)
             .await
             .map_err(ConnectorError::from)?;
         let subject = about.user.permission_id.filter(|id| !id.is_empty());
@@ -221,26 +221,33 @@ fn grants_file_access(answer: &TokenAnswer) -> bool {
 /// `None` if there is neither.
 fn tokens_of(
     answer: &TokenAnswer,
-    held: Option<&OAuthTokens>,
+    current_tokens: Option<&OAuthTokens>,
     now: Timestamp,
 ) -> Option<OAuthTokens> {
-    let after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_SECONDS));
-    let lasts = answer
+    let expiry_after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_LIFETIME_SECONDS));
+    let lifetime = answer
         .expires_in()
-        .and_then(|lasts| i64::try_from(lasts.as_secs()).ok());
-    let refresh_until = answer.extra_fields().refresh_token_expires_in.map(after);
-    let new = answer
+        .and_then(|lifetime| i64::try_from(lifetime.as_secs()).ok());
+    let refresh_until = answer
+        .extra_fields()
+        .refresh_token_expires_in
+        .map(expiry_after);
+    let new_token = answer
         .refresh_token()
         .filter(|token| !token.secret().is_empty());
-    let refresh = match (new, held) {
-        (Some(new), _) => Secret::new(new.secret().as_str()),
-        (None, held) => held?.refresh.clone(),
+    let refresh = match (new_token, current_tokens) {
+        (Some(new_token), _) => Secret::new(new_token.secret().as_str()),
+        (None, current_tokens) => current_tokens?.refresh.clone(),
     };
 
     Some(OAuthTokens {
         access: Secret::new(answer.access_token().secret().as_str()),
-        access_until: after(lasts.unwrap_or(ACCESS_SECONDS)),
+        access_until: expiry_after(lifetime.unwrap_or(DEFAULT_ACCESS_SECONDS)),
         refresh,
-        refresh_until: refresh_until.or_else(|| held.filter(|_| new.is_none())?.refresh_until),
+        refresh_until: refresh_until.or_else(|| {
+            current_tokens
+                .filter(|_| new_token.is_none())?
+                .refresh_until
+        }),
     })
 }

@@ -16,20 +16,24 @@ impl DriveConnector {
         access: &ProviderAccess,
         id: &str,
     ) -> ConnectorResult<Option<ProviderItem>> {
-        let mut found = self.request_file(access, id, FILE_FIELDS, None).await;
+        let mut result = self.request_file(access, id, FILE_FIELDS, None).await;
         // An item that was shared only by its link requires the resource key of the link, which
         // shortcuts to it contain.
-        if matches!(found, Err(ApiFailure::Gone))
-            && let Some(key) = self.find_resource_key(access, id).await?
+        if matches!(result, Err(ApiFailure::NotFound))
+            && let Some(resource_key) = self.find_resource_key(access, id).await?
         {
-            found = self.request_file(access, id, FILE_FIELDS, Some(key)).await;
+            result = self
+                .request_file(access, id, FILE_FIELDS, Some(resource_key))
+                .await;
         }
 
-        let file: ApiFile = match found {
+        let file: ApiFile = match result {
             Ok(file) => file,
             // It makes no difference whether the item does not exist or is not available to this
             // account or app.
-            Err(ApiFailure::Gone | ApiFailure::Other(ConnectorError::Item(_))) => return Ok(None),
+            Err(ApiFailure::NotFound | ApiFailure::Other(ConnectorError::Item(_))) => {
+                return Ok(None);
+            }
             Err(failure) => return Err(failure.into()),
         };
 
@@ -37,13 +41,13 @@ impl DriveConnector {
             return Ok(Some(file.into_item()));
         }
 
-        let call = ApiRequest::get(&["drives", id]).with_query("fields", "id,name");
-        match self.request_json::<SharedDrive>(access, call).await {
+        let request = ApiRequest::get(&["drives", id]).with_query("fields", "id,name");
+        match self.request_json::<SharedDrive>(access, request).await {
             Ok(drive) => Ok(Some(ProviderItem {
                 name: bounds::limit_name(drive.name),
                 ..file.into_item()
             })),
-            Err(ApiFailure::Gone) => Ok(None),
+            Err(ApiFailure::NotFound) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -54,14 +58,14 @@ impl DriveConnector {
         access: &ProviderAccess,
         id: &str,
         fields: &str,
-        key: Option<String>,
+        resource_key: Option<String>,
     ) -> Result<T, ApiFailure> {
         self.request_json(
             access,
             ApiRequest::get(&["files", id])
                 .all_drives()
                 .with_query("fields", fields)
-                .with_resource_key(key),
+                .with_resource_key(resource_key),
         )
         .await
     }

@@ -21,7 +21,7 @@ use super::failure::throttled_error;
 use super::http::{network_error, read_body, unavailable_error};
 
 /// The most bytes of an answer.
-const MAX_ANSWER: usize = 256 * 1024;
+const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 /// The time limit for an answer. It is shorter than the time in which a worker has to renew a
 /// permission.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -121,7 +121,7 @@ async fn send_request(
     *request.timeout_mut() = Some(TIMEOUT);
     let response = client.execute(request).await.map_err(network_error)?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = read_body(response, MAX_ANSWER)
+    let body = read_body(response, MAX_RESPONSE_BYTES)
         .await?
         .ok_or_else(|| unavailable_error("an answer without end"))?;
     if !status.is_success() {
@@ -158,34 +158,35 @@ fn interpret_refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> TokenRefu
         _ => return unavailable_error("no answer of the token endpoint").into(),
     };
 
-    let name: String = answer
+    let error_code: String = answer
         .error
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
         .take(60)
         .collect();
 
-    let session = [&answer.error_subtype, &answer.error_description];
-    let session = session
+    let error_texts = [&answer.error_subtype, &answer.error_description];
+    let is_session_expired = error_texts
         .iter()
         .any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
 
-    match name.as_str() {
-        "invalid_grant" if session => TokenRefusal::InvalidGrant("invalid_rapt"),
+    match error_code.as_str() {
+        "invalid_grant" if is_session_expired => TokenRefusal::InvalidGrant("invalid_rapt"),
         "invalid_grant" => TokenRefusal::InvalidGrant("invalid_grant"),
         "invalid_client" | "unauthorized_client" | "deleted_client" | "redirect_uri_mismatch" => {
-            ConnectorError::App(name).into()
+            ConnectorError::App(error_code).into()
         }
         "admin_policy_enforced" | "access_denied" | "org_internal" => {
-            ConnectorError::Policy(name).into()
+            ConnectorError::Policy(error_code).into()
         }
         "temporarily_unavailable" | "server_error" | "internal_failure" => {
             unavailable_error("the token endpoint has a fault").into()
         }
         "rate_limit_exceeded" => throttled_error(headers).into(),
-        _ => {
-            ConnectorError::Fault(format!("the token endpoint refuses the request: {name}")).into()
-        }
+        _ => ConnectorError::Fault(format!(
+            "the token endpoint refuses the request: {error_code}"
+        ))
+        .into(),
     }
 }
 
@@ -223,12 +224,12 @@ mod tests {
             (429, "<html>slow</html>".into(), "Other(Throttled"),
         ];
 
-        for (status, body, wanted) in cases {
+        for (status, body, expected) in cases {
             let meant = format!(
                 "{:?}",
                 interpret_refusal(status, &HeaderMap::new(), body.as_bytes())
             );
-            assert!(meant.starts_with(wanted), "{status} {body}: {meant}");
+            assert!(meant.starts_with(expected), "{status} {body}: {meant}");
             assert!(!meant.contains("secret"), "{meant}");
         }
     }

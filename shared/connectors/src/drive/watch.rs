@@ -44,16 +44,16 @@ impl DriveConnector {
             body["expiration"] = json!(now.plus_seconds(CHANNEL_SECONDS).as_millis().to_string());
         }
 
-        let call = ApiRequest::post(&["changes", "watch"])
+        let request = ApiRequest::post(&["changes", "watch"])
             .with_query("pageToken", cursor)
             .with_optional_query("driveId", shared_drive_of(feed))
             .with_query("includeRemoved", "true")
             .with_query("includeItemsFromAllDrives", "true")
             .all_drives()
             .with_body(body);
-        match self.request_json::<ChannelAnswer>(access, call).await {
+        match self.request_json::<ChannelAnswer>(access, request).await {
             Ok(channel) => Ok(to_watched(channel, now)),
-            Err(ApiFailure::Gone) => Err(ConnectorError::CursorLost),
+            Err(ApiFailure::NotFound) => Err(ConnectorError::CursorLost),
             // Changes are found without notifications as well, whatever the provider's objection to
             // our address is.
             Err(ApiFailure::Refused(reason)) => {
@@ -70,11 +70,11 @@ impl DriveConnector {
         id: &str,
         resource: &str,
     ) -> ConnectorResult<()> {
-        let call = ApiRequest::post(&["channels", "stop"])
+        let request = ApiRequest::post(&["channels", "stop"])
             .with_body(json!({"id": id, "resourceId": resource}));
-        match self.request_and_ignore(access, call).await {
+        match self.request_and_ignore(access, request).await {
             // The channel had already expired.
-            Ok(()) | Err(ApiFailure::Gone) => Ok(()),
+            Ok(()) | Err(ApiFailure::NotFound) => Ok(()),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -85,16 +85,16 @@ impl DriveConnector {
         let Ok(address) = Url::parse(address) else {
             return false;
         };
-        let stand_in = Url::parse(&self.addresses.api).is_ok_and(|api| is_loopback(&api));
+        let is_fake_drive = Url::parse(&self.addresses.api).is_ok_and(|api| is_loopback(&api));
         address.scheme() == "https"
-            || (stand_in && address.scheme() == "http" && is_loopback(&address))
+            || (is_fake_drive && address.scheme() == "http" && is_loopback(&address))
     }
 
     /// Returns the current time at the provider, by whose clock the notifications end.
     async fn provider_time(&self, access: &ProviderAccess) -> ConnectorResult<Option<Timestamp>> {
-        let call = ApiRequest::get(&["about"]).with_query("fields", "user(permissionId)");
+        let request = ApiRequest::get(&["about"]).with_query("fields", "user(permissionId)");
         let (_, headers) = self
-            .request_json_with_headers::<Value>(access, call)
+            .request_json_with_headers::<Value>(access, request)
             .await
             .map_err(ConnectorError::from)?;
         Ok(answer_time(&headers).map(|time| Timestamp::from_millis(time.as_millisecond())))
@@ -102,12 +102,12 @@ impl DriveConnector {
 }
 
 fn to_watched(channel: ChannelAnswer, now: Option<Timestamp>) -> Option<NotificationSubscription> {
-    let said = channel.expiration.as_ref().and_then(|end| match end {
+    let expiration_millis = channel.expiration.as_ref().and_then(|end| match end {
         Value::String(text) => text.parse().ok(),
         number => number.as_i64(),
     });
     // Without an end and a clock, it would be unknown when to renew the notifications.
-    let end = said
+    let end = expiration_millis
         .map(Timestamp::from_millis)
         .or_else(|| now.map(|now| now.plus_seconds(DEFAULT_CHANNEL_SECONDS)));
     Some(NotificationSubscription {

@@ -71,27 +71,27 @@ impl<'a> CrawlCall<'a> {
 
     /// Visits as many pages as one call may.
     pub(super) async fn visit_pages(mut self) -> ConnectorResult<ItemPage> {
-        let end = Instant::now() + CALL_TIME;
+        let deadline = Instant::now() + CALL_TIME;
         for request in 0..PAGES_PER_CALL {
-            if self.is_over() || Instant::now() >= end {
+            if self.is_over() || Instant::now() >= deadline {
                 break;
             }
             if request > 0 {
                 sleep(self.crawler.request_pause(&self.robots)).await;
             }
-            if let Some(map) = self.frontier.next_map() {
-                self.read_sitemap(map).await;
-            } else if let Some(next) = self.frontier.next_page() {
-                self.visit_page(next).await;
+            if let Some(sitemap) = self.frontier.next_map() {
+                self.read_sitemap(sitemap).await;
+            } else if let Some(waiting) = self.frontier.next_page() {
+                self.visit_page(waiting).await;
             }
         }
 
         if self.is_over() {
-            let incomplete = self.frontier.incomplete || !self.frontier.is_empty();
+            let is_incomplete = self.frontier.incomplete || !self.frontier.is_empty();
             return Ok(ItemPage {
                 items: self.items,
                 next: None,
-                is_incomplete: incomplete,
+                is_incomplete,
             });
         }
 
@@ -104,9 +104,10 @@ impl<'a> CrawlCall<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let most = self.plan.max_pages;
-        let all = self.frontier.listed >= most || self.frontier.visited >= 2 * most + SPARE_VISITS;
-        all || self.frontier.is_empty()
+        let max_pages = self.plan.max_pages;
+        let is_complete = self.frontier.listed >= max_pages
+            || self.frontier.visited >= 2 * max_pages + SPARE_VISITS;
+        is_complete || self.frontier.is_empty()
     }
 
     /// Returns how many pages may wait. More than the pages still wanted would never be visited,
@@ -115,32 +116,36 @@ impl<'a> CrawlCall<'a> {
         self.plan.max_pages.saturating_sub(self.frontier.listed) + SPARE_VISITS
     }
 
-    async fn read_sitemap(&mut self, map: WaitingAddress) {
-        let Ok(VisitResult::Page(found)) = self.crawler.request_page(&map.url).await else {
+    async fn read_sitemap(&mut self, waiting: WaitingAddress) {
+        let Ok(VisitResult::Page(page)) = self.crawler.request_page(&waiting.url).await else {
             self.frontier.incomplete = true;
             return;
         };
 
-        let Some(listed) = sitemap::parse_sitemap(&found.bytes) else {
+        let Some(sitemap) = sitemap::parse_sitemap(&page.bytes) else {
             self.frontier.incomplete = true;
             return;
         };
 
-        for address in listed.maps.iter().filter(|_| map.depth < MAX_SITEMAP_DEPTH) {
-            if let Some(url) = self.site_address(&map.url, address) {
+        for address in sitemap
+            .sitemaps
+            .iter()
+            .filter(|_| waiting.depth < MAX_SITEMAP_DEPTH)
+        {
+            if let Some(url) = self.site_address(&waiting.url, address) {
                 self.frontier
-                    .add_map(WaitingAddress::new(url, map.depth + 1));
+                    .add_map(WaitingAddress::new(url, waiting.depth + 1));
             }
         }
 
-        for (address, changed) in &listed.pages {
+        for (address, changed_at) in &sitemap.pages {
             if let Some(url) = self
-                .site_address(&map.url, address)
+                .site_address(&waiting.url, address)
                 .filter(|url| self.plan.includes_page(url))
             {
                 self.frontier.add_page(
                     WaitingAddress {
-                        changed: *changed,
+                        changed_at: *changed_at,
                         ..WaitingAddress::new(url, 0)
                     },
                     self.waiting_capacity(),
@@ -162,20 +167,20 @@ impl<'a> CrawlCall<'a> {
         }
         self.frontier.visited += 1;
         match self.crawler.request_page(&waiting.url).await {
-            Ok(VisitResult::Page(found)) => self.take_page(waiting, &found),
-            Ok(VisitResult::Gone | VisitResult::NoPage(_)) => {}
+            Ok(VisitResult::Page(page)) => self.take_page(waiting, &page),
+            Ok(VisitResult::NotFound | VisitResult::Unreadable(_)) => {}
             Err(_) => {
                 self.frontier.retry_page(waiting);
-                sleep(self.crawler.doubt).await;
+                sleep(self.crawler.retry_pause).await;
             }
         }
     }
 
     /// Lists a page unless it is a copy of another one, and enqueues its links.
-    fn take_page(&mut self, waiting: WaitingAddress, found: &Page) {
-        let Some(url) = Url::parse(&found.url)
+    fn take_page(&mut self, waiting: WaitingAddress, page: &Page) {
+        let Some(url) = Url::parse(&page.url)
             .ok()
-            .and_then(|base| self.site_address(&base, &found.url))
+            .and_then(|base| self.site_address(&base, &page.url))
         else {
             // The address redirects to another site.
             return;
@@ -186,59 +191,68 @@ impl<'a> CrawlCall<'a> {
             return;
         }
 
-        let media_type = found.media_type.as_deref().unwrap_or_default();
-        let html = is_html(found).then(|| page::read_page(&found.bytes, media_type));
-        let better = html
+        let media_type = page.media_type.as_deref().unwrap_or_default();
+        let page_summary = is_html(page).then(|| page::read_page(&page.bytes, media_type));
+        let canonical = page_summary
             .as_ref()
-            .and_then(|seen| self.canonical_address(&url, seen));
-        let (no_index, no_follow) = page::parse_directives(&found.robots_tag);
-        if let Some(seen) = html.as_ref().filter(|seen| !no_follow && !seen.no_follow) {
-            self.enqueue_links(&url, seen, waiting.depth);
+            .and_then(|summary| self.canonical_address(&url, summary));
+        let (no_index, no_follow) = page::parse_directives(&page.robots_tag);
+        if let Some(summary) = page_summary
+            .as_ref()
+            .filter(|seen| !no_follow && !seen.no_follow)
+        {
+            self.enqueue_links(&url, summary, waiting.depth);
         }
 
-        if let Some(better) = better.filter(|_| !waiting.named) {
+        if let Some(canonical) = canonical.filter(|_| !waiting.is_canonical) {
             self.frontier.add_page(
                 WaitingAddress {
-                    named: true,
-                    ..WaitingAddress::new(better, waiting.depth)
+                    is_canonical: true,
+                    ..WaitingAddress::new(canonical, waiting.depth)
                 },
                 self.waiting_capacity(),
             );
         } else if !no_index
-            && !html.as_ref().is_some_and(|seen| seen.no_index)
+            && !page_summary
+                .as_ref()
+                .is_some_and(|summary| summary.no_index)
             && self.plan.includes_page(&url)
         {
             self.frontier.listed += 1;
-            self.items
-                .extend(page_item(&url, found, html.as_ref(), waiting.changed));
+            self.items.extend(page_item(
+                &url,
+                page,
+                page_summary.as_ref(),
+                waiting.changed_at,
+            ));
         }
     }
 
     /// Returns the canonical address of a page if that is another address of the site.
-    fn canonical_address(&self, url: &Url, seen: &PageSummary) -> Option<Url> {
-        let canonical = self.site_address(url, seen.canonical.as_deref()?)?;
+    fn canonical_address(&self, url: &Url, summary: &PageSummary) -> Option<Url> {
+        let canonical = self.site_address(url, summary.canonical.as_deref()?)?;
         Some(canonical)
             .filter(|canonical| canonical != url && self.robots.is_url_allowed(canonical))
     }
 
-    fn enqueue_links(&mut self, url: &Url, seen: &PageSummary, depth: u64) {
+    fn enqueue_links(&mut self, url: &Url, summary: &PageSummary, depth: u64) {
         // A crawl of a sitemap alone visits only the pages in the sitemap.
         if depth >= self.plan.max_depth || self.plan.start.is_none() {
             return;
         }
 
-        let base = seen
+        let base = summary
             .base
             .as_deref()
             .and_then(|base| url.join(base).ok())
             .unwrap_or_else(|| url.clone());
-        for link in &seen.links {
-            let there = self
+        for link in &summary.links {
+            let target = self
                 .site_address(&base, link)
-                .filter(|there| self.plan.includes_page(there));
-            if let Some(there) = there.filter(|there| self.robots.is_url_allowed(there)) {
+                .filter(|target| self.plan.includes_page(target));
+            if let Some(target) = target.filter(|there| self.robots.is_url_allowed(there)) {
                 self.frontier.add_page(
-                    WaitingAddress::new(there, depth + 1),
+                    WaitingAddress::new(target, depth + 1),
                     self.waiting_capacity(),
                 );
             }
@@ -254,15 +268,15 @@ async fn begin_crawl(crawler: &WebCrawler, plan: &CrawlPlan) -> ConnectorResult<
         if !robots.is_url_allowed(start) {
             return Err(robots_error(start));
         }
-        let first = resolve_first_page(crawler, start).await?;
-        frontier.site = Some(first.clone());
-        frontier.add_page(WaitingAddress::new(first, 0), 1);
+        let first_page = resolve_first_page(crawler, start).await?;
+        frontier.site = Some(first_page.clone());
+        frontier.add_page(WaitingAddress::new(first_page, 0), 1);
     }
 
-    if let Some(map) = &plan.sitemap {
-        let first = resolve_first_page(crawler, map).await?;
-        frontier.site.get_or_insert_with(|| first.clone());
-        frontier.add_map(WaitingAddress::new(first, 0));
+    if let Some(sitemap_url) = &plan.sitemap {
+        let first_page = resolve_first_page(crawler, sitemap_url).await?;
+        frontier.site.get_or_insert_with(|| first_page.clone());
+        frontier.add_map(WaitingAddress::new(first_page, 0));
     }
 
     Ok(frontier)
@@ -280,57 +294,58 @@ fn robots_error(start: &Url) -> ConnectorError {
 
 /// Returns the page that an address from the caller leads to.
 async fn resolve_first_page(crawler: &WebCrawler, url: &Url) -> ConnectorResult<Url> {
-    let nothing = |what: &str| ConnectorError::Unavailable(format!("{url} {what}").into());
+    let unavailable_error =
+        |problem: &str| ConnectorError::Unavailable(format!("{url} {problem}").into());
     match crawler.request_page(url).await? {
-        VisitResult::Page(found) => {
-            let there = Url::parse(&found.url)
+        VisitResult::Page(page) => {
+            let final_url = Url::parse(&page.url)
                 .ok()
-                .and_then(|there| normalize_address(&there, &found.url));
-            there.ok_or_else(|| nothing("leads to no page"))
+                .and_then(|final_url| normalize_address(&final_url, &page.url));
+            final_url.ok_or_else(|| unavailable_error("leads to no page"))
         }
-        VisitResult::Gone => Err(nothing("is not there")),
-        VisitResult::NoPage(_) => Err(nothing("cannot be read")),
+        VisitResult::NotFound => Err(unavailable_error("is not there")),
+        VisitResult::Unreadable(_) => Err(unavailable_error("cannot be read")),
     }
 }
 
 /// Converts a page into an item, or returns `None` for a type that is not read.
 fn page_item(
     url: &Url,
-    found: &Page,
-    html: Option<&PageSummary>,
-    changed: Option<Timestamp>,
+    page: &Page,
+    page_summary: Option<&PageSummary>,
+    changed_at: Option<Timestamp>,
 ) -> Option<ProviderItem> {
-    let media_type = media_type_of(found);
-    if html.is_none() && !is_readable_type(&media_type) {
+    let media_type = media_type_of(page);
+    if page_summary.is_none() && !is_readable_type(&media_type) {
         return None;
     }
 
-    let digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
+    let hex_digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
 
-    let mark = match html {
-        Some(seen) => seen.digest.clone(),
-        None => Some(digest(&found.bytes)).filter(|_| !found.bytes.is_empty()),
+    let content_version = match page_summary {
+        Some(summary) => summary.digest.clone(),
+        None => Some(hex_digest(&page.bytes)).filter(|_| !page.bytes.is_empty()),
     };
 
-    let document = html.map(|_| DocumentType::Webpage);
-    let kind = match mark {
+    let document = page_summary.map(|_| DocumentType::Webpage);
+    let kind = match content_version {
         Some(_) => ItemKind::File { document },
         None => ItemKind::Unreadable(SkipReason::Empty),
     };
 
-    let name = html
-        .and_then(|seen| seen.title.clone())
+    let name = page_summary
+        .and_then(|summary| summary.title.clone())
         .map_or_else(|| name_of(url), bounds::limit_name);
-    let mark = mark.unwrap_or_default();
+    let content_version = content_version.unwrap_or_default();
 
     Some(ProviderItem {
-        version: digest(format!("{mark}\n{media_type}\n{name}").as_bytes()),
+        version: hex_digest(format!("{content_version}\n{media_type}\n{name}").as_bytes()),
         name,
         kind,
         media_type,
-        content_version: mark,
-        size: Some(found.bytes.len() as u64),
-        modified_at: changed.unwrap_or(Timestamp::from_millis(0)),
+        content_version,
+        size: Some(page.bytes.len() as u64),
+        modified_at: changed_at.unwrap_or(Timestamp::from_millis(0)),
         ..unreadable_item(url, SkipReason::Empty)
     })
 }
@@ -384,16 +399,16 @@ pub(super) async fn stat_page(
 
     sleep(crawler.request_pause(&robots)).await;
     match crawler.request_page(&url).await? {
-        VisitResult::Page(found) => Ok(current_item(&url, &found)),
+        VisitResult::Page(page) => Ok(current_item(&url, &page)),
         // A firewall may have refused this one request, so the old content stays.
-        VisitResult::NoPage(reason) => Err(ConnectorError::Item(reason)),
-        VisitResult::Gone => {
+        VisitResult::Unreadable(reason) => Err(ConnectorError::Item(reason)),
+        VisitResult::NotFound => {
             // Sites lose pages for a moment while they are redeployed.
-            sleep(crawler.request_pause(&robots) + crawler.doubt).await;
+            sleep(crawler.request_pause(&robots) + crawler.retry_pause).await;
             match crawler.request_page(&url).await? {
-                VisitResult::Page(found) => Ok(current_item(&url, &found)),
-                VisitResult::NoPage(reason) => Err(ConnectorError::Item(reason)),
-                VisitResult::Gone => Ok(None),
+                VisitResult::Page(page) => Ok(current_item(&url, &page)),
+                VisitResult::Unreadable(reason) => Err(ConnectorError::Item(reason)),
+                VisitResult::NotFound => Ok(None),
             }
         }
     }
@@ -401,17 +416,19 @@ pub(super) async fn stat_page(
 
 /// Converts the page now at an address into an item. Returns `None` if the address redirects
 /// elsewhere or the page asks not to be indexed.
-fn current_item(url: &Url, found: &Page) -> Option<ProviderItem> {
-    let there = Url::parse(&found.url)
+fn current_item(url: &Url, page: &Page) -> Option<ProviderItem> {
+    let final_url = Url::parse(&page.url)
         .ok()
-        .and_then(|there| normalize_address(&there, &found.url));
-    let media_type = found.media_type.as_deref().unwrap_or_default();
-    let html = is_html(found).then(|| page::read_page(&found.bytes, media_type));
-    let hides = page::parse_directives(&found.robots_tag).0
-        || html.as_ref().is_some_and(|seen| seen.no_index);
-    if hides || there.as_ref() != Some(url) {
+        .and_then(|final_url| normalize_address(&final_url, &page.url));
+    let media_type = page.media_type.as_deref().unwrap_or_default();
+    let page_summary = is_html(page).then(|| page::read_page(&page.bytes, media_type));
+    let is_hidden = page::parse_directives(&page.robots_tag).0
+        || page_summary
+            .as_ref()
+            .is_some_and(|summary| summary.no_index);
+    if is_hidden || final_url.as_ref() != Some(url) {
         None
     } else {
-        page_item(url, found, html.as_ref(), None)
+        page_item(url, page, page_summary.as_ref(), None)
     }
 }

@@ -14,11 +14,11 @@ use url::Url;
 /// The most bytes of waiting addresses.
 const MAX_WAITING_BYTES: usize = 80 * 1024;
 /// The most waiting sitemaps.
-const MAX_MAPS: usize = 100;
+const MAX_SITEMAPS: usize = 100;
 /// The most addresses that are remembered, with 8 bytes for each.
 const MAX_SEEN: usize = 5_000;
 /// The most attempts to fetch a page.
-const MAX_TRIES: u8 = 3;
+const MAX_ATTEMPTS: u8 = 3;
 /// The bytes of the digest of an address.
 const DIGEST_BYTES: usize = 8;
 
@@ -52,14 +52,14 @@ pub(super) struct WaitingAddress {
     pub(super) depth: u64,
     /// The number of attempts to fetch it.
     #[serde(rename = "t", default, skip_serializing_if = "is_default")]
-    pub(super) tries: u8,
+    pub(super) attempts: u8,
     /// `true` if another page named it as its canonical address. It is then listed even if it names
     /// yet another one.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
-    pub(super) named: bool,
+    pub(super) is_canonical: bool,
     /// The time at which it last changed, according to a sitemap.
     #[serde(rename = "m", default, skip_serializing_if = "is_default")]
-    pub(super) changed: Option<Timestamp>,
+    pub(super) changed_at: Option<Timestamp>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -71,9 +71,9 @@ impl WaitingAddress {
         Self {
             url,
             depth,
-            tries: 0,
-            named: false,
-            changed: None,
+            attempts: 0,
+            is_canonical: false,
+            changed_at: None,
         }
     }
 }
@@ -109,9 +109,9 @@ impl CrawlFrontier {
 
     /// Enqueues a page that was not seen before, if fewer than `room` pages are waiting. Otherwise
     /// the crawl is incomplete.
-    pub(super) fn add_page(&mut self, waiting: WaitingAddress, room: usize) {
+    pub(super) fn add_page(&mut self, waiting: WaitingAddress, capacity: usize) {
         let bytes = waiting.url.as_str().len();
-        let is_full = self.waiting.len() >= room || self.bytes + bytes > MAX_WAITING_BYTES;
+        let is_full = self.waiting.len() >= capacity || self.bytes + bytes > MAX_WAITING_BYTES;
         if is_full || self.seen.len() >= MAX_SEEN {
             self.incomplete |= !self.has_seen(&waiting.url);
         } else if self.mark_seen(&waiting.url) {
@@ -123,7 +123,7 @@ impl CrawlFrontier {
     /// Enqueues a sitemap that was not seen before.
     pub(super) fn add_map(&mut self, waiting: WaitingAddress) {
         let bytes = waiting.url.as_str().len();
-        if self.maps.len() >= MAX_MAPS || self.bytes + bytes > MAX_WAITING_BYTES {
+        if self.maps.len() >= MAX_SITEMAPS || self.bytes + bytes > MAX_WAITING_BYTES {
             self.incomplete |= !self.has_seen(&waiting.url);
         } else if self.mark_seen(&waiting.url) {
             self.bytes += bytes;
@@ -134,8 +134,8 @@ impl CrawlFrontier {
     /// Enqueues a page that could not be fetched once more, behind all others, until [`MAX_TRIES`]
     /// is reached.
     pub(super) fn retry_page(&mut self, mut waiting: WaitingAddress) {
-        waiting.tries += 1;
-        if waiting.tries < MAX_TRIES {
+        waiting.attempts += 1;
+        if waiting.attempts < MAX_ATTEMPTS {
             self.bytes += waiting.url.as_str().len();
             self.waiting.push_back(waiting);
         } else {
@@ -154,9 +154,9 @@ impl CrawlFrontier {
 }
 
 fn address_digest(url: &Url) -> [u8; DIGEST_BYTES] {
-    let mut mark = [0; DIGEST_BYTES];
-    mark.copy_from_slice(&Sha256::digest(url.as_str())[..DIGEST_BYTES]);
-    mark
+    let mut digest = [0; DIGEST_BYTES];
+    digest.copy_from_slice(&Sha256::digest(url.as_str())[..DIGEST_BYTES]);
+    digest
 }
 
 mod marks {
@@ -166,9 +166,9 @@ mod marks {
         seen: &HashSet<[u8; DIGEST_BYTES]>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let mut all: Vec<[u8; DIGEST_BYTES]> = seen.iter().copied().collect();
-        all.sort_unstable();
-        serializer.serialize_str(&BASE64.encode(all.concat()))
+        let mut digests: Vec<[u8; DIGEST_BYTES]> = seen.iter().copied().collect();
+        digests.sort_unstable();
+        serializer.serialize_str(&BASE64.encode(digests.concat()))
     }
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
@@ -205,14 +205,17 @@ mod tests {
 
         frontier.add_map(WaitingAddress::new(url("/sitemap.xml"), 0));
         let page = frontier.to_page().expect("a page");
-        let mut read = CrawlFrontier::from_page(&page).expect("a frontier");
-        assert_eq!(read, frontier);
-        assert_eq!(read.next_page().map(|next| next.url), Some(url("/a")));
-        read.add_page(WaitingAddress::new(url("/a"), 1), 10);
-        assert_eq!(read.next_page().map(|next| next.url), Some(url("/b")));
-        assert_eq!(read.next_page(), None);
+        let mut parsed = CrawlFrontier::from_page(&page).expect("a frontier");
+        assert_eq!(parsed, frontier);
+        assert_eq!(parsed.next_page().map(|next| next.url), Some(url("/a")));
+        parsed.add_page(WaitingAddress::new(url("/a"), 1), 10);
+        assert_eq!(parsed.next_page().map(|next| next.url), Some(url("/b")));
+        assert_eq!(parsed.next_page(), None);
         assert!(
-            !read.is_empty() && read.next_map().is_some() && read.is_empty() && !read.incomplete
+            !parsed.is_empty()
+                && parsed.next_map().is_some()
+                && parsed.is_empty()
+                && !parsed.incomplete
         );
         assert_eq!(CrawlFrontier::from_page("{}x"), None);
     }

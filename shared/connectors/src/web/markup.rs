@@ -39,27 +39,27 @@ impl StartTag {
 pub(super) struct MarkupTokens<'a> {
     rest: &'a str,
     /// `true` if elements such as `script` have ordinary content, as in XML.
-    xml: bool,
+    is_xml: bool,
 }
 
 impl<'a> MarkupTokens<'a> {
     pub(super) fn html(text: &'a str) -> Self {
         Self {
             rest: text,
-            xml: false,
+            is_xml: false,
         }
     }
 
     pub(super) fn xml(text: &'a str) -> Self {
         Self {
             rest: text,
-            xml: true,
+            is_xml: true,
         }
     }
 
     /// Returns the text up to `mark`, and skips the mark. Returns the rest if there is no mark.
-    fn take_until(&mut self, mark: &str) -> &'a str {
-        match self.rest.split_once(mark) {
+    fn take_until(&mut self, delimiter: &str) -> &'a str {
+        match self.rest.split_once(delimiter) {
             Some((before, after)) => {
                 self.rest = after;
                 before
@@ -70,10 +70,10 @@ impl<'a> MarkupTokens<'a> {
 
     fn read_text(&mut self) -> MarkupToken {
         // A `<` that begins no tag is text.
-        let from = usize::from(self.rest.starts_with('<'));
-        let end = self.rest[from..]
+        let search_start = usize::from(self.rest.starts_with('<'));
+        let end = self.rest[search_start..]
             .find('<')
-            .map_or(self.rest.len(), |at| at + from);
+            .map_or(self.rest.len(), |at| at + search_start);
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         MarkupToken::Text(resolve_entities(text))
@@ -91,7 +91,7 @@ impl<'a> MarkupTokens<'a> {
             return MarkupToken::End(name);
         }
 
-        if !self.xml && RAW_ELEMENTS.contains(&name.as_str()) {
+        if !self.is_xml && RAW_ELEMENTS.contains(&name.as_str()) {
             self.skip_raw(&name);
         }
 
@@ -106,31 +106,31 @@ impl<'a> MarkupTokens<'a> {
     }
 
     fn read_attributes(&mut self) -> Vec<(String, String)> {
-        let mut found = Vec::new();
+        let mut attributes = Vec::new();
         loop {
             self.rest = self
                 .rest
                 .trim_start_matches(|c: char| c.is_whitespace() || c == '/');
             if self.rest.is_empty() {
-                return found;
+                return attributes;
             }
             if let Some(rest) = self.rest.strip_prefix('>') {
                 self.rest = rest;
-                return found;
+                return attributes;
             }
 
-            let first = self.rest.chars().next().map_or(0, char::len_utf8);
+            let first_length = self.rest.chars().next().map_or(0, char::len_utf8);
             // A name has at least one character, whichever that is.
-            let end = self.rest[first..]
+            let end = self.rest[first_length..]
                 .find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '='));
             let (name, rest) = self
                 .rest
-                .split_at(end.map_or(self.rest.len(), |at| at + first));
+                .split_at(end.map_or(self.rest.len(), |at| at + first_length));
             self.rest = rest;
 
             let value = self.read_value();
-            if found.len() < MAX_ATTRIBUTES {
-                found.push((name.to_ascii_lowercase(), resolve_entities(value)));
+            if attributes.len() < MAX_ATTRIBUTES {
+                attributes.push((name.to_ascii_lowercase(), resolve_entities(value)));
             }
         }
     }
@@ -153,11 +153,11 @@ impl<'a> MarkupTokens<'a> {
     fn skip_raw(&mut self, name: &str) {
         loop {
             self.take_until("</");
-            let named = self
+            let is_end_tag = self
                 .rest
                 .get(..name.len())
-                .is_some_and(|end| end.eq_ignore_ascii_case(name));
-            if self.rest.is_empty() || named {
+                .is_some_and(|end_name| end_name.eq_ignore_ascii_case(name));
+            if self.rest.is_empty() || is_end_tag {
                 self.take_until(">");
                 return;
             }
@@ -207,10 +207,10 @@ fn resolve_entities(text: &str) -> String {
     let mut parts = text.split('&');
     let mut resolved = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let name = part
+        let entity = part
             .split_once(';')
             .filter(|(name, _)| name.len() <= LONGEST_ENTITY);
-        match name.and_then(|(name, rest)| Some((entity_char(name)?, rest))) {
+        match entity.and_then(|(name, rest)| Some((entity_char(name)?, rest))) {
             Some((character, rest)) => {
                 resolved.push(character);
                 resolved.push_str(rest);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn markup_is_tags_and_texts() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("", vec![]),
             (
                 "plain &amp; <b>bold</B >",
@@ -296,7 +296,7 @@ mod tests {
             ),
             ("<ä>é&", vec!["<ä>é&"]),
         ] {
-            assert_eq!(read(MarkupTokens::html(text)), wanted, "{text}");
+            assert_eq!(read(MarkupTokens::html(text)), expected, "{text}");
         }
 
         assert_eq!(
@@ -307,22 +307,22 @@ mod tests {
 
     #[test]
     fn the_time_for_hostile_markup_grows_with_its_length() {
-        let long = 400_000;
+        let length = 400_000;
 
         for text in [
-            "<".repeat(long),
-            "<a ".repeat(long),
-            format!("<a {}>", "x ".repeat(long)),
-            "<script>".repeat(long),
-            "<!--".repeat(long),
-            "&".repeat(long),
-            "<a href=\"".repeat(long),
-            format!("<script>{}", "</".repeat(long)),
-            "=".repeat(long),
+            "<".repeat(length),
+            "<a ".repeat(length),
+            format!("<a {}>", "x ".repeat(length)),
+            "<script>".repeat(length),
+            "<!--".repeat(length),
+            "&".repeat(length),
+            "<a href=\"".repeat(length),
+            format!("<script>{}", "</".repeat(length)),
+            "=".repeat(length),
         ] {
-            let begun = std::time::Instant::now();
-            assert!(MarkupTokens::html(&text).count() <= long * 2);
-            assert!(begun.elapsed().as_secs() < 5, "{}", &text[..20]);
+            let started = std::time::Instant::now();
+            assert!(MarkupTokens::html(&text).count() <= length * 2);
+            assert!(started.elapsed().as_secs() < 5, "{}", &text[..20]);
         }
     }
 }

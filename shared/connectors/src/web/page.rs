@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The most links of a page that are followed.
 const MAX_LINKS: usize = 5_000;
 /// The most characters of a title.
-const MAX_TITLE: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 /// The number of bytes at the beginning in which a page may name its encoding.
 const ENCODING_SEARCH_BYTES: usize = 1024;
 
@@ -40,15 +40,15 @@ pub(super) fn read_page(bytes: &[u8], media_type: &str) -> PageSummary {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     let text = encoding_of(bytes, media_type).decode(bytes).0;
     let mut reader = PageReader::default();
-    for event in MarkupTokens::html(&text) {
-        reader.take_token(event);
+    for token in MarkupTokens::html(&text) {
+        reader.take_token(token);
     }
     reader.finish_summary()
 }
 
 /// Returns the encoding that the server or the page names, or UTF-8.
 fn encoding_of(bytes: &[u8], media_type: &str) -> &'static Encoding {
-    let named = |text: &str| {
+    let find_encoding = |text: &str| {
         let text = text.to_ascii_lowercase();
         let label = text
             .split_once("charset=")?
@@ -58,25 +58,29 @@ fn encoding_of(bytes: &[u8], media_type: &str) -> &'static Encoding {
         Encoding::for_label(&label.as_bytes()[..end.unwrap_or(label.len())])
     };
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(ENCODING_SEARCH_BYTES)]);
-    named(media_type).or_else(|| named(&head)).unwrap_or(UTF_8)
+    find_encoding(media_type)
+        .or_else(|| find_encoding(&head))
+        .unwrap_or(UTF_8)
 }
 
 #[derive(Default)]
 struct PageReader {
-    seen: PageSummary,
+    summary: PageSummary,
     heading: String,
     title: String,
     /// The current element, if its text is needed separately.
-    within: Option<&'static str>,
-    hash: Sha256,
+    current_element: Option<&'static str>,
+    hasher: Sha256,
     has_text: bool,
 }
 
 impl PageReader {
-    fn take_token(&mut self, event: MarkupToken) {
-        match event {
+    fn take_token(&mut self, token: MarkupToken) {
+        match token {
             MarkupToken::Start(tag) => self.take_start_tag(&tag),
-            MarkupToken::End(name) => self.within = self.within.filter(|within| *within != name),
+            MarkupToken::End(name) => {
+                self.current_element = self.current_element.filter(|element| *element != name)
+            }
             MarkupToken::Text(text) => self.take_text(&text),
         }
     }
@@ -91,22 +95,24 @@ impl PageReader {
         };
 
         match tag.name.as_str() {
-            "title" if self.title.is_empty() => self.within = Some("title"),
-            "h1" if self.heading.is_empty() => self.within = Some("h1"),
-            "base" if self.seen.base.is_none() => {
-                self.seen.base = tag.attribute("href").map(str::to_owned)
+            "title" if self.title.is_empty() => self.current_element = Some("title"),
+            "h1" if self.heading.is_empty() => self.current_element = Some("h1"),
+            "base" if self.summary.base.is_none() => {
+                self.summary.base = tag.attribute("href").map(str::to_owned)
             }
-            "link" if has_word("rel", "canonical") && self.seen.canonical.is_none() => {
-                self.seen.canonical = tag.attribute("href").map(str::to_owned);
+            "link" if has_word("rel", "canonical") && self.summary.canonical.is_none() => {
+                self.summary.canonical = tag.attribute("href").map(str::to_owned);
             }
             "meta" if addresses_crawler(tag.attribute("name").unwrap_or_default()) => {
                 let (no_index, no_follow) =
                     parse_directives(tag.attribute("content").unwrap_or_default());
-                self.seen.no_index |= no_index;
-                self.seen.no_follow |= no_follow;
+                self.summary.no_index |= no_index;
+                self.summary.no_follow |= no_follow;
             }
-            "a" | "area" if !has_word("rel", "nofollow") && self.seen.links.len() < MAX_LINKS => {
-                self.seen
+            "a" | "area"
+                if !has_word("rel", "nofollow") && self.summary.links.len() < MAX_LINKS =>
+            {
+                self.summary
                     .links
                     .extend(tag.attribute("href").map(str::to_owned));
             }
@@ -117,10 +123,10 @@ impl PageReader {
     fn take_text(&mut self, text: &str) {
         for word in text.split_whitespace() {
             self.has_text = true;
-            self.hash.update(word);
-            self.hash.update([0]);
+            self.hasher.update(word);
+            self.hasher.update([0]);
         }
-        match self.within {
+        match self.current_element {
             Some("title") => self.title.push_str(text),
             Some(_) => self.heading.push_str(text),
             None => {}
@@ -130,14 +136,15 @@ impl PageReader {
     fn finish_summary(self) -> PageSummary {
         let one_line = |text: &str| {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
+            Some(line.chars().take(MAX_TITLE_CHARS).collect::<String>())
+                .filter(|line| !line.is_empty())
         };
 
-        let digest = hex::encode(self.hash.finalize());
+        let digest = hex::encode(self.hasher.finalize());
         PageSummary {
             title: one_line(&self.title).or_else(|| one_line(&self.heading)),
             digest: self.has_text.then_some(digest),
-            ..self.seen
+            ..self.summary
         }
     }
 }
@@ -151,22 +158,23 @@ fn addresses_crawler(name: &str) -> bool {
 /// and following links. In a header, directives may be meant for another crawler, as in `other:
 /// none`.
 pub(super) fn parse_directives(list: &str) -> (bool, bool) {
-    let mut found = (false, false);
-    let mut ours = true;
+    let mut directives = (false, false);
+    let mut is_addressed = true;
     for part in list.split(',') {
         let word = match part.split_once(':') {
             Some((agent, word)) => {
-                ours = addresses_crawler(agent.trim());
+                is_addressed = addresses_crawler(agent.trim());
                 word
             }
             None => part,
         };
-        let is = |wanted: &str| ours && word.trim().eq_ignore_ascii_case(wanted);
-        found.0 |= is("noindex") || is("none");
-        found.1 |= is("nofollow") || is("none");
+        let has_directive =
+            |directive: &str| is_addressed && word.trim().eq_ignore_ascii_case(directive);
+        directives.0 |= has_directive("noindex") || has_directive("none");
+        directives.1 |= has_directive("nofollow") || has_directive("none");
     }
 
-    found
+    directives
 }
 
 #[cfg(test)]
@@ -179,18 +187,18 @@ mod tests {
 
     #[test]
     fn a_page_says_where_it_leads_and_what_it_is_called() {
-        let seen = of(r#"<html><head><title> Tides &amp;
+        let summary = of(r#"<html><head><title> Tides &amp;
             moons </title><base href="/en/"><link rel="alternate canonical" href="/tides"></head>
             <body><h1>Other</h1><a href="a?x=1&amp;y=2">A</a><a name=x>no</a><a rel="ugc nofollow" href=b>B</a>
             <AREA HREF=c><script>document.write('<a href="d">')</script></body></html>"#);
 
-        assert_eq!(seen.title.as_deref(), Some("Tides & moons"));
+        assert_eq!(summary.title.as_deref(), Some("Tides & moons"));
         assert_eq!(
-            (seen.base.as_deref(), seen.canonical.as_deref()),
+            (summary.base.as_deref(), summary.canonical.as_deref()),
             (Some("/en/"), Some("/tides"))
         );
-        assert_eq!(seen.links, ["a?x=1&y=2", "c"]);
-        assert!(!seen.no_index && !seen.no_follow);
+        assert_eq!(summary.links, ["a?x=1&y=2", "c"]);
+        assert!(!summary.no_index && !summary.no_follow);
 
         assert_eq!(
             of("<h1>The <b>tide</b></h1><h1>two</h1>").title.as_deref(),
@@ -200,18 +208,19 @@ mod tests {
 
     #[test]
     fn only_another_text_is_another_content() {
-        let one = of("<p>High tide</p><form><input name=token value=1></form><script>t=1</script>");
-        let two = of(
+        let first =
+            of("<p>High tide</p><form><input name=token value=1></form><script>t=1</script>");
+        let second = of(
             "<p>High\n tide</p><form><input name=token value=2></form><script>t=2</script><!-- 3 -->",
         );
-        assert_eq!(one.digest, two.digest);
-        assert_ne!(one.digest, of("<p>Low tide</p>").digest);
+        assert_eq!(first.digest, second.digest);
+        assert_ne!(first.digest, of("<p>Low tide</p>").digest);
         assert_eq!(of("<div id=app></div><script>x</script> ").digest, None);
     }
 
     #[test]
     fn pages_say_what_they_allow() {
-        for (html, wanted) in [
+        for (html, expected) in [
             ("<meta name=robots content='noindex'>", (true, false)),
             (
                 "<meta name=ROBOTS content='index, NoFollow'>",
@@ -221,11 +230,11 @@ mod tests {
             ("<meta name=other content=none>", (false, false)),
             ("<meta name=robots content=all>", (false, false)),
         ] {
-            let seen = of(html);
-            assert_eq!((seen.no_index, seen.no_follow), wanted, "{html}");
+            let summary = of(html);
+            assert_eq!((summary.no_index, summary.no_follow), expected, "{html}");
         }
 
-        for (header, wanted) in [
+        for (header, expected) in [
             ("", (false, false)),
             ("noindex,nofollow", (true, true)),
             (
@@ -238,7 +247,7 @@ mod tests {
                 (false, false),
             ),
         ] {
-            assert_eq!(parse_directives(header), wanted, "{header}");
+            assert_eq!(parse_directives(header), expected, "{header}");
         }
     }
 
@@ -252,9 +261,9 @@ mod tests {
             Some("Küste")
         );
 
-        let said = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
+        let declared_bytes = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
         assert_eq!(
-            read_page(&said, "text/html").title.as_deref(),
+            read_page(&declared_bytes, "text/html").title.as_deref(),
             Some("Küste")
         );
         assert_eq!(

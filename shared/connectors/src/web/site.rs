@@ -14,7 +14,7 @@ const DEFAULT_PAGES: u64 = 100;
 /// The largest number of pages.
 const MAX_PAGES: u64 = 1_000;
 /// The most bytes of the address of a page.
-const MAX_ADDRESS: usize = 2_048;
+const MAX_ADDRESS_BYTES: usize = 2_048;
 /// Query parameters that identify where a reader came from, and not the page.
 const TRACKING_PARAMETERS: [&str; 6] = ["fbclid", "gclid", "mc_cid", "mc_eid", "msclkid", "yclid"];
 /// The extensions of files that are never text.
@@ -110,18 +110,17 @@ fn parse_address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String
 fn parse_number(
     metadata: &Metadata,
     field: &str,
-    least: u64,
+    min: u64,
     default: u64,
-    most: u64,
+    max: u64,
 ) -> Result<u64, String> {
     let number = match metadata.as_object().get(field) {
         None | Some(Value::Null) => return Ok(default),
         Some(Value::String(digits)) => digits.parse().ok(),
         Some(value) => value.as_u64(),
     };
-    let number = number.filter(|number| (least..=most).contains(number));
-    number
-        .ok_or_else(|| format!("metadata.{field}: expected a whole number from {least} to {most}"))
+    let number = number.filter(|number| (min..=max).contains(number));
+    number.ok_or_else(|| format!("metadata.{field}: expected a whole number from {min} to {max}"))
 }
 
 /// Returns the normalized address that `href` refers to, without the fragment and without tracking
@@ -153,7 +152,7 @@ pub(super) fn normalize_address(base: &Url, href: &str) -> Option<Url> {
             .join("&")
     });
     url.set_query(query.as_deref().filter(|query| !query.is_empty()));
-    Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS)
+    Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS_BYTES)
 }
 
 /// Returns the address with the scheme of `site`, because a site may be reached by http and https
@@ -192,20 +191,20 @@ mod tests {
     #[test]
     fn a_plan_says_what_is_wrong_with_it() {
         let start = "https://tides.example/docs/";
-        let read = plan(
+        let parsed = plan(
             &json!({"startUrl": format!("{start}#top"), "maxDepth": 0, "maxPages": "7", "own": true}),
         );
-        let read = read.expect("a plan");
-        assert_eq!(read.start.as_ref().map(Url::as_str), Some(start));
+        let parsed = parsed.expect("a plan");
+        assert_eq!(parsed.start.as_ref().map(Url::as_str), Some(start));
         assert_eq!(
-            (read.max_depth, read.max_pages, read.prefix.as_deref()),
+            (parsed.max_depth, parsed.max_pages, parsed.prefix.as_deref()),
             (0, 7, None)
         );
-        let read =
+        let parsed =
             plan(&json!({"sitemapUrl": "http://tides.example/sitemap.xml"})).expect("a plan");
-        assert_eq!((read.max_depth, read.max_pages), (3, 100));
+        assert_eq!((parsed.max_depth, parsed.max_pages), (3, 100));
 
-        for (metadata, wanted) in [
+        for (metadata, expected) in [
             (
                 json!({}),
                 "metadata.startUrl or metadata.sitemapUrl is required",
@@ -264,14 +263,14 @@ mod tests {
             ),
         ] {
             let message = plan(&metadata).expect_err("no plan");
-            assert!(message.starts_with(wanted), "{metadata}: {message}");
+            assert!(message.starts_with(expected), "{metadata}: {message}");
         }
     }
 
     #[test]
     fn links_become_addresses_of_pages() {
         let base = Url::parse("https://tides.example/docs/a?x=1").expect("an address");
-        for (href, wanted) in [
+        for (href, expected) in [
             ("b", Some("https://tides.example/docs/b")),
             (" ../c#part ", Some("https://tides.example/c")),
             ("?b=2&a=1", Some("https://tides.example/docs/a?b=2&a=1")),
@@ -291,7 +290,7 @@ mod tests {
         ] {
             assert_eq!(
                 normalize_address(&base, href).as_ref().map(Url::as_str),
-                wanted,
+                expected,
                 "{href}"
             );
         }
@@ -303,7 +302,7 @@ mod tests {
     fn a_site_is_one_host_by_http_and_https() {
         let site = Url::parse("https://tides.example/").expect("an address");
 
-        for (url, wanted) in [
+        for (url, expected) in [
             ("http://tides.example/a", Some("https://tides.example/a")),
             ("https://tides.example/a", Some("https://tides.example/a")),
             ("https://www.tides.example/a", None),
@@ -316,7 +315,7 @@ mod tests {
                 address_on_site(&site, url.clone())
                     .as_ref()
                     .map(Url::as_str),
-                wanted,
+                expected,
                 "{url}"
             );
         }
@@ -327,7 +326,7 @@ mod tests {
         let plan = plan(&json!({"startUrl": "https://tides.example", "pathPrefix": "/docs"}))
             .expect("a plan");
 
-        for (path, wanted) in [
+        for (path, expected) in [
             ("/docs", true),
             ("/docs/a.html", true),
             ("/docs/a.PDF", true),
@@ -339,7 +338,7 @@ mod tests {
             let url = Url::parse("https://tides.example")
                 .and_then(|site| site.join(path))
                 .expect("an address");
-            assert_eq!(plan.includes_page(&url), wanted, "{path}");
+            assert_eq!(plan.includes_page(&url), expected, "{path}");
         }
     }
 }

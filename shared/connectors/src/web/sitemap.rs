@@ -17,7 +17,7 @@ const MAX_ADDRESSES: usize = 50_000;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sitemap {
     /// The addresses of other sitemaps.
-    pub(super) maps: Vec<String>,
+    pub(super) sitemaps: Vec<String>,
     /// The addresses of pages, with the time of the last change if it is stated.
     pub(super) pages: Vec<(String, Option<Timestamp>)>,
 }
@@ -27,12 +27,12 @@ pub(super) struct Sitemap {
 pub(super) fn parse_sitemap(bytes: &[u8]) -> Option<Sitemap> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     if bytes.starts_with(&GZIP) {
-        let mut unpacked = Vec::new();
+        let mut decompressed = Vec::new();
         MultiGzDecoder::new(bytes)
             .take(MAX_BYTES)
-            .read_to_end(&mut unpacked)
+            .read_to_end(&mut decompressed)
             .ok()?;
-        return Some(parse_text(&String::from_utf8_lossy(&unpacked)));
+        return Some(parse_text(&String::from_utf8_lossy(&decompressed)));
     }
 
     let bytes = &bytes[..bytes
@@ -57,56 +57,56 @@ fn parse_lines(text: &str) -> Sitemap {
         .filter(|line| !line.is_empty())
         .take(MAX_ADDRESSES);
     Sitemap {
-        maps: Vec::new(),
+        sitemaps: Vec::new(),
         pages: lines.map(|line| (line.to_owned(), None)).collect(),
     }
 }
 
 fn parse_xml(text: &str) -> Sitemap {
-    let mut found = Sitemap::default();
-    let (mut address, mut changed) = (String::new(), String::new());
-    let mut within = None;
-    for event in MarkupTokens::xml(text) {
-        match event {
+    let mut sitemap = Sitemap::default();
+    let (mut address, mut last_modified) = (String::new(), String::new());
+    let mut is_location = None;
+    for token in MarkupTokens::xml(text) {
+        match token {
             MarkupToken::Start(tag) => match tag.name.as_str() {
-                "url" | "sitemap" => (address, changed) = (String::new(), String::new()),
-                "loc" => within = Some(true),
-                "lastmod" => within = Some(false),
+                "url" | "sitemap" => (address, last_modified) = (String::new(), String::new()),
+                "loc" => is_location = Some(true),
+                "lastmod" => is_location = Some(false),
                 _ => {}
             },
-            MarkupToken::Text(text) => match within {
+            MarkupToken::Text(text) => match is_location {
                 Some(true) => address.push_str(&text),
-                Some(false) => changed.push_str(&text),
+                Some(false) => last_modified.push_str(&text),
                 None => {}
             },
             MarkupToken::End(name) => {
-                within = None;
+                is_location = None;
                 let address = address.trim();
-                let is_full = found.pages.len() + found.maps.len() >= MAX_ADDRESSES;
+                let is_full = sitemap.pages.len() + sitemap.sitemaps.len() >= MAX_ADDRESSES;
                 match name.as_str() {
                     _ if address.is_empty() || is_full => {}
-                    "url" => found
+                    "url" => sitemap
                         .pages
-                        .push((address.to_owned(), parse_date(changed.trim()))),
-                    "sitemap" => found.maps.push(address.to_owned()),
+                        .push((address.to_owned(), parse_date(last_modified.trim()))),
+                    "sitemap" => sitemap.sitemaps.push(address.to_owned()),
                     _ => {}
                 }
             }
         }
     }
 
-    found
+    sitemap
 }
 
 /// Parses a W3C date: a day, or a time with an offset.
 fn parse_date(text: &str) -> Option<Timestamp> {
     let day = text.get(..10)?;
-    let whole = if text.len() == 10 {
+    let timestamp = if text.len() == 10 {
         format!("{day}T00:00:00Z")
     } else {
         text.to_owned()
     };
-    let at: jiff::Timestamp = whole.parse().ok()?;
+    let at: jiff::Timestamp = timestamp.parse().ok()?;
     Some(Timestamp::from_millis(at.as_millisecond()))
 }
 
@@ -137,17 +137,17 @@ mod tests {
         assert_eq!(
             parse_sitemap(PAGES.as_bytes()),
             Some(Sitemap {
-                maps: Vec::new(),
+                sitemaps: Vec::new(),
                 pages
             })
         );
 
         let index = "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
-        let maps = vec!["https://tides.example/1.xml.gz".to_owned()];
+        let sitemaps = vec!["https://tides.example/1.xml.gz".to_owned()];
         assert_eq!(
             parse_sitemap(index.as_bytes()),
             Some(Sitemap {
-                maps,
+                sitemaps,
                 pages: Vec::new()
             })
         );

@@ -94,11 +94,11 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         .expect("a crawl");
     assert!(!incomplete);
 
-    let shown: Vec<(&str, &str)> = items
+    let titles: Vec<(&str, &str)> = items
         .iter()
         .map(|item| (&item.id["http://tides.example".len()..], item.name.as_str()))
         .collect();
-    let wanted = [
+    let expected = [
         ("/", "Tides"),
         ("/a", "A & a"),
         ("/b?y=2&x=1", "The b"),
@@ -107,7 +107,7 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         ("/deep/1", "deep/1"),
         ("/deep/2", "deep/2"),
     ];
-    assert_eq!(shown, wanted, "breadth first, and three links deep");
+    assert_eq!(titles, expected, "breadth first, and three links deep");
 
     let kind = |at: usize| items[at].kind.clone();
     assert_eq!(
@@ -124,13 +124,13 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
     );
     assert_eq!(web.request_count("tides.example/a"), 1);
 
-    let shallow = crawled_ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
-    assert_eq!(shallow, [START]);
+    let start_only = crawled_ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
+    assert_eq!(start_only, [START]);
 
-    let few = crawl_site(&crawler, &json!({"startUrl": START, "maxPages": 2}))
+    let first_two = crawl_site(&crawler, &json!({"startUrl": START, "maxPages": 2}))
         .await
         .expect("a crawl");
-    assert_eq!((few.0.len(), few.1), (2, true));
+    assert_eq!((first_two.0.len(), first_two.1), (2, true));
 
     let below = json!({"startUrl": "http://tides.example/deep/1", "pathPrefix": "/deep/2"});
     assert_eq!(
@@ -197,7 +197,7 @@ async fn robots_txt_is_honoured() {
         &json!({"startUrl": "http://tides.example/private/1"}),
     )
     .await;
-    let Err(ConnectorError::Policy(said)) = denied else {
+    let Err(ConnectorError::Policy(message)) = denied else {
         panic!("{denied:?}")
     };
     for word in [
@@ -206,12 +206,14 @@ async fn robots_txt_is_honoured() {
         "metadata.startUrl",
         "recollect",
     ] {
-        assert!(said.contains(word), "{said}");
+        assert!(message.contains(word), "{message}");
     }
 
     web.put_redirect("other.example/", "http://tides.example/private/1");
-    let led = crawl_site(&crawler, &json!({"startUrl": "http://other.example/"})).await;
-    assert!(matches!(led, Err(ConnectorError::Policy(said)) if said.contains("tides.example")));
+    let redirected = crawl_site(&crawler, &json!({"startUrl": "http://other.example/"})).await;
+    assert!(
+        matches!(redirected, Err(ConnectorError::Policy(said)) if said.contains("tides.example"))
+    );
 
     web.put_answer("tides.example/robots.txt", 503, &[], "");
     let later = crawl_site(&crawler, &json!({"startUrl": START})).await;
@@ -280,10 +282,10 @@ async fn pages_have_one_address_each() {
 
     let mut found = crawled_ids(&web, &json!({"startUrl": START})).await;
     found.sort();
-    let wanted = ["a", "behind", "home", "original", "ring/2", "syndicated"];
+    let expected = ["a", "behind", "home", "original", "ring/2", "syndicated"];
     assert_eq!(
         found,
-        wanted.map(|path| format!("http://www.tides.example/{path}"))
+        expected.map(|path| format!("http://www.tides.example/{path}"))
     );
 }
 
@@ -309,13 +311,13 @@ async fn a_sitemap_lists_what_is_crawled() {
     let (items, incomplete) = crawl_site(&web.new_crawler().await, &metadata)
         .await
         .expect("a crawl");
-    let shown: Vec<(&str, i64)> = items
+    let changes: Vec<(&str, i64)> = items
         .iter()
         .map(|item| (item.id.as_str(), item.modified_at.as_millis()))
         .collect();
 
     assert_eq!(
-        shown,
+        changes,
         [
             ("http://tides.example/a", 1_772_323_200_000),
             ("http://tides.example/b", 0)
@@ -412,10 +414,10 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
         ("http://tides.example/huge", SkipReason::TooLarge),
     ] {
         // This is an error of the page alone, and does not mean that the page is gone.
-        let refused = stat(path).await.expect_err("no page");
+        let error = stat(path).await.expect_err("no page");
         assert!(
-            matches!(refused, ConnectorError::Item(told) if told == reason),
-            "{path}: {refused}"
+            matches!(error, ConnectorError::Item(told) if told == reason),
+            "{path}: {error}"
         );
     }
 }
@@ -423,10 +425,10 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
 #[tokio::test]
 async fn what_a_site_says_at_length_is_cut() {
     let web = FakeWeb::default();
-    let long = format!("tides.example/{}", "x".repeat(900));
+    let long_url = format!("tides.example/{}", "x".repeat(900));
     let media_type = format!("text/html; x={}", "x".repeat(900));
     web.put_answer(
-        &long,
+        &long_url,
         200,
         &[("content-type", &media_type)],
         "words without a title",
@@ -434,13 +436,13 @@ async fn what_a_site_says_at_length_is_cut() {
     let crawler = web.new_crawler().await;
     let access = access_for(&json!({"startUrl": START}));
     let item = crawler
-        .get_item(&access, &format!("http://{long}"))
+        .get_item(&access, &format!("http://{long_url}"))
         .await
         .expect("an answer")
         .expect("an item");
     assert_eq!(
         (item.name.len(), item.id.len()),
-        (500, "http://".len() + long.len())
+        (500, "http://".len() + long_url.len())
     );
 
     let fetched = crawler
@@ -473,7 +475,7 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
     let crawler = web.new_crawler().await;
     let access = access_for(&json!({"startUrl": "http://tides.example/a"}));
     let stat = |path: &'static str| crawler.get_item(&access, path);
-    let one = stat("http://tides.example/a")
+    let first_stat = stat("http://tides.example/a")
         .await
         .expect("an answer")
         .expect("an item");
@@ -481,24 +483,24 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
         "tides.example/a",
         "<title>A</title>words <form><input value=2></form>",
     );
-    let two = stat("http://tides.example/a")
+    let second_stat = stat("http://tides.example/a")
         .await
         .expect("an answer")
         .expect("an item");
     assert_eq!(
-        (&one.content_version, &one.version),
-        (&two.content_version, &two.version)
+        (&first_stat.content_version, &first_stat.version),
+        (&second_stat.content_version, &second_stat.version)
     );
 
     web.put_page(
         "tides.example/a",
         "<title>B</title>words <form><input value=2></form>",
     );
-    let three = stat("http://tides.example/a")
+    let third_stat = stat("http://tides.example/a")
         .await
         .expect("an answer")
         .expect("an item");
-    assert_ne!(one.version, three.version);
+    assert_ne!(first_stat.version, third_stat.version);
 
     for path in [
         "http://tides.example/gone",
@@ -537,21 +539,24 @@ async fn a_page_is_fetched_as_it_was_listed() {
         .expect("a page");
     assert_eq!(fetched.bytes, "<title>A</title>words");
 
-    let form = |name: &str, declared: &str| BodyForm::File {
+    let body_form = |name: &str, declared: &str| BodyForm::File {
         name: Some(name.into()),
         declared: Some(declared.into()),
     };
-    assert_eq!(fetched.form, form("page.html", "text/html; charset=utf-8"));
+    assert_eq!(
+        fetched.form,
+        body_form("page.html", "text/html; charset=utf-8")
+    );
 
-    let other = |id: &str| ProviderItem {
+    let item_with_id = |id: &str| ProviderItem {
         id: id.into(),
         ..item.clone()
     };
     let fetched = crawler
-        .fetch_content(&access, &other("http://tides.example/b"), 100)
+        .fetch_content(&access, &item_with_id("http://tides.example/b"), 100)
         .await
         .expect("a file");
-    assert_eq!(fetched.form, form("file.pdf", "application/pdf"));
+    assert_eq!(fetched.form, body_form("file.pdf", "application/pdf"));
 
     let large = crawler.fetch_content(&access, &item, 5).await;
     assert!(matches!(
@@ -563,7 +568,7 @@ async fn a_page_is_fetched_as_it_was_listed() {
         let fetched = crawler
             .fetch_content(
                 &access,
-                &other(&format!("http://tides.example/{path}")),
+                &item_with_id(&format!("http://tides.example/{path}")),
                 100,
             )
             .await;

@@ -19,9 +19,9 @@ pub(super) enum VisitResult {
     /// A page, which may have another address after redirects.
     Page(Page),
     /// The page does not exist.
-    Gone,
+    NotFound,
     /// The page exists, but cannot be read.
-    NoPage(SkipReason),
+    Unreadable(SkipReason),
 }
 
 impl WebCrawler {
@@ -42,30 +42,30 @@ impl WebCrawler {
             .map_err(|error| ConnectorError::Fault(error.to_string()))?;
         match self.request_page(&rules).await? {
             VisitResult::Page(page) => Ok(Robots::parse(&page.bytes, CRAWLER_NAME)),
-            VisitResult::Gone | VisitResult::NoPage(_) => Ok(Robots::allow_all()),
+            VisitResult::NotFound | VisitResult::Unreadable(_) => Ok(Robots::allow_all()),
         }
     }
 
     /// Returns the pause between two requests.
     pub(super) fn request_pause(&self, robots: &Robots) -> Duration {
-        robots
-            .crawl_delay()
-            .map_or(self.pace, |delay| delay.clamp(self.pace, MAX_PAUSE))
+        robots.crawl_delay().map_or(self.default_pause, |delay| {
+            delay.clamp(self.default_pause, MAX_PAUSE)
+        })
     }
 }
 
 fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
     match (error.kind, error.status) {
-        (FetchErrorKind::Blocked, _) => Ok(VisitResult::NoPage(SkipReason::NotDownloadable)),
-        (FetchErrorKind::TooLarge, _) => Ok(VisitResult::NoPage(SkipReason::TooLarge)),
-        (FetchErrorKind::Failed, Some(404 | 410)) => Ok(VisitResult::Gone),
+        (FetchErrorKind::Blocked, _) => Ok(VisitResult::Unreadable(SkipReason::NotDownloadable)),
+        (FetchErrorKind::TooLarge, _) => Ok(VisitResult::Unreadable(SkipReason::TooLarge)),
+        (FetchErrorKind::Failed, Some(404 | 410)) => Ok(VisitResult::NotFound),
         (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
         // The server permits another attempt after a timeout or a request that came too early.
         (FetchErrorKind::Failed, Some(408 | 425)) => {
             Err(ConnectorError::Unavailable(Box::new(error)))
         }
         (FetchErrorKind::Failed, Some(400..500)) => {
-            Ok(VisitResult::NoPage(SkipReason::NotDownloadable))
+            Ok(VisitResult::Unreadable(SkipReason::NotDownloadable))
         }
         (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
     }
@@ -84,10 +84,10 @@ pub(super) fn media_type_of(page: &Page) -> String {
         return bounds::limit_media_type(essence);
     }
 
-    let begins = page.bytes.trim_ascii_start();
-    let guessed = if begins.starts_with(b"%PDF-") {
+    let content_start = page.bytes.trim_ascii_start();
+    let guessed = if content_start.starts_with(b"%PDF-") {
         "application/pdf"
-    } else if begins.starts_with(b"<") {
+    } else if content_start.starts_with(b"<") {
         "text/html"
     } else {
         "application/octet-stream"

@@ -64,7 +64,7 @@ async fn what_exists_on_the_drive_only_is_exported() {
         (&slides, DocumentType::CloudSlide, "file.pptx"),
     ];
 
-    for (id, kind, wanted) in cases {
+    for (id, kind, expected) in cases {
         assert_eq!(
             stage.item_for_ida(id).await.kind,
             ItemKind::File {
@@ -72,8 +72,8 @@ async fn what_exists_on_the_drive_only_is_exported() {
             }
         );
         let fetched = fetch(&stage, id).await.unwrap();
-        assert_eq!(name(&fetched), wanted);
-        if wanted == "file.md" {
+        assert_eq!(name(&fetched), expected);
+        if expected == "file.md" {
             let text = std::str::from_utf8(&fetched.bytes).unwrap();
             assert!(
                 text.contains("# Plan") && text.contains("leads there") && !text.contains("data:"),
@@ -143,14 +143,14 @@ async fn a_file_comes_as_it_was_uploaded() {
             },
         )
         .unwrap();
-    let kept = stage
+    let error = stage
         .connector()
         .fetch_content(&stage.ida_access(), &listed, LIMIT)
         .await
         .unwrap_err();
     assert!(
-        matches!(kept, ConnectorError::Item(SkipReason::NotDownloadable)),
-        "{kept:?}"
+        matches!(error, ConnectorError::Item(SkipReason::NotDownloadable)),
+        "{error:?}"
     );
     let empty = stage
         .fake
@@ -175,7 +175,7 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
         "{} bytes",
         text.len()
     );
-    let ways = |stage: &DriveStage| {
+    let attempts = |stage: &DriveStage| {
         let calls = ["export", "download", "operations"];
         let call = |path: &str| {
             calls
@@ -188,8 +188,12 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
             .collect::<Vec<_>>()
     };
 
-    let taken = ways(&stage);
-    assert_eq!(taken[..2], [("export", 403), ("export", 200)], "{taken:?}");
+    let attempts_made = attempts(&stage);
+    assert_eq!(
+        attempts_made[..2],
+        [("export", 403), ("export", 200)],
+        "{attempts_made:?}"
+    );
 
     let table = stage
         .fake
@@ -203,9 +207,9 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
     ));
     let fetched = fetch(&stage, &table).await.unwrap();
     assert!(fetched.bytes.starts_with(b"PK") && name(&fetched) == "file.xlsx");
-    let taken = ways(&stage);
-    let wanted = [("export", 403), ("download", 200), ("operations", 200)];
-    assert_eq!(taken[..3], wanted, "{taken:?}");
+    let attempts_made = attempts(&stage);
+    let expected = [("export", 403), ("download", 200), ("operations", 200)];
+    assert_eq!(attempts_made[..3], expected, "{attempts_made:?}");
 }
 
 #[tokio::test]

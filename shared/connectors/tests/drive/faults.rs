@@ -83,10 +83,10 @@ async fn the_drives_faults_are_told_apart_and_pass() {
         ),
         (answer(200, "{\"files\": \"none\"}"), "Fault("),
     ];
-    for (fault, wanted) in cases {
+    for (fault, expected) in cases {
         stage.fake.plan_fault(fault.clone());
         let failed = format!("{:?}", list_everything(&stage).await.unwrap_err());
-        assert!(failed.starts_with(wanted), "{fault:?}: {failed}");
+        assert!(failed.starts_with(expected), "{fault:?}: {failed}");
         assert!(!failed.contains(&token), "{failed}");
     }
 

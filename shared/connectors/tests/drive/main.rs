@@ -24,7 +24,7 @@ const OLE: &str = "ole@northwind.example";
 /// A fake drive, and the connector to it.
 struct DriveStage {
     fake: FakeDrive,
-    all: Connectors,
+    connectors: Connectors,
 }
 
 impl DriveStage {
@@ -32,13 +32,14 @@ impl DriveStage {
         let fake = FakeDrive::start().await.unwrap();
         let (id, secret) = fake.client_credentials();
         let settings = DriveSettings::for_fake_drive(fake.base_url(), id, secret);
-        let all = connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))
-            .unwrap();
-        Self { fake, all }
+        let connectors =
+            connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))
+                .unwrap();
+        Self { fake, connectors }
     }
 
     fn connector(&self) -> &dyn Connector {
-        self.all.for_provider(Provider::CloudDrive).unwrap()
+        self.connectors.for_provider(Provider::CloudDrive).unwrap()
     }
 
     /// Returns the access data for Ida's requests.

@@ -11,7 +11,7 @@ use crate::{DriveStage, IDA, OLE, item_names};
 #[tokio::test]
 async fn everything_and_the_children_of_a_folder_come_in_pages() {
     let stage = DriveStage::open().await;
-    let (ida, root) = (stage.ida_access(), stage.root_id());
+    let (access, root) = (stage.ida_access(), stage.root_id());
     let folder = stage.fake.add_folder(&root, "Plans").unwrap();
     for number in 0..7 {
         stage
@@ -23,24 +23,24 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     let bin = stage.fake.add_doc(&root, "Old", "Words").unwrap();
     stage.fake.trash_item(&bin).unwrap();
     stage.fake.set_quirks(|quirks| quirks.page_cap = Some(3));
-    let mut seen = Vec::new();
+    let mut names = Vec::new();
     let (mut page, mut pages) = (None, 0);
     loop {
         let listed = stage
             .connector()
-            .list_feed(&ida, "user", page.as_deref())
+            .list_feed(&access, "user", page.as_deref())
             .await
             .unwrap();
-        seen.extend(item_names(&listed).into_iter().map(str::to_owned));
+        names.extend(item_names(&listed).into_iter().map(str::to_owned));
         pages += 1;
         page = listed.next;
         if page.is_none() {
             break;
         }
     }
-    seen.sort();
+    names.sort();
     assert_eq!(
-        seen,
+        names,
         [
             "Plan 0", "Plan 1", "Plan 2", "Plan 3", "Plan 4", "Plan 5", "Plan 6", "Plans"
         ]
@@ -49,7 +49,7 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
 
     let first = stage
         .connector()
-        .list_children(&ida, &folder, None, None)
+        .list_children(&access, &folder, None, None)
         .await
         .unwrap();
     assert_eq!(first.items.len(), 3);
@@ -62,14 +62,14 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
 
     let other = stage
         .connector()
-        .list_children(&ida, &root, None, first.next.as_deref())
+        .list_children(&access, &root, None, first.next.as_deref())
         .await
         .unwrap_err();
     assert!(matches!(other, ConnectorError::PageLost), "{other:?}");
     assert!(
         stage
             .connector()
-            .list_children(&ida, "nowhere", None, None)
+            .list_children(&access, "nowhere", None, None)
             .await
             .unwrap()
             .items
@@ -80,12 +80,12 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
 #[tokio::test]
 async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
     let stage = DriveStage::open().await;
-    let ida = stage.ida_access();
+    let access = stage.ida_access();
     let sales = stage.fake.create_shared_drive("Sales", &[IDA, OLE]);
     let folder = stage.fake.add_folder(&sales, "Offers").unwrap();
     stage.fake.add_doc(&folder, "Offer", "Words").unwrap();
     assert_eq!(
-        stage.connector().list_feeds(&ida).await.unwrap(),
+        stage.connector().list_feeds(&access).await.unwrap(),
         ["user", sales.as_str()]
     );
     let top = stage.item_for_ida(&sales).await;
@@ -96,7 +96,7 @@ async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
     assert_eq!(stage.item_for_ida("root").await.id, stage.root_id());
     let listed = stage
         .connector()
-        .list_feed(&ida, &sales, None)
+        .list_feed(&access, &sales, None)
         .await
         .unwrap();
     assert_eq!(item_names(&listed), ["Offers", "Offer"]);
@@ -108,53 +108,56 @@ async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
     );
     let inside = stage
         .connector()
-        .list_children(&ida, &folder, Some(&sales), None)
+        .list_children(&access, &folder, Some(&sales), None)
         .await
         .unwrap();
     assert_eq!(item_names(&inside), ["Offer"]);
 
     let start = stage
         .connector()
-        .current_cursor(&ida, &sales)
+        .current_cursor(&access, &sales)
         .await
         .unwrap();
     stage.fake.remove_member(&sales, IDA).unwrap();
-    assert_eq!(stage.connector().list_feeds(&ida).await.unwrap(), ["user"]);
+    assert_eq!(
+        stage.connector().list_feeds(&access).await.unwrap(),
+        ["user"]
+    );
     assert!(
         stage
             .connector()
-            .list_feed(&ida, &sales, None)
+            .list_feed(&access, &sales, None)
             .await
             .unwrap()
             .items
             .is_empty()
     );
     assert_eq!(
-        stage.connector().get_item(&ida, &folder).await.unwrap(),
+        stage.connector().get_item(&access, &folder).await.unwrap(),
         None
     );
-    let lost = stage
+    let error = stage
         .connector()
-        .list_changes(&ida, &sales, &start)
+        .list_changes(&access, &sales, &start)
         .await
         .unwrap_err();
-    assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
+    assert!(matches!(error, ConnectorError::CursorLost), "{error:?}");
 }
 
 #[tokio::test]
 async fn changes_tell_what_is_and_what_is_gone() {
     let stage = DriveStage::open().await;
-    let (ida, root) = (stage.ida_access(), stage.root_id());
+    let (access, root) = (stage.ida_access(), stage.root_id());
     let doc = stage.fake.add_doc(&root, "Plan", "Words").unwrap();
     let pdf = stage
         .fake
         .add_file(&root, "a.pdf", "application/pdf", "%PDF")
         .unwrap();
     let old = stage.fake.add_doc(&root, "Old", "Words").unwrap();
-    let before = stage.item_for_ida(&doc).await;
+    let item_before = stage.item_for_ida(&doc).await;
     let mut cursor = stage
         .connector()
-        .current_cursor(&ida, "user")
+        .current_cursor(&access, "user")
         .await
         .unwrap();
     stage.fake.rename_item(&doc, "The plan").unwrap();
@@ -166,7 +169,7 @@ async fn changes_tell_what_is_and_what_is_gone() {
     loop {
         let changes = stage
             .connector()
-            .list_changes(&ida, "user", &cursor)
+            .list_changes(&access, "user", &cursor)
             .await
             .unwrap();
         feeds |= changes.feeds_changed;
@@ -184,32 +187,32 @@ async fn changes_tell_what_is_and_what_is_gone() {
     let renamed = seen[&doc].clone().unwrap();
     assert_eq!(
         (renamed.name.as_str(), &renamed.content_version),
-        ("The plan", &before.content_version)
+        ("The plan", &item_before.content_version)
     );
-    assert_ne!(renamed.version, before.version);
+    assert_ne!(renamed.version, item_before.version);
     assert!(seen[&pdf].as_ref().unwrap().is_trashed && seen[&old].is_none() && feeds);
 
-    let none = stage
+    let empty_page = stage
         .connector()
-        .list_changes(&ida, "user", &cursor)
+        .list_changes(&access, "user", &cursor)
         .await
         .unwrap();
-    assert!(none.changes.is_empty() && !none.has_more);
+    assert!(empty_page.changes.is_empty() && !empty_page.has_more);
     stage.fake.rename_drive(&sales, "More sales").unwrap();
     assert!(
         stage
             .connector()
-            .list_changes(&ida, "user", &none.cursor)
+            .list_changes(&access, "user", &empty_page.cursor)
             .await
             .unwrap()
             .feeds_changed
     );
-    let lost = stage
+    let error = stage
         .connector()
-        .list_changes(&ida, "user", "no such cursor")
+        .list_changes(&access, "user", "no such cursor")
         .await
         .unwrap_err();
-    assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
+    assert!(matches!(error, ConnectorError::CursorLost), "{error:?}");
 }
 
 #[tokio::test]
@@ -231,7 +234,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
 
     let target = pdf("real.pdf");
     let unreadable = ItemKind::Unreadable;
-    let no = Restrictions::default;
+    let no_restrictions = Restrictions::default;
     let cases = [
         (target.clone(), ItemKind::File { document: None }),
         (
@@ -245,7 +248,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
                 "a",
                 Restrictions {
                     no_download: true,
-                    ..no()
+                    ..no_restrictions()
                 },
             ),
             unreadable(SkipReason::NotDownloadable),
@@ -255,7 +258,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
                 "b",
                 Restrictions {
                     no_gen_ai: true,
-                    ..no()
+                    ..no_restrictions()
                 },
             ),
             unreadable(SkipReason::GenaiRestricted),
@@ -265,7 +268,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
                 "c",
                 Restrictions {
                     encrypted: true,
-                    ..no()
+                    ..no_restrictions()
                 },
             ),
             unreadable(SkipReason::Encrypted),
@@ -278,9 +281,9 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
             unreadable(SkipReason::UnsupportedType),
         ),
     ];
-    for (id, wanted) in cases {
+    for (id, expected) in cases {
         let item = stage.item_for_ida(&id).await;
-        assert_eq!(item.kind, wanted, "{}", item.name);
+        assert_eq!(item.kind, expected, "{}", item.name);
         assert_eq!(item.parent.as_ref(), Some(&root));
     }
 
@@ -315,7 +318,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
 #[tokio::test]
 async fn the_picker_looks_through_all_views() {
     let stage = DriveStage::open().await;
-    let (ida, root) = (stage.ida_access(), stage.root_id());
+    let (access, root) = (stage.ida_access(), stage.root_id());
     stage.fake.add_doc(&root, "b doc", "Words").unwrap();
     stage.fake.add_doc(&root, "Ida's plan", "Words").unwrap();
     let folder = stage.fake.add_folder(&root, "z folder").unwrap();
@@ -335,8 +338,8 @@ async fn the_picker_looks_through_all_views() {
         .fake
         .add_file(&root, "a.mp4", "video/mp4", "mp4")
         .unwrap();
-    let ole = stage.fake.get_or_create_account(OLE).root().to_owned();
-    let given = stage.fake.add_folder(&ole, "Given").unwrap();
+    let ole_root = stage.fake.get_or_create_account(OLE).root().to_owned();
+    let given = stage.fake.add_folder(&ole_root, "Given").unwrap();
     stage.fake.add_doc(&given, "Gift", "Words").unwrap();
     stage.fake.share_item(&given, IDA).unwrap();
     let sales = stage.fake.create_shared_drive("Sales", &[IDA]);
@@ -373,37 +376,41 @@ async fn the_picker_looks_through_all_views() {
             vec!["Offers", "Offer"],
         ),
     ];
-    for (view, parent, query, wanted) in cases {
+    for (view, parent, query, expected) in cases {
         let listed = stage
             .connector()
-            .list_selectable(&ida, &view, parent, query, None)
+            .list_selectable(&access, &view, parent, query, None)
             .await
             .unwrap();
-        assert_eq!(item_names(&listed), wanted, "{view:?} {parent:?} {query:?}");
+        assert_eq!(
+            item_names(&listed),
+            expected,
+            "{view:?} {parent:?} {query:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn notifications_are_asked_for_and_stopped() {
     let stage = DriveStage::open().await;
-    let ida = stage.ida_access();
+    let access = stage.ida_access();
     let cursor = stage
         .connector()
-        .current_cursor(&ida, "user")
+        .current_cursor(&access, "user")
         .await
         .unwrap();
-    let told = |address: &'static str| {
-        let (drive, ida, cursor) = (stage.connector(), &ida, &cursor);
+    let watch = |address: &'static str| {
+        let (drive, access, cursor) = (stage.connector(), &access, &cursor);
         async move {
             drive
-                .watch_feed(ida, "user", cursor, "channel-1", address, "a token")
+                .watch_feed(access, "user", cursor, "channel-1", address, "a token")
                 .await
                 .unwrap()
         }
     };
-    assert_eq!(told("http://api.example/hook").await, None);
+    assert_eq!(watch("http://api.example/hook").await, None);
 
-    let watched = told("http://127.0.0.1:1/hook").await.unwrap();
+    let watched = watch("http://127.0.0.1:1/hook").await.unwrap();
     let seconds = (watched.expires_at.as_millis() - stage.fake.now_millis()) / 1000;
     assert!(
         (7 * 24 * 3600 - 120..7 * 24 * 3600).contains(&seconds),
@@ -413,14 +420,14 @@ async fn notifications_are_asked_for_and_stopped() {
 
     stage
         .connector()
-        .stop_watching(&ida, "channel-1", &watched.resource)
+        .stop_watching(&access, "channel-1", &watched.resource)
         .await
         .unwrap();
     assert!(stage.fake.open_channel_ids().is_empty());
 
     stage
         .connector()
-        .stop_watching(&ida, "channel-1", &watched.resource)
+        .stop_watching(&access, "channel-1", &watched.resource)
         .await
         .unwrap();
 }

@@ -20,9 +20,9 @@ fn consent() -> ConsentRequest {
 }
 
 /// Opens the consent page like a browser, and returns the parameters of the provider's redirect.
-async fn consent_answer(stage: &DriveStage, how: Answer) -> Vec<(String, String)> {
+async fn consent_answer(stage: &DriveStage, decision: Answer) -> Vec<(String, String)> {
     stage.fake.get_or_create_account(IDA);
-    stage.fake.plan_consent(how);
+    stage.fake.plan_consent(decision);
     let oauth = stage.connector().oauth_flow().unwrap();
     let url = oauth
         .consent_url(&oauth.operator_client().unwrap(), &consent())
@@ -45,9 +45,9 @@ async fn consent_answer(stage: &DriveStage, how: Answer) -> Vec<(String, String)
         .send()
         .await
         .unwrap();
-    let there = page.headers()["location"].to_str().unwrap().to_owned();
+    let location = page.headers()["location"].to_str().unwrap().to_owned();
 
-    Url::parse(&there)
+    Url::parse(&location)
         .unwrap()
         .query_pairs()
         .into_owned()
@@ -118,10 +118,10 @@ async fn a_user_permits_and_takes_it_back() {
     let oauth: &dyn OAuthFlow = stage.connector().oauth_flow().unwrap();
     oauth.revoke_permission(&renewed).await.unwrap();
     oauth.revoke_permission(&renewed).await.unwrap();
-    let gone = refresh(&stage, &renewed).await.unwrap_err();
+    let error = refresh(&stage, &renewed).await.unwrap_err();
     assert!(
-        matches!(&gone, ConnectorError::Reauth(why) if why == "invalid_grant"),
-        "{gone:?}"
+        matches!(&error, ConnectorError::Reauth(why) if why == "invalid_grant"),
+        "{error:?}"
     );
     assert!(matches!(
         feeds(&renewed).await,
@@ -137,14 +137,14 @@ async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
         quirks.refresh_seconds = Some(604_800);
     });
 
-    let first = permitted(&stage).await.tokens;
+    let first_tokens = permitted(&stage).await.tokens;
     let week = Timestamp::from_millis(stage.fake.now_millis()).plus_seconds(604_800);
-    assert!(first.refresh_until.unwrap() <= week);
-    let second = refresh(&stage, &first).await.unwrap();
-    assert!(second.refresh != first.refresh && second.refresh_until.is_some());
-    assert!(refresh(&stage, &second).await.is_ok());
+    assert!(first_tokens.refresh_until.unwrap() <= week);
+    let second_tokens = refresh(&stage, &first_tokens).await.unwrap();
+    assert!(second_tokens.refresh != first_tokens.refresh && second_tokens.refresh_until.is_some());
+    assert!(refresh(&stage, &second_tokens).await.is_ok());
     assert!(matches!(
-        refresh(&stage, &first).await,
+        refresh(&stage, &first_tokens).await,
         Err(ConnectorError::Reauth(_))
     ));
 }
@@ -195,10 +195,10 @@ async fn the_token_endpoints_faults_are_told_apart() {
             "Policy(",
         ),
     ];
-    for (fault, wanted) in cases {
+    for (fault, expected) in cases {
         stage.fake.plan_fault(fault);
         let failed = format!("{:?}", refresh(&stage, &tokens).await.unwrap_err());
-        assert!(failed.starts_with(wanted), "{failed}");
+        assert!(failed.starts_with(expected), "{failed}");
     }
 
     let id = stage.fake.client_credentials().0.to_owned();

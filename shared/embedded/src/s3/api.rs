@@ -166,11 +166,11 @@ impl S3 for S3Api {
     ) -> ApiAnswer<CreateBucketOutput> {
         let bucket = request.input.bucket;
         self.run_blocking(|store| {
-            store.write_index(|change| {
-                if require_bucket(change.tx, &bucket).is_ok() {
+            store.write_index(|transaction| {
+                if require_bucket(transaction.tx, &bucket).is_ok() {
                     return Err(s3_error!(BucketAlreadyOwnedByYou));
                 }
-                change.run_statement(
+                transaction.run_statement(
                     "INSERT INTO buckets VALUES (?1, ?2)",
                     params![bucket, store.now()],
                 )
@@ -187,18 +187,19 @@ impl S3 for S3Api {
     ) -> ApiAnswer<DeleteBucketOutput> {
         let bucket = request.input.bucket;
         self.run_blocking(|store| {
-            store.write_index(|change| {
-                require_bucket(change.tx, &bucket)?;
+            store.write_index(|transaction| {
+                require_bucket(transaction.tx, &bucket)?;
                 let sql = "SELECT 1 FROM objects WHERE bucket = ?1";
-                let used = change
+                let has_objects = transaction
                     .tx
                     .prepare_cached(sql)
                     .and_then(|mut objects| objects.exists([&bucket]));
-                if used.map_err(S3Error::internal_error)? {
+                if has_objects.map_err(S3Error::internal_error)? {
                     return Err(s3_error!(BucketNotEmpty));
                 }
-                change.run_statement("DELETE FROM notifications WHERE bucket = ?1", [&bucket])?;
-                change.run_statement("DELETE FROM buckets WHERE name = ?1", [&bucket])
+                transaction
+                    .run_statement("DELETE FROM notifications WHERE bucket = ?1", [&bucket])?;
+                transaction.run_statement("DELETE FROM buckets WHERE name = ?1", [&bucket])
             })?;
             Ok(DeleteBucketOutput {})
         })
@@ -244,7 +245,7 @@ impl S3 for S3Api {
     async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> ApiAnswer<ListBucketsOutput> {
         self.run_blocking(|store| {
             let index = store.lock_index();
-            let read = || -> rusqlite::Result<Vec<Bucket>> {
+            let read_buckets = || -> rusqlite::Result<Vec<Bucket>> {
                 let mut statement =
                     index.prepare_cached("SELECT name, created_ms FROM buckets ORDER BY name")?;
                 let rows = statement.query_map([], |row| {
@@ -257,7 +258,7 @@ impl S3 for S3Api {
                 })?;
                 rows.collect()
             };
-            let buckets = read().map_err(S3Error::internal_error)?;
+            let buckets = read_buckets().map_err(S3Error::internal_error)?;
             Ok(ListBucketsOutput {
                 buckets: Some(buckets),
                 ..ListBucketsOutput::default()

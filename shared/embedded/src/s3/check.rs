@@ -50,12 +50,12 @@ pub(super) async fn receive_body(
     };
 
     let bytes = match <[Bytes; 1]>::try_from(chunks) {
-        Ok([whole]) => whole,
+        Ok([chunk]) => chunk,
         Err(chunks) => chunks
             .into_iter()
-            .fold(BytesMut::new(), |mut all, chunk| {
-                all.extend_from_slice(&chunk);
-                all
+            .fold(BytesMut::new(), |mut buffer, chunk| {
+                buffer.extend_from_slice(&chunk);
+                buffer
             })
             .freeze(),
     };
@@ -80,8 +80,8 @@ pub(super) fn verify_bytes(
     trailers: HeaderMap,
 ) -> S3Result<VerifiedBody> {
     let md5: [u8; 16] = Md5::digest(&bytes).into();
-    if let Some(claimed) = claims.md5
-        && STANDARD.encode(md5) != claimed
+    if let Some(claimed_md5) = claims.md5
+        && STANDARD.encode(md5) != claimed_md5
     {
         return Err(s3_error!(
             BadDigest,
@@ -89,25 +89,30 @@ pub(super) fn verify_bytes(
         ));
     }
 
-    let mut claimed = checksums_to_map(&claims.checksum);
+    let mut claimed_checksums = checksums_to_map(&claims.checksum);
     for name in CHECKSUM_NAMES {
         if let Some(value) = trailers
             .get(format!("x-amz-checksum-{name}"))
             .and_then(|value| value.to_str().ok())
         {
-            claimed.insert(name.to_owned(), value.to_owned());
+            claimed_checksums.insert(name.to_owned(), value.to_owned());
         }
     }
 
-    let named = claims
+    let named_algorithm = claims
         .algorithm
         .as_ref()
         .map(|algorithm| algorithm.as_str().to_ascii_lowercase());
-    let mut hasher = checksum_hasher(claimed.keys().map(String::as_str).chain(named.as_deref()));
+    let mut hasher = checksum_hasher(
+        claimed_checksums
+            .keys()
+            .map(String::as_str)
+            .chain(named_algorithm.as_deref()),
+    );
     hasher.update(&bytes);
     let checksum = hasher.finalize();
     let actual = checksums_to_map(&checksum);
-    for (name, value) in claimed {
+    for (name, value) in claimed_checksums {
         if actual.get(&name) != Some(&value) {
             return Err(s3_error!(
                 BadDigest,
@@ -150,7 +155,7 @@ pub(super) fn checksum_of(name: &str, bytes: &[u8]) -> Option<String> {
 
 /// Returns the existing checksums, by name.
 pub(super) fn checksums_to_map(checksum: &Checksum) -> BTreeMap<String, String> {
-    let all = [
+    let values = [
         &checksum.checksum_crc32,
         &checksum.checksum_crc32c,
         &checksum.checksum_crc64nvme,
@@ -159,7 +164,7 @@ pub(super) fn checksums_to_map(checksum: &Checksum) -> BTreeMap<String, String> 
     ];
     CHECKSUM_NAMES
         .iter()
-        .zip(all)
+        .zip(values)
         .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
         .collect()
 }

@@ -185,11 +185,11 @@ impl<'a> IndexTransaction<'a> {
         sql: &str,
         parameters: impl rusqlite::Params,
     ) -> S3Result<()> {
-        let done = self
+        let result = self
             .tx
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(parameters));
-        done.map(|_| ()).map_err(S3Error::internal_error)
+        result.map(|_| ()).map_err(S3Error::internal_error)
     }
 }
 
@@ -245,11 +245,11 @@ pub(super) fn query_strings(
     sql: &str,
     parameters: impl rusqlite::Params,
 ) -> S3Result<Vec<String>> {
-    let read = || -> rusqlite::Result<Vec<String>> {
+    let read_rows = || -> rusqlite::Result<Vec<String>> {
         let mut statement = index.prepare_cached(sql)?;
         statement.query_map(parameters, |row| row.get(0))?.collect()
     };
-    read().map_err(S3Error::internal_error)
+    read_rows().map_err(S3Error::internal_error)
 }
 
 /// Returns the attributes of an unfinished upload, or the error `NoSuchUpload`.
@@ -261,12 +261,12 @@ pub(super) fn require_upload(
 ) -> S3Result<ObjectAttributes> {
     let sql = "SELECT attributes FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3 AND completed_etag IS NULL";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let found = statement
+    let result = statement
         .query_row(params![id, bucket, key.as_bytes()], |row| {
             row.get::<_, String>(0)
         })
         .optional();
-    let text = found
+    let text = result
         .map_err(S3Error::internal_error)?
         .ok_or_else(|| s3_error!(NoSuchUpload))?;
 
@@ -282,15 +282,15 @@ pub(super) fn completed_etag(
 ) -> S3Result<Option<String>> {
     let sql = "SELECT completed_etag FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let found = statement
+    let result = statement
         .query_row(params![id, bucket, key.as_bytes()], |row| row.get(0))
         .optional();
-    Ok(found.map_err(S3Error::internal_error)?.flatten())
+    Ok(result.map_err(S3Error::internal_error)?.flatten())
 }
 
 /// Returns the parts of an upload, ordered by number.
 pub(super) fn uploaded_parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
-    let read = || -> rusqlite::Result<Vec<StoredPart>> {
+    let read_rows = || -> rusqlite::Result<Vec<StoredPart>> {
         let sql = "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
         let mut statement = index.prepare_cached(sql)?;
 
@@ -306,5 +306,5 @@ pub(super) fn uploaded_parts(index: &Connection, upload: &str) -> S3Result<Vec<S
         rows.collect()
     };
 
-    read().map_err(S3Error::internal_error)
+    read_rows().map_err(S3Error::internal_error)
 }

@@ -39,7 +39,7 @@ pub(super) fn list_v2(
     input: ListObjectsV2Input,
 ) -> S3Result<ListObjectsV2Output> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
-    let resume = input
+    let resume_key = input
         .continuation_token
         .as_deref()
         .map(decode_token)
@@ -50,7 +50,7 @@ pub(super) fn list_v2(
             bucket: &input.bucket,
             prefix: input.prefix.as_deref().unwrap_or_default(),
             delimiter: input.delimiter.as_deref().unwrap_or_default(),
-            after: resume.as_deref().or(input.start_after.as_deref()),
+            after: resume_key.as_deref().or(input.start_after.as_deref()),
             limit: usize::try_from(max_keys).unwrap_or(0),
         },
     )?;
@@ -116,9 +116,9 @@ fn list_page(index: &Connection, query: &ListingQuery<'_>) -> S3Result<ListingPa
         prefixes: Vec::new(),
         next: None,
     };
-    let mut from = Some(first_key(query));
-    while let Some(key) = from {
-        from = fill_page(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
+    let mut start_key = Some(first_key(query));
+    while let Some(key) = start_key {
+        start_key = fill_page(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
     }
     Ok(page)
 }
@@ -128,12 +128,12 @@ fn list_page(index: &Connection, query: &ListingQuery<'_>) -> S3Result<ListingPa
 fn fill_page(
     index: &Connection,
     query: &ListingQuery<'_>,
-    from: &[u8],
+    start_key: &[u8],
     page: &mut ListingPage,
 ) -> rusqlite::Result<Option<Vec<u8>>> {
     let sql = "SELECT key, size, etag, modified_ms FROM objects WHERE bucket = ?1 AND key >= ?2 ORDER BY key";
     let mut statement = index.prepare_cached(sql)?;
-    let mut rows = statement.query(params![query.bucket, from])?;
+    let mut rows = statement.query(params![query.bucket, start_key])?;
     while let Some(row) = rows.next()? {
         let key = String::from_utf8_lossy(&row.get::<_, Vec<u8>>(0)?).into_owned();
         if !key.starts_with(query.prefix) {
@@ -182,13 +182,13 @@ impl ListingPage {
 
 /// Returns the first key that may be on the page.
 fn first_key(query: &ListingQuery<'_>) -> Vec<u8> {
-    let resumed = match query.after {
+    let start_key = match query.after {
         // The previous page ended with a common prefix, so the page starts after all keys with it.
         Some(after) if common_prefix(query, after) == Some(after) => next_key_after_prefix(after),
         Some(key) => next_key(key),
         None => Vec::new(),
     };
-    resumed.max(query.prefix.as_bytes().to_vec())
+    start_key.max(query.prefix.as_bytes().to_vec())
 }
 
 /// Returns the common prefix of a key, which ends with the first delimiter after the listed prefix.

@@ -20,7 +20,7 @@
 
 mod api;
 mod check;
-mod gate;
+mod form_gate;
 mod index;
 mod list;
 mod multipart;
@@ -74,13 +74,17 @@ impl S3 {
         durability: Durability,
         clock: Clock,
         queues: Arc<Sqs>,
-        records: Arc<CommitLog>,
-        key: SigningKey,
+        records_log: Arc<CommitLog>,
+        signing_key: SigningKey,
     ) -> anyhow::Result<Self> {
         let store = Arc::new(ObjectStore::open(
-            folder, durability, clock, queues, records,
+            folder,
+            durability,
+            clock,
+            queues,
+            records_log,
         )?);
-        let trusting = S3ServiceBuilder::new(S3Api {
+        let trusted_service = S3ServiceBuilder::new(S3Api {
             store: Arc::clone(&store),
         })
         .build();
@@ -95,9 +99,9 @@ impl S3 {
 
         Ok(Self {
             authenticated_service: builder.build(),
-            trusted_service: trusting,
+            trusted_service,
             store,
-            signing_key: key,
+            signing_key,
         })
     }
 
@@ -110,18 +114,18 @@ impl S3 {
         {
             parts.headers.insert(HOST, host);
         }
-        let answer = Self::call_service(
+        let response = Self::call_service(
             &self.authenticated_service,
             Request::from_parts(parts, body),
         )
         .await;
-        self.sync_before_answer(answer).await
+        self.sync_before_answer(response).await
     }
 
     /// Returns the answer once everything that it reports is on the disk.
-    async fn sync_before_answer(&self, answer: Response<Bytes>) -> Response<Bytes> {
+    async fn sync_before_answer(&self, response: Response<Bytes>) -> Response<Bytes> {
         match self.store.log.sync_before_answer().await {
-            Ok(()) => answer,
+            Ok(()) => response,
             Err(error) => internal_error_response(&error),
         }
     }

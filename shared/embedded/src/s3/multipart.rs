@@ -42,10 +42,10 @@ pub(super) fn create_upload(
 
     let attributes = serde_json::to_string(&attributes).map_err(S3Error::internal_error)?;
     let id = random_uuid();
-    store.write_index(|change| {
-        require_bucket(change.tx, &input.bucket)?;
+    store.write_index(|transaction| {
+        require_bucket(transaction.tx, &input.bucket)?;
         let sql = "INSERT INTO uploads (id, bucket, key, attributes, started_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
-        change.run_statement(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
+        transaction.run_statement(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
     })?;
 
     Ok(CreateMultipartUploadOutput {
@@ -72,21 +72,21 @@ pub(super) fn upload_part(
     require_upload(&store.lock_index(), &input.bucket, &input.key, id)?;
     let file = store.create_file_with(&body.bytes)?;
     let etag = hex::encode(body.md5);
-    let replacing = store.write_index(|change| {
-        require_upload(change.tx, &input.bucket, &input.key, id)?;
-        for part in uploaded_parts(change.tx, id)?
+    let result = store.write_index(|transaction| {
+        require_upload(transaction.tx, &input.bucket, &input.key, id)?;
+        for part in uploaded_parts(transaction.tx, id)?
             .into_iter()
             .filter(|part| part.number == number)
         {
-            change.discard_file(part.file)?;
+            transaction.discard_file(part.file)?;
         }
-        change.adopt_file(&file)?;
+        transaction.adopt_file(&file)?;
         let size = i64::try_from(body.bytes.len()).map_err(S3Error::internal_error)?;
         let sql = "INSERT OR REPLACE INTO parts VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        change.run_statement(sql, params![id, number, file, size, etag, store.now()])
+        transaction.run_statement(sql, params![id, number, file, size, etag, store.now()])
     });
 
-    replacing.inspect_err(|_| discard_file(store, &file))?;
+    result.inspect_err(|_| discard_file(store, &file))?;
     let checksum = body.checksum;
 
     Ok(UploadPartOutput {
@@ -106,7 +106,7 @@ pub(super) fn complete_upload(
     input: CompleteMultipartUploadInput,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
-    let wanted = input
+    let requested_parts = input
         .multipart_upload
         .and_then(|upload| upload.parts)
         .unwrap_or_default();
@@ -115,23 +115,23 @@ pub(super) fn complete_upload(
     }
 
     let attributes = require_upload(&store.lock_index(), bucket, key, id)?;
-    let chosen = choose_parts(&wanted, uploaded_parts(&store.lock_index(), id)?)?;
-    let stored = join_parts(store, &chosen, attributes)?;
-    let replacing = store.write_index(|change| {
-        require_upload(change.tx, bucket, key, id)?;
-        let current = find_object(change.tx, bucket, key)?;
+    let parts = choose_parts(&requested_parts, uploaded_parts(&store.lock_index(), id)?)?;
+    let stored = join_parts(store, &parts, attributes)?;
+    let result = store.write_index(|transaction| {
+        require_upload(transaction.tx, bucket, key, id)?;
+        let current = find_object(transaction.tx, bucket, key)?;
         check_write_conditions(
             current.as_ref(),
             input.if_match.as_ref(),
             input.if_none_match.as_ref(),
         )?;
-        change.put_object(bucket, key, &stored)?;
-        change.discard_parts(id)?;
+        transaction.put_object(bucket, key, &stored)?;
+        transaction.discard_parts(id)?;
         let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
-        change.run_statement(sql, params![id, stored.etag])
+        transaction.run_statement(sql, params![id, stored.etag])
     });
 
-    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    result.inspect_err(|_| discard_file(store, &stored.file))?;
     notify_queues(
         store,
         bucket,
@@ -171,9 +171,9 @@ pub(super) fn abort_upload(
     store: &ObjectStore,
     input: &AbortMultipartUploadInput,
 ) -> S3Result<AbortMultipartUploadOutput> {
-    store.write_index(|change| {
-        require_upload(change.tx, &input.bucket, &input.key, &input.upload_id)?;
-        change.remove_upload(&input.upload_id)
+    store.write_index(|transaction| {
+        require_upload(transaction.tx, &input.bucket, &input.key, &input.upload_id)?;
+        transaction.remove_upload(&input.upload_id)
     })?;
     Ok(AbortMultipartUploadOutput::default())
 }
@@ -183,14 +183,14 @@ pub(super) fn list_parts(store: &ObjectStore, input: ListPartsInput) -> S3Result
     require_upload(&index, &input.bucket, &input.key, &input.upload_id)?;
     let marker = input.part_number_marker.unwrap_or(0);
     let limit = usize::try_from(input.max_parts.unwrap_or(1000).clamp(0, 1000)).unwrap_or(0);
-    let mut all = uploaded_parts(&index, &input.upload_id)?;
-    all.retain(|part| part.number > marker);
-    let is_truncated = all.len() > limit;
-    all.truncate(limit);
+    let mut parts = uploaded_parts(&index, &input.upload_id)?;
+    parts.retain(|part| part.number > marker);
+    let is_truncated = parts.len() > limit;
+    parts.truncate(limit);
 
     Ok(ListPartsOutput {
-        next_part_number_marker: all.last().map(|part| part.number),
-        parts: Some(all.into_iter().map(listed_part).collect()),
+        next_part_number_marker: parts.last().map(|part| part.number),
+        parts: Some(parts.into_iter().map(listed_part).collect()),
         is_truncated: Some(is_truncated),
         max_parts: i32::try_from(limit).ok(),
         bucket: Some(input.bucket),
@@ -207,7 +207,7 @@ pub(super) fn list_uploads(
     let index = store.lock_index();
     require_bucket(&index, &input.bucket)?;
     let prefix = input.prefix.as_deref().unwrap_or_default();
-    let read = || -> rusqlite::Result<Vec<MultipartUpload>> {
+    let read_uploads = || -> rusqlite::Result<Vec<MultipartUpload>> {
         let sql = "SELECT id, key, started_ms FROM uploads WHERE bucket = ?1 AND completed_etag IS NULL ORDER BY key, id";
         let mut statement = index.prepare_cached(sql)?;
         let rows = statement.query_map([&input.bucket], |row| {
@@ -221,7 +221,7 @@ pub(super) fn list_uploads(
         rows.collect()
     };
 
-    let mut uploads = read().map_err(S3Error::internal_error)?;
+    let mut uploads = read_uploads().map_err(S3Error::internal_error)?;
     uploads.retain(|upload| {
         upload
             .key
@@ -259,15 +259,15 @@ fn listed_part(part: StoredPart) -> Part {
 
 /// Returns the parts that the client names. Fails unless they are in ascending order, have the
 /// right tags and, except the last, the minimum size.
-fn choose_parts(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
-    if wanted.is_empty() {
+fn choose_parts(requested: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
+    if requested.is_empty() {
         return Err(s3_error!(
             InvalidRequest,
             "You must specify at least one part"
         ));
     }
 
-    let numbers: Vec<i32> = wanted
+    let numbers: Vec<i32> = requested
         .iter()
         .map(|part| part.part_number.unwrap_or(0))
         .collect();
@@ -279,14 +279,14 @@ fn choose_parts(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<V
         .into_iter()
         .filter(|part| numbers.contains(&part.number))
         .collect();
-    let agree = |(wanted, part): (&CompletedPart, &StoredPart)| {
-        wanted
+    let tags_match = |(requested, part): (&CompletedPart, &StoredPart)| {
+        requested
             .e_tag
             .as_ref()
             .is_none_or(|etag| etag.value() == part.etag)
     };
 
-    if chosen.len() != wanted.len() || !wanted.iter().zip(&chosen).all(agree) {
+    if chosen.len() != requested.len() || !requested.iter().zip(&chosen).all(tags_match) {
         return Err(s3_error!(InvalidPart));
     }
 

@@ -62,10 +62,10 @@ pub(super) fn put_configuration(
     }
 
     let text = serde_json::to_string(&queues).map_err(S3Error::internal_error)?;
-    store.write_index(|change| {
-        require_bucket(change.tx, &bucket)?;
+    store.write_index(|transaction| {
+        require_bucket(transaction.tx, &bucket)?;
         let sql = "INSERT OR REPLACE INTO notifications (bucket, queues) VALUES (?1, ?2)";
-        change.run_statement(sql, params![bucket, text])
+        transaction.run_statement(sql, params![bucket, text])
     })?;
 
     Ok(PutBucketNotificationConfigurationOutput::default())
@@ -97,12 +97,12 @@ fn check_queue(store: &ObjectStore, queue: &QueueConfiguration) -> S3Result<()> 
     }
 
     // S3 sends to standard queues only.
-    let known = !queue.queue_arn.ends_with(".fifo")
+    let is_known = !queue.queue_arn.ends_with(".fifo")
         && store
             .queues
             .has_queue(&queue.queue_arn)
             .map_err(internal_error)?;
-    if known {
+    if is_known {
         Ok(())
     } else {
         Err(s3_error!(
@@ -158,11 +158,11 @@ fn matches_queue(queue: &QueueConfiguration, key: &str, creation: CreationKind) 
         .any(|event| names.iter().any(|name| event.as_ref() == name))
         && filter_rules(queue).all(|rule| {
             let value = rule.value.as_deref().unwrap_or_default();
-            let prefix = rule
+            let is_prefix = rule
                 .name
                 .as_ref()
                 .is_some_and(|name| name.as_str().eq_ignore_ascii_case("prefix"));
-            if prefix {
+            if is_prefix {
                 key.starts_with(value)
             } else {
                 key.ends_with(value)
@@ -187,8 +187,8 @@ pub(super) fn notify_queues(
         .filter(|queue| matches_queue(queue, key, creation))
     {
         let message = compose_message(queue, bucket, key, object, creation);
-        let sent = store.queues.deliver_message(&queue.queue_arn, message);
-        if !sent.map_err(internal_error)? {
+        let result = store.queues.deliver_message(&queue.queue_arn, message);
+        if !result.map_err(internal_error)? {
             tracing::warn!(
                 queue = queue.queue_arn,
                 "the queue to tell about new objects is gone"

@@ -36,18 +36,18 @@ pub(super) fn put_object(
         attributes: attributes_of_put(&mut input, &body),
     };
 
-    let replacing = store.write_index(|change| {
-        require_bucket(change.tx, &input.bucket)?;
-        let current = find_object(change.tx, &input.bucket, &input.key)?;
+    let result = store.write_index(|transaction| {
+        require_bucket(transaction.tx, &input.bucket)?;
+        let current = find_object(transaction.tx, &input.bucket, &input.key)?;
         check_write_conditions(
             current.as_ref(),
             input.if_match.as_ref(),
             input.if_none_match.as_ref(),
         )?;
-        change.put_object(&input.bucket, &input.key, &stored)
+        transaction.put_object(&input.bucket, &input.key, &stored)
     });
 
-    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    result.inspect_err(|_| discard_file(store, &stored.file))?;
     notify_queues(store, &input.bucket, &input.key, &stored, creation)?;
     let checksum = body.checksum;
 
@@ -81,7 +81,7 @@ fn attributes_of_put(input: &mut PutObjectInput, body: &VerifiedBody) -> ObjectA
 
 /// Removes a file that is not needed after all. If this fails, the next sweep removes it.
 pub(super) fn discard_file(store: &ObjectStore, file: &str) {
-    if let Err(error) = store.write_index(|change| change.discard_file(file.to_owned())) {
+    if let Err(error) = store.write_index(|transaction| transaction.discard_file(file.to_owned())) {
         tracing::warn!(%error, "could not remove an unused file: {error}");
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn get_object(store: &ObjectStore, input: &GetObjectInput) -> S3Resul
     })?;
 
     let range = range_of(input.range, &stored)?;
-    let whole = range == (0..stored.size);
+    let is_whole_object = range == (0..stored.size);
     let content_range = input.range.map(|_| {
         format!(
             "bytes {}-{}/{}",
@@ -105,7 +105,7 @@ pub(super) fn get_object(store: &ObjectStore, input: &GetObjectInput) -> S3Resul
     });
 
     // A checksum of the whole object says nothing about a part of it.
-    let checksum = if whole {
+    let checksum = if is_whole_object {
         checksums_from_map(&stored.attributes.checksums)
     } else {
         checksums_from_map(&Default::default())
@@ -206,24 +206,24 @@ impl<'a> ReadConditions<'a> {
     /// Checks the conditions. Entity tags take precedence over times, which count in whole seconds
     /// (RFC 9110, section 13.2.2).
     fn check_conditions(&self, stored: &StoredObject) -> S3Result<()> {
-        let modified = s3_timestamp(stored.modified_ms / 1000 * 1000);
-        let unchanged = match (self.if_match, self.if_unmodified_since) {
+        let modified_at = s3_timestamp(stored.modified_ms / 1000 * 1000);
+        let is_unchanged = match (self.if_match, self.if_unmodified_since) {
             (Some(condition), _) => matches_etag(condition, stored),
-            (None, Some(since)) => modified <= *since,
+            (None, Some(since)) => modified_at <= *since,
             (None, None) => true,
         };
 
-        if !unchanged {
+        if !is_unchanged {
             return Err(check::precondition_failed());
         }
 
-        let known = match (self.if_none_match, self.if_modified_since) {
+        let is_cached = match (self.if_none_match, self.if_modified_since) {
             (Some(condition), _) => matches_etag(condition, stored),
-            (None, Some(since)) => modified <= *since,
+            (None, Some(since)) => modified_at <= *since,
             (None, None) => false,
         };
 
-        if known {
+        if is_cached {
             Err(s3_error!(NotModified))
         } else {
             Ok(())
@@ -235,13 +235,13 @@ pub(super) fn delete_object(
     store: &ObjectStore,
     input: &DeleteObjectInput,
 ) -> S3Result<DeleteObjectOutput> {
-    store.write_index(|change| {
-        require_bucket(change.tx, &input.bucket)?;
+    store.write_index(|transaction| {
+        require_bucket(transaction.tx, &input.bucket)?;
         if let Some(condition) = &input.if_match {
-            let current = find_object(change.tx, &input.bucket, &input.key)?;
+            let current = find_object(transaction.tx, &input.bucket, &input.key)?;
             check_write_conditions(current.as_ref(), Some(condition), None)?;
         }
-        change.remove_object(&input.bucket, &input.key)
+        transaction.remove_object(&input.bucket, &input.key)
     })?;
     Ok(DeleteObjectOutput::default())
 }
@@ -251,10 +251,10 @@ pub(super) fn delete_objects(
     input: DeleteObjectsInput,
 ) -> S3Result<DeleteObjectsOutput> {
     let mut deleted = Vec::new();
-    store.write_index(|change| {
-        require_bucket(change.tx, &input.bucket)?;
+    store.write_index(|transaction| {
+        require_bucket(transaction.tx, &input.bucket)?;
         for object in input.delete.objects {
-            change.remove_object(&input.bucket, &object.key)?;
+            transaction.remove_object(&input.bucket, &object.key)?;
             deleted.push(DeletedObject {
                 key: Some(object.key),
                 ..DeletedObject::default()
@@ -263,9 +263,9 @@ pub(super) fn delete_objects(
         Ok(())
     })?;
 
-    let quiet = input.delete.quiet.unwrap_or(false);
+    let is_quiet = input.delete.quiet.unwrap_or(false);
     Ok(DeleteObjectsOutput {
-        deleted: (!quiet).then_some(deleted),
+        deleted: (!is_quiet).then_some(deleted),
         ..DeleteObjectsOutput::default()
     })
 }
@@ -280,20 +280,21 @@ pub(super) fn copy_object(
     };
 
     let source = store.require_object(bucket, key)?;
-    let differs = input
+    let is_mismatched = input
         .copy_source_if_match
         .as_ref()
         .is_some_and(|condition| !matches_etag(condition, &source));
-    let known = input
+    let is_excluded = input
         .copy_source_if_none_match
         .as_ref()
         .is_some_and(|condition| matches_etag(condition, &source));
-    if differs || known {
+    if is_mismatched || is_excluded {
         return Err(check::precondition_failed());
     }
 
-    let from = store.path(&source.file);
-    let file = store.create(|file| std::io::copy(&mut fs::File::open(&from)?, file).map(drop))?;
+    let source_path = store.path(&source.file);
+    let file =
+        store.create(|file| std::io::copy(&mut fs::File::open(&source_path)?, file).map(drop))?;
     let mut stored = StoredObject {
         file,
         modified_ms: store.now(),
@@ -305,12 +306,12 @@ pub(super) fn copy_object(
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
     }
 
-    let replacing = store.write_index(|change| {
-        require_bucket(change.tx, &input.bucket)?;
-        change.put_object(&input.bucket, &input.key, &stored)
+    let result = store.write_index(|transaction| {
+        require_bucket(transaction.tx, &input.bucket)?;
+        transaction.put_object(&input.bucket, &input.key, &stored)
     });
 
-    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    result.inspect_err(|_| discard_file(store, &stored.file))?;
     notify_queues(
         store,
         &input.bucket,

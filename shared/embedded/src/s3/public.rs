@@ -20,7 +20,7 @@ use s3s::post_policy::{PostPolicy, PostPolicyCondition};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::check::{self, BodyClaims};
-use super::gate::{BodyError, FormGate, GateOpener};
+use super::form_gate::{BodyError, FormGate, GateOpener};
 use super::index::s3_timestamp;
 use super::notify::CreationKind;
 use super::{S3, collect_response, host_of, internal_error_response, objects};
@@ -59,7 +59,7 @@ impl S3 {
     {
         let (parts, body) = request.into_parts();
         let is_head = parts.method == Method::HEAD;
-        let answer = match parts.method {
+        let result = match parts.method {
             Method::GET | Method::HEAD => self.read_signed(parts).await,
             Method::POST => self.store_form(&parts, body).await,
             _ => Err(s3_error!(
@@ -68,7 +68,7 @@ impl S3 {
             )),
         };
 
-        let response = match answer {
+        let response = match result {
             Ok(response) => self.sync_before_answer(response).await,
             Err(error) => error_response(error).await,
         };
@@ -95,12 +95,12 @@ impl S3 {
         }
 
         let query = parts.uri.query().unwrap_or_default();
-        let rest = self.signing_key.check_address(
+        let unsigned_query = self.signing_key.check_address(
             (parts.method.as_str(), &host, path, query),
             self.store.now(),
         )?;
-        let target =
-            PathAndQuery::try_from(format!("{path}?{rest}")).map_err(S3Error::internal_error)?;
+        let target = PathAndQuery::try_from(format!("{path}?{unsigned_query}"))
+            .map_err(S3Error::internal_error)?;
         parts.uri = Uri::from(target);
         let mut headers = HeaderMap::new();
         for name in READ_HEADERS {
@@ -206,14 +206,14 @@ impl S3 {
             .key(key_of(form).to_owned())
             .build();
         let input = input.map_err(S3Error::internal_error)?;
-        let stored = blocking::run_blocking(|| {
+        let output = blocking::run_blocking(|| {
             let body = check::verify_bytes(bytes, BodyClaims::default(), HeaderMap::new())?;
             objects::put_object(&self.store, input, body, CreationKind::Post)
         })?;
 
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NO_CONTENT;
-        let etag = stored.e_tag.as_ref().map(ETag::value).unwrap_or_default();
+        let etag = output.e_tag.as_ref().map(ETag::value).unwrap_or_default();
         if let Ok(etag) = HeaderValue::try_from(format!("\"{etag}\"")) {
             response.headers_mut().insert(header::ETAG, etag);
         }
@@ -258,7 +258,7 @@ fn malformed_form(error: multer::Error) -> S3Error {
 /// Checks that every condition holds, and that every field is subject to one, except those that
 /// cannot be.
 fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Result<()> {
-    if form.get("bucket").is_some_and(|named| named != bucket) {
+    if form.get("bucket").is_some_and(|name| name != bucket) {
         return Err(s3_error!(
             AccessDenied,
             "The form names another bucket than the address"
@@ -274,7 +274,7 @@ fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Resul
     };
 
     for condition in &policy.conditions {
-        let (name, holds) = match condition {
+        let (name, is_met) = match condition {
             PostPolicyCondition::Eq { field: name, value } => (name, field(name) == Some(value)),
             PostPolicyCondition::StartsWith {
                 field: name,
@@ -282,7 +282,7 @@ fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Resul
             } => (name, field(name).unwrap_or_default().starts_with(prefix)),
             PostPolicyCondition::ContentLengthRange { .. } => continue,
         };
-        if !holds {
+        if !is_met {
             return Err(s3_error!(
                 AccessDenied,
                 "Invalid according to Policy: Policy Condition failed: {name}"
@@ -290,7 +290,7 @@ fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Resul
         }
     }
 
-    let is_free =
+    let is_exempt =
         |name: &str| matches!(name, "policy" | "x-amz-signature") || name.starts_with("x-ignore-");
     let has_condition = |name: &str| {
         policy.conditions.iter().any(|condition| match condition {
@@ -302,7 +302,7 @@ fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Resul
 
     match form
         .keys()
-        .find(|name| !is_free(name) && !has_condition(name))
+        .find(|name| !is_exempt(name) && !has_condition(name))
     {
         Some(name) => Err(s3_error!(
             AccessDenied,
@@ -324,28 +324,28 @@ fn size_ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
 }
 
 fn check_max_size(policy: &PostPolicy, size: u64) -> S3Result<()> {
-    let most = size_ranges(policy)
+    let max_size = size_ranges(policy)
         .map(|(_, max)| max)
         .min()
         .unwrap_or(MAX_FILE_BYTES);
-    if size > most {
+    if size > max_size {
         return Err(s3_error!(
             EntityTooLarge,
-            "The file may have at most {most} bytes"
+            "The file may have at most {max_size} bytes"
         ));
     }
     Ok(())
 }
 
 fn check_min_size(policy: &PostPolicy, size: u64) -> S3Result<()> {
-    let least = size_ranges(policy)
+    let min_size = size_ranges(policy)
         .map(|(min, _)| min)
         .max()
         .unwrap_or_default();
-    if size < least {
+    if size < min_size {
         return Err(s3_error!(
             EntityTooSmall,
-            "The file must have at least {least} bytes"
+            "The file must have at least {min_size} bytes"
         ));
     }
     Ok(())

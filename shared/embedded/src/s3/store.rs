@@ -47,14 +47,14 @@ pub(super) struct ObjectStore {
     /// The write-ahead log of the index.
     pub(super) log: CommitLog,
     /// The log of the items that name objects.
-    records: Arc<CommitLog>,
+    records_log: Arc<CommitLog>,
     /// The queues that buckets may notify of new objects.
     pub(super) queues: Arc<Sqs>,
     files: BlobFiles,
     clock: Clock,
-    reserved: Mutex<ReservedNames>,
+    reserved_names: Mutex<ReservedNames>,
     /// Deleted files that are still in the table.
-    deleted: Mutex<Vec<String>>,
+    deleted_files: Mutex<Vec<String>>,
 }
 
 /// Names of future files, which are already in the table `garbage`.
@@ -70,18 +70,18 @@ impl ObjectStore {
         durability: Durability,
         clock: Clock,
         queues: Arc<Sqs>,
-        records: Arc<CommitLog>,
+        records_log: Arc<CommitLog>,
     ) -> anyhow::Result<Self> {
         let index = folder.file_path(folder::S3_INDEX);
         let store = Self {
             connection: Mutex::new(sqlite::open_database(&index, SCHEMA)?),
             log: CommitLog::open(&index, durability.for_bytes())?,
-            records,
+            records_log,
             queues,
             files: BlobFiles::new(folder.s3_path().join("blobs"), durability),
             clock,
-            reserved: Mutex::default(),
-            deleted: Mutex::default(),
+            reserved_names: Mutex::default(),
+            deleted_files: Mutex::default(),
         };
 
         store.collect_garbage()?;
@@ -111,12 +111,12 @@ impl ObjectStore {
         self.log.check().map_err(internal_error)?;
         let mut connection = self.lock_index();
         let transaction = sqlite::begin_write(&mut connection).map_err(S3Error::internal_error)?;
-        let change = IndexTransaction::new(&transaction);
-        let result = work(&change)?;
-        let discarded = change.into_discarded();
+        let index_transaction = IndexTransaction::new(&transaction);
+        let result = work(&index_transaction)?;
+        let discarded = index_transaction.into_discarded();
         if !discarded.is_empty() {
             // Records and messages on the disk may still name these bytes.
-            self.records
+            self.records_log
                 .sync_answered()
                 .and_then(|()| self.queues.log.sync_answered())
                 .map_err(internal_error)?;
@@ -140,37 +140,41 @@ impl ObjectStore {
         fill: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> S3Result<String> {
         let name = self.reserve_name()?;
-        let created = self.files.create(&name, fill);
-        if created.is_err() {
+        let result = self.files.create(&name, fill);
+        if result.is_err() {
             // The disk may be full, and the partial file is of no use. The table has it until the
             // next sweep.
             fs::remove_file(self.path(&name)).ok();
         }
-        created.map_err(S3Error::internal_error)?;
+        result.map_err(S3Error::internal_error)?;
         Ok(name)
     }
 
     /// Returns a name that is in the table of garbage, on the disk.
     fn reserve_name(&self) -> S3Result<String> {
         let now = self.now();
-        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = (reserved.since_ms..reserved.since_ms + RESERVED_MS).contains(&now);
-        if is_fresh && let Some(name) = reserved.names.pop() {
+        let mut reserved_names = self
+            .reserved_names
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_fresh =
+            (reserved_names.since_ms..reserved_names.since_ms + RESERVED_MS).contains(&now);
+        if is_fresh && let Some(name) = reserved_names.names.pop() {
             return Ok(name);
         }
 
         let mut names: Vec<String> = (0..RESERVED_NAMES)
             .map(|_| format!("{:032x}", rand::random::<u128>()))
             .collect();
-        self.write_index(|change| {
+        self.write_index(|transaction| {
             let sql = "INSERT INTO garbage (file, since_ms) VALUES (?1, ?2)";
             names
                 .iter()
-                .try_for_each(|name| change.run_statement(sql, params![name, now]))
+                .try_for_each(|name| transaction.run_statement(sql, params![name, now]))
         })?;
 
         let name = names.pop().unwrap_or_default();
-        *reserved = ReservedNames {
+        *reserved_names = ReservedNames {
             names,
             since_ms: now,
         };
@@ -194,11 +198,11 @@ impl ObjectStore {
         &self,
         bucket: &str,
         key: &str,
-        wanted: impl Fn(&StoredObject) -> S3Result<Range<u64>>,
+        choose_range: impl Fn(&StoredObject) -> S3Result<Range<u64>>,
     ) -> S3Result<(StoredObject, Vec<u8>)> {
         loop {
             let stored = self.require_object(bucket, key)?;
-            let range = wanted(&stored)?;
+            let range = choose_range(&stored)?;
             match verify::read_range(&self.path(&stored.file), &stored, range) {
                 Ok(bytes) => return Ok((stored, bytes)),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -207,8 +211,8 @@ impl ObjectStore {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // The object was replaced or deleted between the two steps. Otherwise the file
                     // is really lost.
-                    let still = find_object(&self.lock_index(), bucket, key)?;
-                    if still.is_some_and(|still| still.file == stored.file) {
+                    let current = find_object(&self.lock_index(), bucket, key)?;
+                    if current.is_some_and(|current| current.file == stored.file) {
                         return Err(verify::damaged_object_error(key));
                     }
                 }
@@ -230,10 +234,10 @@ impl ObjectStore {
     /// Deletes files that are not in use, and removes old uploads.
     pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
         let now = self.now();
-        self.write_index(|change| {
+        self.write_index(|transaction| {
             let sql = "SELECT id FROM uploads WHERE started_ms <= ?1";
-            for id in query_strings(change.tx, sql, [now - ABANDONED_UPLOAD_MS])? {
-                change.remove_upload(&id)?;
+            for id in query_strings(transaction.tx, sql, [now - ABANDONED_UPLOAD_MS])? {
+                transaction.remove_upload(&id)?;
             }
             Ok(())
         })
@@ -249,16 +253,19 @@ impl ObjectStore {
     /// Deletes files that are no longer in use.
     fn delete(&self, files: Vec<String>) -> anyhow::Result<()> {
         self.files.delete(&files)?;
-        let many = {
-            let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
-            deleted.extend(files);
-            if deleted.len() < MAX_LISTED_DELETIONS {
+        let overdue = {
+            let mut deleted_files = self
+                .deleted_files
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            deleted_files.extend(files);
+            if deleted_files.len() < MAX_LISTED_DELETIONS {
                 Vec::new()
             } else {
-                std::mem::take(&mut *deleted)
+                std::mem::take(&mut *deleted_files)
             }
         };
-        self.remove_from_garbage(&many)
+        self.remove_from_garbage(&overdue)
             .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
@@ -270,7 +277,11 @@ impl ObjectStore {
         self.files
             .sync_folders(files)
             .map_err(S3Error::internal_error)?;
-        self.write_index(|change| files.iter().try_for_each(|file| change.adopt_file(file)))
+        self.write_index(|transaction| {
+            files
+                .iter()
+                .try_for_each(|file| transaction.adopt_file(file))
+        })
     }
 }
 
@@ -279,7 +290,7 @@ struct BlobFiles {
     folder: PathBuf,
     syncs: bool,
     /// The shelves that exist, on the disk.
-    shelves: Mutex<BTreeSet<PathBuf>>,
+    subfolders: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl BlobFiles {
@@ -287,7 +298,7 @@ impl BlobFiles {
         Self {
             folder,
             syncs: durability.syncs_anything(),
-            shelves: Mutex::default(),
+            subfolders: Mutex::default(),
         }
     }
 
@@ -303,31 +314,34 @@ impl BlobFiles {
 
     /// Creates a file and syncs it: first its bytes, then its name.
     fn create(&self, name: &str, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        let shelf = self.shelf_path(name);
-        self.create_shelf(&shelf)?;
+        let subfolder = self.shelf_path(name);
+        self.create_shelf(&subfolder)?;
         let mut file = folder::private_options()
             .create_new(true)
-            .open(shelf.join(name))?;
+            .open(subfolder.join(name))?;
         fill(&mut file)?;
         if self.syncs {
             file.sync_data()?;
-            sync_folder(&shelf)?;
+            sync_folder(&subfolder)?;
         }
         Ok(())
     }
 
     /// Creates a shelf. A shelf that another process created may not be on the disk yet, so it is
     /// synced as well.
-    fn create_shelf(&self, shelf: &Path) -> io::Result<()> {
-        let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
-        if shelves.contains(shelf) {
+    fn create_shelf(&self, subfolder: &Path) -> io::Result<()> {
+        let mut subfolders = self
+            .subfolders
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if subfolders.contains(subfolder) {
             return Ok(());
         }
-        folder::create_private_folder(shelf)?;
+        folder::create_private_folder(subfolder)?;
         if self.syncs {
             sync_folder(&self.folder)?;
         }
-        shelves.insert(shelf.to_owned());
+        subfolders.insert(subfolder.to_owned());
         Ok(())
     }
 
@@ -346,9 +360,10 @@ impl BlobFiles {
         if !self.syncs {
             return Ok(());
         }
-        let shelves: BTreeSet<PathBuf> = names.iter().map(|name| self.shelf_path(name)).collect();
-        for shelf in shelves {
-            match sync_folder(&shelf) {
+        let subfolders: BTreeSet<PathBuf> =
+            names.iter().map(|name| self.shelf_path(name)).collect();
+        for subfolder in subfolders {
+            match sync_folder(&subfolder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

@@ -33,16 +33,16 @@ pub(super) fn read_range(
         Err(error) if error.raw_os_error() == Some(EIO) => {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        read => read?,
+        result => result?,
     };
 
     if !is_whole(stored, &bytes) {
         return Err(io::ErrorKind::InvalidData.into());
     }
 
-    let place = |at: u64| usize::try_from(at).map_err(io::Error::other);
-    bytes.truncate(place(range.end)?);
-    bytes.drain(..place(range.start)?.min(bytes.len()));
+    let to_index = |at: u64| usize::try_from(at).map_err(io::Error::other);
+    bytes.truncate(to_index(range.end)?);
+    bytes.drain(..to_index(range.start)?.min(bytes.len()));
 
     Ok(bytes)
 }
@@ -54,8 +54,8 @@ fn is_whole(stored: &StoredObject, bytes: &[u8]) -> bool {
     if bytes.len() as u64 != stored.size {
         return false;
     }
-    if let Some((name, known)) = stored.attributes.checksums.iter().next() {
-        return checksum_of(name, bytes).is_none_or(|found| found == *known);
+    if let Some((name, expected)) = stored.attributes.checksums.iter().next() {
+        return checksum_of(name, bytes).is_none_or(|actual| actual == *expected);
     }
     stored.etag.contains('-') || stored.etag == hex::encode(Md5::digest(bytes))
 }

@@ -7,15 +7,15 @@
 //! * `wire`, `error`, `digest`: the shapes of requests and answers, errors, digests
 //! * `settings`: the attributes of a queue
 //! * `store`: the tables, the states of a message, fair ordering
-//! * `queues`, `send`, `receive` with `take`, `settle`: the operations
+//! * `queues`, `send`, `receive` with `take`, `receipts`: the operations
 
 mod digest;
 mod error;
 mod queues;
+mod receipts;
 mod receive;
 mod send;
 mod settings;
-mod settle;
 mod store;
 mod take;
 mod wire;
@@ -66,19 +66,19 @@ impl Sqs {
             // This is the only operation that waits for messages. It does not wait for the disk,
             // because a received message may come again.
             "ReceiveMessage" => match parse_request(request.body()) {
-                Ok(query) => receive::receive_messages(&self.store, query)
+                Ok(receive_request) => receive::receive_messages(&self.store, receive_request)
                     .await
                     .and_then(|answer| serialize_answer(&answer)),
                 Err(failure) => Err(failure),
             },
             _ => {
                 let outcome = self.dispatch_operation(operation, request);
-                let kept = self
+                let sync_result = self
                     .log
                     .sync_before_answer()
                     .await
                     .map_err(|error| SqsError::internal_failure(format!("{error:#}")));
-                kept.and(outcome)
+                sync_result.and(outcome)
             }
         };
 
@@ -96,13 +96,13 @@ impl Sqs {
         match operation {
             "SendMessage" => run_operation(body, |q| send::send_message(store, q)),
             "SendMessageBatch" => run_operation(body, |q| send::send_batch(store, q)),
-            "DeleteMessage" => run_operation(body, |q| settle::delete(store, q)),
-            "DeleteMessageBatch" => run_operation(body, |q| settle::delete_batch(store, q)),
+            "DeleteMessage" => run_operation(body, |q| receipts::delete(store, q)),
+            "DeleteMessageBatch" => run_operation(body, |q| receipts::delete_batch(store, q)),
             "ChangeMessageVisibility" => {
-                run_operation(body, |q| settle::change_visibility(store, q))
+                run_operation(body, |q| receipts::change_visibility(store, q))
             }
             "ChangeMessageVisibilityBatch" => {
-                run_operation(body, |q| settle::change_visibility_batch(store, q))
+                run_operation(body, |q| receipts::change_visibility_batch(store, q))
             }
             "CreateQueue" => {
                 run_operation(body, |q| queues::create_queue(store, q, &base_url(request)))
@@ -148,21 +148,21 @@ impl Sqs {
             ..OutgoingMessage::default()
         };
         let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
-        let sent = send::send_message(&self.store, wire::SendRequest { queue_url, message });
-        sent.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
+        let result = send::send_message(&self.store, wire::SendRequest { queue_url, message });
+        result.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
         self.log.sync_commits()?;
         Ok(true)
     }
 
     /// Releases the groups of FIFO queues that have messages in flight.
     pub(crate) fn release_groups(&self) -> anyhow::Result<()> {
-        settle::release_groups(&self.store)
+        receipts::release_groups(&self.store)
             .map_err(|failure| anyhow::anyhow!("cannot release groups: {failure}"))
     }
 
     /// Deletes the messages past their retention and the deduplication ids past their window.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<()> {
-        settle::sweep_expired(&self.store)
+        receipts::sweep_expired(&self.store)
             .map_err(|failure| anyhow::anyhow!("cannot sweep queues: {failure}"))
     }
 }

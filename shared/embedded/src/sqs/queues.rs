@@ -19,21 +19,21 @@ const MAX_LISTED: usize = 1000;
 /// attributes, it fails with `QueueNameExists`.
 pub(super) fn create_queue(
     store: &QueueStore,
-    query: QueueNameRequest,
+    request: QueueNameRequest,
     base: &str,
 ) -> SqsResult<QueueUrlAnswer> {
     let QueueNameRequest {
         queue_name,
         attributes,
-    } = query;
+    } = request;
 
     check_name(&queue_name, &attributes)?;
     store.write_transaction(|tx| {
         check_settings(tx, &queue_name, &attributes)?;
         if let Some(existing) = find_queue(tx, &queue_name)? {
-            let known = static_attributes(&existing);
-            let other = attributes.iter().find(|(name, value)| known.get(*name) != Some(value));
-            return other.map_or(Ok(()), |(name, _)| Err(SqsError::queue_exists(name)));
+            let current_attributes = static_attributes(&existing);
+            let difference = attributes.iter().find(|(name, value)| current_attributes.get(*name) != Some(value));
+            return difference.map_or(Ok(()), |(name, _)| Err(SqsError::queue_exists(name)));
         }
         let text = serde_json::to_string(&attributes).map_err(SqsError::internal_failure)?;
         let sql = "INSERT INTO queues (name, attributes, created_ms, modified_ms) VALUES (?1, ?2, ?3, ?3)";
@@ -48,29 +48,33 @@ pub(super) fn create_queue(
 
 pub(super) fn get_queue_url(
     store: &QueueStore,
-    query: QueueNameRequest,
+    request: QueueNameRequest,
     base: &str,
 ) -> SqsResult<QueueUrlAnswer> {
-    find_queue(&store.lock_connection(), &query.queue_name)?.ok_or_else(SqsError::no_such_queue)?;
+    find_queue(&store.lock_connection(), &request.queue_name)?
+        .ok_or_else(SqsError::no_such_queue)?;
     Ok(QueueUrlAnswer {
-        queue_url: url_of(base, &query.queue_name),
+        queue_url: url_of(base, &request.queue_name),
     })
 }
 
 pub(super) fn list_queues(
     store: &QueueStore,
-    query: ListQueuesRequest,
+    request: ListQueuesRequest,
     base: &str,
 ) -> SqsResult<QueueUrlsAnswer> {
-    let limit = query.max_results.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
+    let limit = request
+        .max_results
+        .unwrap_or(MAX_LISTED)
+        .clamp(1, MAX_LISTED);
     let mut names = queue_names(&store.lock_connection())?;
-    names.retain(|name| name.starts_with(&query.queue_name_prefix) && *name > query.next_token);
-    let more = names.len() > limit;
+    names.retain(|name| name.starts_with(&request.queue_name_prefix) && *name > request.next_token);
+    let has_more = names.len() > limit;
     names.truncate(limit);
     // AWS pages only if the request has a page size.
     let next_token = names
         .last()
-        .filter(|_| more && query.max_results.is_some())
+        .filter(|_| has_more && request.max_results.is_some())
         .cloned();
 
     Ok(QueueUrlsAnswer {
@@ -82,11 +86,11 @@ pub(super) fn list_queues(
 /// Lists the queues whose messages may be moved to the given dead-letter queue.
 pub(super) fn list_sources(
     store: &QueueStore,
-    query: ListQueuesRequest,
+    request: ListQueuesRequest,
     base: &str,
 ) -> SqsResult<SourceQueueUrlsAnswer> {
     let connection = store.lock_connection();
-    let target = queue_of_url(&connection, &query.queue_url)?;
+    let target = queue_of_url(&connection, &request.queue_url)?;
     let mut queue_urls = Vec::new();
     for name in queue_names(&connection)? {
         let redrive = find_queue(&connection, &name)?.and_then(|queue| queue.settings.redrive);
@@ -99,15 +103,15 @@ pub(super) fn list_sources(
 
 pub(super) fn get_attributes(
     store: &QueueStore,
-    query: QueueAttributesRequest,
+    request: QueueAttributesRequest,
 ) -> SqsResult<AttributesAnswer> {
     let connection = store.lock_connection();
-    let queue = queue_of_url(&connection, &query.queue_url)?;
+    let queue = queue_of_url(&connection, &request.queue_url)?;
     let mut attributes = static_attributes(&queue);
     attributes.extend(count_messages(&connection, &queue, store.now())?);
-    let wanted = &query.attribute_names;
-    if !wanted.iter().any(|name| name == "All") {
-        attributes.retain(|name, _| wanted.contains(name));
+    let requested = &request.attribute_names;
+    if !requested.iter().any(|name| name == "All") {
+        attributes.retain(|name, _| requested.contains(name));
     }
     Ok(AttributesAnswer { attributes })
 }
@@ -115,13 +119,13 @@ pub(super) fn get_attributes(
 /// Changes the given attributes. An empty value removes an attribute, such as `RedrivePolicy`.
 pub(super) fn set_attributes(
     store: &QueueStore,
-    query: QueueAttributesRequest,
+    request: QueueAttributesRequest,
 ) -> SqsResult<EmptyAnswer> {
     store.write_transaction(|tx| {
-        let queue = queue_of_url(tx, &query.queue_url)?;
+        let queue = queue_of_url(tx, &request.queue_url)?;
         let mut attributes = queue.attributes;
 
-        for (name, value) in query.attributes {
+        for (name, value) in request.attributes {
             if name == "FifoQueue" {
                 return Err(SqsError::attribute_name(&name));
             }
@@ -142,10 +146,10 @@ pub(super) fn set_attributes(
 
 pub(super) fn purge_queue(
     store: &QueueStore,
-    query: QueueAttributesRequest,
+    request: QueueAttributesRequest,
 ) -> SqsResult<EmptyAnswer> {
     store.write_transaction(|tx| {
-        let queue = queue_of_url(tx, &query.queue_url)?;
+        let queue = queue_of_url(tx, &request.queue_url)?;
         tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
         Ok(EmptyAnswer {})
     })
@@ -153,10 +157,10 @@ pub(super) fn purge_queue(
 
 pub(super) fn delete_queue(
     store: &QueueStore,
-    query: QueueAttributesRequest,
+    request: QueueAttributesRequest,
 ) -> SqsResult<EmptyAnswer> {
     store.write_transaction(|tx| {
-        let queue = queue_of_url(tx, &query.queue_url)?;
+        let queue = queue_of_url(tx, &request.queue_url)?;
         tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
         tx.execute("DELETE FROM deduplication WHERE queue = ?1", [queue.id])?;
         tx.execute("DELETE FROM queues WHERE id = ?1", [queue.id])?;
@@ -180,19 +184,19 @@ pub(super) fn queue_names(connection: &Connection) -> SqsResult<Vec<String>> {
 /// FIFO queue ends with `.fifo`, and its attributes must agree.
 fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> SqsResult<()> {
     let stem = name.strip_suffix(".fifo").unwrap_or(name);
-    let fits = stem
+    let is_valid = stem
         .chars()
-        .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-    if stem.is_empty() || name.len() > 80 || !fits {
+        .all(|character| character.is_ascii_alphanumeric() || "-_".contains(character));
+    if stem.is_empty() || name.len() > 80 || !is_valid {
         let reason =
             "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
         return Err(SqsError::invalid_parameter("QueueName", name, reason));
     }
 
-    let says_fifo = attributes
+    let declares_fifo = attributes
         .get("FifoQueue")
         .is_some_and(|value| value == "true");
-    if says_fifo != name.ends_with(".fifo") {
+    if declares_fifo != name.ends_with(".fifo") {
         return Err(SqsError::attribute_value("FifoQueue"));
     }
 
@@ -207,14 +211,14 @@ fn check_settings(
     attributes: &BTreeMap<String, String>,
 ) -> SqsResult<()> {
     let settings = QueueSettings::parse(attributes)?;
-    let fifo = name.ends_with(".fifo");
-    if !fifo && attributes.contains_key("ContentBasedDeduplication") {
+    let is_fifo = name.ends_with(".fifo");
+    if !is_fifo && attributes.contains_key("ContentBasedDeduplication") {
         return Err(SqsError::attribute_name("ContentBasedDeduplication"));
     }
 
     if let Some(redrive) = settings.redrive {
         let target = find_queue(connection, &redrive.target)?;
-        if target.is_none_or(|target| target.is_fifo() != fifo) {
+        if target.is_none_or(|target| target.is_fifo() != is_fifo) {
             return Err(SqsError::attribute_value("RedrivePolicy"));
         }
     }
@@ -252,16 +256,16 @@ fn count_messages(
     queue: &Queue,
     now: i64,
 ) -> SqsResult<[(String, String); 3]> {
-    let ready = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
-    let ready: i64 = connection
-        .prepare_cached(ready)?
+    let ready_sql = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
+    let ready_count: i64 = connection
+        .prepare_cached(ready_sql)?
         .query_row([queue.id], |row| row.get(0))?;
-    let waiting = "SELECT count(*) FILTER (WHERE due_ms <= ?2), \
+    let waiting_sql = "SELECT count(*) FILTER (WHERE due_ms <= ?2), \
                           count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NOT NULL), \
                           count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NULL) \
                    FROM messages WHERE queue = ?1 AND state = 0";
-    let (due, in_flight, delayed): (i64, i64, i64) = connection
-        .prepare_cached(waiting)?
+    let (due_count, in_flight_count, delayed_count): (i64, i64, i64) = connection
+        .prepare_cached(waiting_sql)?
         .query_row([queue.id, now], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
@@ -269,15 +273,15 @@ fn count_messages(
     Ok([
         (
             "ApproximateNumberOfMessages".to_owned(),
-            (ready + due).to_string(),
+            (ready_count + due_count).to_string(),
         ),
         (
             "ApproximateNumberOfMessagesNotVisible".to_owned(),
-            in_flight.to_string(),
+            in_flight_count.to_string(),
         ),
         (
             "ApproximateNumberOfMessagesDelayed".to_owned(),
-            delayed.to_string(),
+            delayed_count.to_string(),
         ),
     ])
 }

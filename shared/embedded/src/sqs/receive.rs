@@ -35,37 +35,37 @@ pub(super) struct ReceiveOptions {
 /// The result of a look at a queue: messages, or the time until a waiting message is due.
 enum LookResult {
     Found(Vec<WireMessage>),
-    Nothing(Option<Duration>),
+    Empty(Option<Duration>),
 }
 
 /// Takes up to the requested number of messages. If there are none, waits for the first ones, up to
 /// the requested time.
 pub(super) async fn receive_messages(
     store: &Arc<QueueStore>,
-    query: ReceiveRequest,
+    request: ReceiveRequest,
 ) -> SqsResult<ReceiveAnswer> {
-    let url = query.queue_url.clone();
-    let order = ReceiveOptions::parse(query)?;
+    let url = request.queue_url.clone();
+    let options = ReceiveOptions::parse(request)?;
     let queue = queue_of_url(&store.lock_connection(), &url)?;
-    let waker = store.receiver_notifier(queue.id);
+    let notifier = store.receiver_notifier(queue.id);
     let deadline =
-        Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
+        Instant::now() + Duration::from_millis(options.wait.unwrap_or(queue.settings.wait));
 
     loop {
         // The receiver registers before it looks, so that a message that is sent in between wakes
         // it.
-        let mut woken = std::pin::pin!(waker.notified());
-        woken.as_mut().enable();
+        let mut notified = std::pin::pin!(notifier.notified());
+        notified.as_mut().enable();
 
-        let due = match look_for_messages(store, &url, &order)? {
+        let due = match look_for_messages(store, &url, &options)? {
             LookResult::Found(messages) => {
-                if messages.len() == order.count {
+                if messages.len() == options.count {
                     // There may be more messages for another receiver.
-                    waker.notify_one();
+                    notifier.notify_one();
                 }
                 return Ok(ReceiveAnswer { messages });
             }
-            LookResult::Nothing(due) => due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
+            LookResult::Empty(due) => due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
         };
 
         let now = Instant::now();
@@ -76,15 +76,15 @@ pub(super) async fn receive_messages(
         }
 
         tokio::select! {
-            () = woken => {}
+            () = notified => {}
             () = tokio::time::sleep_until((now + due).min(deadline)) => {}
         }
     }
 }
 
 impl ReceiveOptions {
-    fn parse(query: ReceiveRequest) -> SqsResult<Self> {
-        let count = match query.max_number_of_messages {
+    fn parse(request: ReceiveRequest) -> SqsResult<Self> {
+        let count = match request.max_number_of_messages {
             None => 1,
             Some(count @ 1..=MAX_TAKE) => usize::try_from(count).unwrap_or(1),
             Some(count) => {
@@ -97,7 +97,7 @@ impl ReceiveOptions {
             }
         };
 
-        let wait = match query.wait_time_seconds {
+        let wait = match request.wait_time_seconds {
             None => None,
             Some(seconds @ 0..=20) => Some(seconds.unsigned_abs() * 1000),
             Some(seconds) => {
@@ -110,16 +110,16 @@ impl ReceiveOptions {
             }
         };
 
-        let visibility = query.visibility_timeout.map(visibility_ms).transpose()?;
-        let mut system_attributes = query.message_system_attribute_names;
-        system_attributes.extend(query.attribute_names);
+        let visibility = request.visibility_timeout.map(visibility_ms).transpose()?;
+        let mut system_attributes = request.message_system_attribute_names;
+        system_attributes.extend(request.attribute_names);
 
         Ok(Self {
             count,
             visibility,
             wait,
             system_attributes,
-            attributes: query.message_attribute_names,
+            attributes: request.message_attribute_names,
         })
     }
 }
@@ -141,20 +141,20 @@ pub(super) fn visibility_ms(seconds: i64) -> SqsResult<i64> {
 fn look_for_messages(
     store: &QueueStore,
     url: &str,
-    order: &ReceiveOptions,
+    options: &ReceiveOptions,
 ) -> SqsResult<LookResult> {
     let now = store.now();
     {
         let connection = store.lock_connection();
         let queue = queue_of_url(&connection, url)?;
         if !has_ready(&connection, &queue, now)? {
-            return Ok(LookResult::Nothing(next_due(&connection, &queue, now)?));
+            return Ok(LookResult::Empty(next_due(&connection, &queue, now)?));
         }
     }
 
     let (taken, due) = store.write_transaction(|tx| {
         let queue = queue_of_url(tx, url)?;
-        let taken = take::take_messages(tx, &queue, order, now)?;
+        let taken = take::take_messages(tx, &queue, options, now)?;
         let due = if taken.messages.is_empty() {
             next_due(tx, &queue, now)?
         } else {
@@ -168,7 +168,7 @@ fn look_for_messages(
     }
 
     Ok(if taken.messages.is_empty() {
-        LookResult::Nothing(due)
+        LookResult::Empty(due)
     } else {
         LookResult::Found(taken.messages)
     })

@@ -14,7 +14,7 @@ use super::store::{
 use super::wire::{
     BatchAnswer, BatchEntries, MessageAttribute, OutgoingMessage, SendRequest, SentMessage,
 };
-use super::{digest, settle};
+use super::{digest, receipts};
 use crate::wire::random_uuid;
 
 /// The time for which a deduplication id suppresses repeats: five minutes.
@@ -22,11 +22,11 @@ const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
 /// The longest message group id or deduplication id, in characters.
 const MAX_ID_CHARS: usize = 128;
 
-pub(super) fn send_message(store: &QueueStore, query: SendRequest) -> SqsResult<SentMessage> {
+pub(super) fn send_message(store: &QueueStore, request: SendRequest) -> SqsResult<SentMessage> {
     let now = store.now();
     let (queue, sent) = store.write_transaction(|tx| {
-        let queue = queue_of_url(tx, &query.queue_url)?;
-        let sent = enqueue_message(tx, &queue, query.message, now)?;
+        let queue = queue_of_url(tx, &request.queue_url)?;
+        let sent = enqueue_message(tx, &queue, request.message, now)?;
         Ok((queue, sent))
     })?;
     store.receiver_notifier(queue.id).notify_one();
@@ -36,19 +36,19 @@ pub(super) fn send_message(store: &QueueStore, query: SendRequest) -> SqsResult<
 /// Sends the entries in one transaction. A rejected entry does not affect the others.
 pub(super) fn send_batch(
     store: &QueueStore,
-    query: BatchEntries<OutgoingMessage>,
+    request: BatchEntries<OutgoingMessage>,
 ) -> SqsResult<BatchAnswer<SentMessage>> {
-    check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
-    let length: usize = query.entries.iter().map(message_size).sum();
+    check_batch(request.entries.iter().map(|entry| entry.id.as_str()))?;
+    let length: usize = request.entries.iter().map(message_size).sum();
     if length as u64 > MAX_MESSAGE_BYTES {
         return Err(SqsError::batch_too_long(length, MAX_MESSAGE_BYTES));
     }
 
     let now = store.now();
     let (queue, answer) = store.write_transaction(|tx| {
-        let queue = queue_of_url(tx, &query.queue_url)?;
+        let queue = queue_of_url(tx, &request.queue_url)?;
         let mut answer = BatchAnswer::new();
-        for entry in query.entries {
+        for entry in request.entries {
             let id = entry.id.clone();
             // A failure of this service must undo the whole batch.
             match enqueue_message(tx, &queue, entry, now) {
@@ -73,10 +73,10 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Sq
 
     let mut seen = HashSet::new();
     for id in ids {
-        let fits = id
+        let is_valid = id
             .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-        if id.is_empty() || id.len() > 80 || !fits {
+            .all(|character| character.is_ascii_alphanumeric() || "-_".contains(character));
+        if id.is_empty() || id.len() > 80 || !is_valid {
             return Err(SqsError::bad_entry_id());
         }
         if !seen.insert(id) {
@@ -140,9 +140,9 @@ fn enqueue_once(
         deduplication.clone()
     };
 
-    if let Some((first, seq)) = find_duplicate(tx, queue.id, &key, now)? {
-        sent.message_id = first;
-        sent.sequence_number = Some(settle::sequence_number(seq));
+    if let Some((first_id, seq)) = find_duplicate(tx, queue.id, &key, now)? {
+        sent.message_id = first_id;
+        sent.sequence_number = Some(receipts::sequence_number(seq));
         return Ok(());
     }
 
@@ -153,7 +153,7 @@ fn enqueue_once(
     let row = params![queue.id, key, now + DEDUPLICATION_MS, sent.message_id, seq];
     tx.prepare_cached(sql)?.execute(row)?;
     restore_group_order(tx, queue.id, group, now)?;
-    sent.sequence_number = Some(settle::sequence_number(seq));
+    sent.sequence_number = Some(receipts::sequence_number(seq));
 
     Ok(())
 }
@@ -190,7 +190,7 @@ fn check_message(queue: &Queue, message: &OutgoingMessage) -> SqsResult<String> 
         let Some(id) = id else { continue };
         if id.is_empty()
             || id.len() > MAX_ID_CHARS
-            || !id.chars().all(|letter| letter.is_ascii_graphic())
+            || !id.chars().all(|character| character.is_ascii_graphic())
         {
             let reason = format!(
                 "{name} can only include alphanumeric and punctuation characters. 1 to 128 in length."
@@ -203,28 +203,29 @@ fn check_message(queue: &Queue, message: &OutgoingMessage) -> SqsResult<String> 
 }
 
 /// Checks whether a character is one of XML 1.0.
-fn is_allowed(letter: char) -> bool {
-    matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+fn is_allowed(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// Returns the bytes of a message that count towards the limit: the body, and names, types and
 /// values of the attributes.
 fn message_size(message: &OutgoingMessage) -> usize {
-    let of_attributes = |attributes: &BTreeMap<String, MessageAttribute>| -> usize {
+    let attributes_size = |attributes: &BTreeMap<String, MessageAttribute>| -> usize {
         attributes
             .iter()
             .map(|(name, value)| name.len() + value.size_bytes())
             .sum()
     };
-    message.message_body.as_deref().map_or(0, str::len) + of_attributes(&message.message_attributes)
+    message.message_body.as_deref().map_or(0, str::len)
+        + attributes_size(&message.message_attributes)
 }
 
 /// Returns the delay in milliseconds. FIFO queues support only the delay of the queue.
 fn message_delay(queue: &Queue, message: &OutgoingMessage) -> SqsResult<i64> {
-    let of_queue = i64::try_from(queue.settings.delay).unwrap_or(0);
+    let queue_delay = i64::try_from(queue.settings.delay).unwrap_or(0);
     match message.delay_seconds {
-        None => Ok(of_queue),
-        Some(0) if queue.is_fifo() => Ok(of_queue),
+        None => Ok(queue_delay),
+        Some(0) if queue.is_fifo() => Ok(queue_delay),
         Some(seconds) if queue.is_fifo() => {
             let reason = "The request include parameter that is not valid for this queue type.";
             Err(SqsError::invalid_parameter("DelaySeconds", seconds, reason))
@@ -264,12 +265,12 @@ fn find_duplicate(
     now: i64,
 ) -> SqsResult<Option<(String, i64)>> {
     let sql = "SELECT message_id, seq FROM deduplication WHERE queue = ?1 AND id = ?2 AND expires_ms > ?3";
-    let found = tx
+    let row = tx
         .prepare_cached(sql)?
         .query_row(params![queue, key, now], |row| {
             Ok((row.get(0)?, row.get(1)?))
         });
-    Ok(found.optional()?)
+    Ok(row.optional()?)
 }
 
 /// Stores a message: ready or delayed in a standard queue, at the end of its group in a FIFO queue.
@@ -281,7 +282,7 @@ fn insert_message(
     body: &str,
     (deduplication, now, delay): (Option<&str>, i64, i64),
 ) -> SqsResult<i64> {
-    let json = |attributes: &BTreeMap<String, MessageAttribute>| {
+    let to_json = |attributes: &BTreeMap<String, MessageAttribute>| {
         let text = (!attributes.is_empty()).then(|| serde_json::to_string(attributes));
         text.transpose().map_err(SqsError::internal_failure)
     };
@@ -295,9 +296,9 @@ fn insert_message(
 
     let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
                system_attributes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    let (attributes, system) = (
-        json(&message.message_attributes)?,
-        json(&message.message_system_attributes)?,
+    let (attributes, system_attributes) = (
+        to_json(&message.message_attributes)?,
+        to_json(&message.message_system_attributes)?,
     );
     let rank = rank_of_new_message(tx, queue, group)?;
     let row = params![
@@ -310,7 +311,7 @@ fn insert_message(
         id,
         deduplication,
         attributes,
-        system,
+        system_attributes,
         body
     ];
 

@@ -76,27 +76,28 @@ impl QueueSettings {
             check_attribute(name, value)?;
         }
 
-        let number = |name: &str| {
+        let numeric_value = |name: &str| {
             let default = NUMERIC_ATTRIBUTES
                 .iter()
-                .find(|number| number.0 == name)
-                .map_or(0, |number| number.3);
+                .find(|attribute| attribute.0 == name)
+                .map_or(0, |attribute| attribute.3);
             attributes
                 .get(name)
                 .and_then(|value| value.parse().ok())
                 .unwrap_or(default)
         };
 
-        let is =
-            |name: &str, wanted: &str| attributes.get(name).is_some_and(|value| value == wanted);
+        let has_value = |name: &str, expected: &str| {
+            attributes.get(name).is_some_and(|value| value == expected)
+        };
         Ok(Self {
-            delay: number("DelaySeconds") * 1000,
-            max_bytes: number("MaximumMessageSize"),
-            retention: number("MessageRetentionPeriod") * 1000,
-            wait: number("ReceiveMessageWaitTimeSeconds") * 1000,
-            visibility: number("VisibilityTimeout") * 1000,
-            content_deduplication: is("ContentBasedDeduplication", "true"),
-            deduplication_per_group: is("DeduplicationScope", "messageGroup"),
+            delay: numeric_value("DelaySeconds") * 1000,
+            max_bytes: numeric_value("MaximumMessageSize"),
+            retention: numeric_value("MessageRetentionPeriod") * 1000,
+            wait: numeric_value("ReceiveMessageWaitTimeSeconds") * 1000,
+            visibility: numeric_value("VisibilityTimeout") * 1000,
+            content_deduplication: has_value("ContentBasedDeduplication", "true"),
+            deduplication_per_group: has_value("DeduplicationScope", "messageGroup"),
             redrive: attributes
                 .get("RedrivePolicy")
                 .map(|policy| parse_redrive_policy(policy))
@@ -114,24 +115,25 @@ pub(super) fn default_attributes() -> BTreeMap<String, String> {
 }
 
 fn check_attribute(name: &str, value: &str) -> SqsResult<()> {
-    let fine = match name {
+    let is_valid = match name {
         "ContentBasedDeduplication" => ["true", "false"].contains(&value),
         "DeduplicationScope" => ["queue", "messageGroup"].contains(&value),
         "RedrivePolicy" => return parse_redrive_policy(value).map(|_| ()),
         _ if STORED_ATTRIBUTES.contains(&name) => true,
         _ => {
-            let Some((_, least, most, _)) =
-                NUMERIC_ATTRIBUTES.iter().find(|number| number.0 == name)
+            let Some((_, min, max, _)) = NUMERIC_ATTRIBUTES
+                .iter()
+                .find(|attribute| attribute.0 == name)
             else {
                 return Err(SqsError::attribute_name(name));
             };
             value
                 .parse()
-                .is_ok_and(|value: u64| (*least..=*most).contains(&value))
+                .is_ok_and(|value: u64| (*min..=*max).contains(&value))
         }
     };
 
-    if fine {
+    if is_valid {
         Ok(())
     } else {
         Err(SqsError::attribute_value(name))
@@ -139,12 +141,12 @@ fn check_attribute(name: &str, value: &str) -> SqsResult<()> {
 }
 
 fn parse_redrive_policy(policy: &str) -> SqsResult<ParsedRedrivePolicy> {
-    let bad = || SqsError::attribute_value("RedrivePolicy");
-    let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| bad())?;
+    let invalid = || SqsError::attribute_value("RedrivePolicy");
+    let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| invalid())?;
     let target = policy
         .dead_letter_target_arn
         .strip_prefix(ARN_PREFIX)
-        .ok_or_else(bad)?
+        .ok_or_else(invalid)?
         .to_owned();
     let count = match &policy.max_receive_count {
         serde_json::Value::String(text) => text.parse().ok(),
@@ -153,7 +155,7 @@ fn parse_redrive_policy(policy: &str) -> SqsResult<ParsedRedrivePolicy> {
 
     let max_receive_count = count
         .filter(|count| (1..=1000).contains(count))
-        .ok_or_else(bad)?;
+        .ok_or_else(invalid)?;
     Ok(ParsedRedrivePolicy {
         target,
         max_receive_count,

@@ -109,7 +109,7 @@ impl Queue {
 pub(super) struct QueueStore {
     connection: Mutex<Connection>,
     clock: Clock,
-    wakers: Mutex<HashMap<i64, Arc<Notify>>>,
+    notifiers: Mutex<HashMap<i64, Arc<Notify>>>,
 }
 
 impl QueueStore {
@@ -118,7 +118,7 @@ impl QueueStore {
         Ok(Self {
             connection,
             clock,
-            wakers: Mutex::default(),
+            notifiers: Mutex::default(),
         })
     }
 
@@ -151,8 +151,11 @@ impl QueueStore {
     /// which wakes the next if it leaves messages behind. Receivers in other processes are not
     /// notified, and look again at intervals.
     pub(super) fn receiver_notifier(&self, id: i64) -> Arc<Notify> {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(wakers.entry(id).or_default())
+        let mut notifiers = self
+            .notifiers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(notifiers.entry(id).or_default())
     }
 }
 
@@ -210,10 +213,12 @@ pub(super) fn rank_of_new_message(
         return Ok(queue.virtual_time);
     };
     let sql = "SELECT max(rank) FROM messages WHERE queue = ?1 AND group_id = ?2";
-    let last: Option<i64> = tx
+    let last_rank: Option<i64> = tx
         .prepare_cached(sql)?
         .query_row(params![queue.id, group], |row| row.get(0))?;
-    Ok(last.map_or(queue.virtual_time, |last| queue.virtual_time.max(last + 1)))
+    Ok(last_rank.map_or(queue.virtual_time, |last_rank| {
+        queue.virtual_time.max(last_rank + 1)
+    }))
 }
 
 /// Makes the waiting messages ready whose due time has passed.
@@ -254,19 +259,19 @@ pub(super) fn restore_group_order(
     now: i64,
 ) -> SqsResult<bool> {
     let sql = "SELECT seq, state, due_ms FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
-    let first: Vec<(i64, i64, i64)> = tx
+    let front: Vec<(i64, i64, i64)> = tx
         .prepare_cached(sql)?
         .query_map(params![queue, group, MAX_TAKE], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
 
-    let blocked = first
+    let is_blocked = front
         .iter()
         .any(|(_, state, due)| *state == STATE_WAITING && *due > now);
-    for (place, (seq, state, due)) in first.into_iter().enumerate() {
-        let is_head = place == 0 && !blocked;
-        let wanted = match state {
+    for (index, (seq, state, due)) in front.into_iter().enumerate() {
+        let is_head = index == 0 && !is_blocked;
+        let new_state = match state {
             _ if is_head => {
                 if due <= now {
                     STATE_READY
@@ -277,10 +282,10 @@ pub(super) fn restore_group_order(
             STATE_WAITING if due > now => STATE_WAITING,
             _ => STATE_BEHIND,
         };
-        if wanted != state {
-            set_state(tx, seq, wanted)?;
+        if new_state != state {
+            set_state(tx, seq, new_state)?;
         }
-        if is_head && wanted == STATE_READY {
+        if is_head && new_state == STATE_READY {
             return Ok(true);
         }
     }

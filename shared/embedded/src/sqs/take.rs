@@ -6,8 +6,8 @@ use rusqlite::{Row, Transaction, params};
 
 use super::digest;
 use super::error::{SqsError, SqsResult};
+use super::receipts::{Receipt, sequence_number};
 use super::receive::ReceiveOptions;
-use super::settle::{Receipt, sequence_number};
 use super::store::{
     ACCOUNT, ARN_PREFIX, Queue, STATE_BEHIND, STATE_READY, find_queue, promote_due_messages,
     rank_of_new_message, restore_group_order,
@@ -27,7 +27,7 @@ struct StoredMessage {
     rank: i64,
     due_ms: i64,
     group: Option<String>,
-    received: i64,
+    receive_count: i64,
     first_received_ms: Option<i64>,
     sent_ms: i64,
     id: String,
@@ -55,7 +55,7 @@ impl StoredMessage {
             rank: row.get(1)?,
             due_ms: row.get(2)?,
             group: row.get(3)?,
-            received: row.get(4)?,
+            receive_count: row.get(4)?,
             first_received_ms: row.get(5)?,
             sent_ms: row.get(6)?,
             id: row.get(7)?,
@@ -73,14 +73,14 @@ impl StoredMessage {
 pub(super) fn take_messages(
     tx: &Transaction<'_>,
     queue: &Queue,
-    order: &ReceiveOptions,
+    options: &ReceiveOptions,
     now: i64,
 ) -> SqsResult<TakenMessages> {
     promote_due_messages(tx, queue, now)?;
     let mut taker = MessageTaker {
         tx,
         queue,
-        order,
+        options,
         now,
         virtual_time: queue.virtual_time,
         taken: TakenMessages {
@@ -107,7 +107,7 @@ pub(super) fn take_messages(
 struct MessageTaker<'a> {
     tx: &'a Transaction<'a>,
     queue: &'a Queue,
-    order: &'a ReceiveOptions,
+    options: &'a ReceiveOptions,
     now: i64,
     virtual_time: i64,
     taken: TakenMessages,
@@ -116,7 +116,7 @@ struct MessageTaker<'a> {
 impl MessageTaker<'_> {
     /// Returns the number of messages still to take.
     fn remaining_count(&self) -> usize {
-        self.order.count - self.taken.messages.len()
+        self.options.count - self.taken.messages.len()
     }
 
     /// Takes messages of a standard queue by rank. Each round takes, deletes or moves all messages
@@ -141,8 +141,8 @@ impl MessageTaker<'_> {
             let Some(group) = self.query_ready(1)?.pop().and_then(|head| head.group) else {
                 break;
             };
-            let front = self.query_group_front(&group, self.remaining_count())?;
-            for message in front
+            let group_messages = self.query_group_front(&group, self.remaining_count())?;
+            for message in group_messages
                 .into_iter()
                 .take_while(|message| message.due_ms <= self.now)
                 .collect::<Vec<_>>()
@@ -185,7 +185,7 @@ impl MessageTaker<'_> {
         }
 
         if let Some(redrive) = &settings.redrive
-            && message.received.unsigned_abs() >= redrive.max_receive_count
+            && message.receive_count.unsigned_abs() >= redrive.max_receive_count
             && let Some(target) = find_queue(self.tx, &redrive.target)?
         {
             return self.move_to_dead_letters(&message, &target);
@@ -216,8 +216,8 @@ impl MessageTaker<'_> {
 
     /// Takes a message: it is in flight under a new receipt.
     fn put_in_flight(&mut self, message: StoredMessage) -> SqsResult<()> {
-        let of_queue = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
-        let due = self.now + self.order.visibility.unwrap_or(of_queue);
+        let default_visibility = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
+        let due = self.now + self.options.visibility.unwrap_or(default_visibility);
         let receipt = Receipt {
             queue: self.queue.id,
             seq: message.seq,
@@ -232,8 +232,8 @@ impl MessageTaker<'_> {
             receipt.number,
             self.now
         ])?;
-        let incoming = self.received_message(message, &receipt)?;
-        self.taken.messages.push(incoming);
+        let wire_message = self.received_message(message, &receipt)?;
+        self.taken.messages.push(wire_message);
 
         Ok(())
     }
@@ -244,7 +244,7 @@ impl MessageTaker<'_> {
         receipt: &Receipt,
     ) -> SqsResult<WireMessage> {
         let mut message_attributes = parse_attributes(message.attributes.as_deref())?;
-        message_attributes.retain(|name, _| is_selected(&self.order.attributes, name));
+        message_attributes.retain(|name, _| is_selected(&self.options.attributes, name));
         Ok(WireMessage {
             attributes: self.system_attributes(&message)?,
             message_id: message.id,
@@ -261,23 +261,26 @@ impl MessageTaker<'_> {
         &self,
         message: &StoredMessage,
     ) -> SqsResult<BTreeMap<&'static str, String>> {
-        let fifo = self.queue.is_fifo();
+        let is_fifo = self.queue.is_fifo();
         let first_received_ms = message.first_received_ms.unwrap_or(self.now);
-        let trace =
+        let trace_header =
             parse_attributes(message.system_attributes.as_deref())?.remove("AWSTraceHeader");
 
-        let all = [
+        let candidates = [
             ("SenderId", Some(ACCOUNT.to_owned())),
             ("SentTimestamp", Some(message.sent_ms.to_string())),
             (
                 "ApproximateReceiveCount",
-                Some((message.received + 1).to_string()),
+                Some((message.receive_count + 1).to_string()),
             ),
             (
                 "ApproximateFirstReceiveTimestamp",
                 Some(first_received_ms.to_string()),
             ),
-            ("SequenceNumber", fifo.then(|| sequence_number(message.seq))),
+            (
+                "SequenceNumber",
+                is_fifo.then(|| sequence_number(message.seq)),
+            ),
             ("MessageGroupId", message.group.clone()),
             ("MessageDeduplicationId", message.deduplication_id.clone()),
             (
@@ -286,18 +289,20 @@ impl MessageTaker<'_> {
             ),
             (
                 "AWSTraceHeader",
-                trace.and_then(|header| header.string_value),
+                trace_header.and_then(|header| header.string_value),
             ),
         ];
 
-        let wanted = &self.order.system_attributes;
-        let is_wanted = |name: &str| {
-            wanted
+        let requested = &self.options.system_attributes;
+        let is_requested = |name: &str| {
+            requested
                 .iter()
-                .any(|wanted| wanted == "All" || wanted == name)
+                .any(|requested| requested == "All" || requested == name)
         };
-        let asked = all.into_iter().filter(|(name, _)| is_wanted(name));
-        Ok(asked
+        let selected = candidates
+            .into_iter()
+            .filter(|(name, _)| is_requested(name));
+        Ok(selected
             .filter_map(|(name, value)| Some((name, value?)))
             .collect())
     }
@@ -311,8 +316,8 @@ fn parse_attributes(attributes: Option<&str>) -> SqsResult<BTreeMap<String, Mess
 
 /// Checks whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has
 /// `name`.
-fn is_selected(wanted: &[String], name: &str) -> bool {
-    wanted
+fn is_selected(patterns: &[String], name: &str) -> bool {
+    patterns
         .iter()
         .any(|pattern| match pattern.strip_suffix(".*") {
             Some(prefix) => name.starts_with(prefix),

@@ -87,7 +87,7 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
         .await
         .unwrap();
 
-    let refused = client
+    let put_error = client
         .put_item()
         .table_name("records")
         .set_item(Some(item("a", "1")))
@@ -99,9 +99,9 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
         .into_service_error();
 
     let aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(error) =
-        refused
+        put_error
     else {
-        panic!("{refused:?}")
+        panic!("{put_error:?}")
     };
 
     assert_eq!(error.item().unwrap()["v"], number_value(7));
@@ -184,17 +184,17 @@ async fn a_transaction_is_all_or_nothing_and_tells_each_reason() {
         .await
         .unwrap();
 
-    let refused = client
+    let result = client
         .transact_write_items()
         .transact_items(put("3"))
         .transact_items(put("2"))
         .send()
         .await;
-    let refused = refused.unwrap_err().into_service_error();
+    let write_error = result.unwrap_err().into_service_error();
     let aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(error) =
-        refused
+        write_error
     else {
-        panic!("{refused:?}")
+        panic!("{write_error:?}")
     };
 
     let codes: Vec<_> = error
@@ -308,18 +308,18 @@ async fn batches_write_and_read() {
         .unwrap();
     assert!(written.unprocessed_items().unwrap().is_empty());
 
-    let wanted = KeysAndAttributes::builder()
+    let keys = KeysAndAttributes::builder()
         .keys(item("a", "03"))
         .keys(item("a", "99"))
         .build()
         .unwrap();
-    let read = client
+    let batch = client
         .batch_get_item()
-        .request_items("records", wanted)
+        .request_items("records", keys)
         .send()
         .await
         .unwrap();
-    assert_eq!(read.responses().unwrap()["records"], [item("a", "03")]);
+    assert_eq!(batch.responses().unwrap()["records"], [item("a", "03")]);
     let count = client
         .scan()
         .table_name("records")
@@ -390,14 +390,14 @@ async fn a_sweep_deletes_only_what_is_past_its_time_to_live() {
 
     fixture.services.sweep_expired().unwrap();
 
-    let left = client.scan().table_name("records").send().await.unwrap();
-    let mut left: Vec<_> = left
+    let remaining = client.scan().table_name("records").send().await.unwrap();
+    let mut remaining: Vec<_> = remaining
         .items()
         .iter()
         .map(|item| item["sk"].as_s().unwrap().clone())
         .collect();
-    left.sort();
-    assert_eq!(left, ["new", "without"]);
+    remaining.sort();
+    assert_eq!(remaining, ["new", "without"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -75,8 +75,8 @@ async fn what_was_sealed_opens_in_its_context_alone() {
         );
     }
 
-    let again = encrypt_text(&client, "a – sëcret", &context).await;
-    assert_ne!(again, sealed, "equal secrets do not look equal");
+    let second_ciphertext = encrypt_text(&client, "a – sëcret", &context).await;
+    assert_ne!(second_ciphertext, sealed, "equal secrets do not look equal");
 }
 
 #[tokio::test]
@@ -155,9 +155,9 @@ async fn requests_that_kms_refuses_are_refused() {
             .is_invalid_key_usage_exception()
     );
 
-    let dry = encrypt(1).dry_run(true).send().await.unwrap_err();
+    let dry_run_error = encrypt(1).dry_run(true).send().await.unwrap_err();
     assert_eq!(
-        dry.code(),
+        dry_run_error.code(),
         Some("ValidationException"),
         "what is not done is not ignored"
     );

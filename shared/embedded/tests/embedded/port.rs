@@ -195,9 +195,9 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     );
     assert_eq!(answer.headers()["content-type"], "text/plain");
 
-    let forged = get.uri().replace("a%20b", "other");
+    let forged_url = get.uri().replace("a%20b", "other");
     assert_eq!(
-        port.send_request(Request::get(forged).body(Bytes::new()).unwrap())
+        port.send_request(Request::get(forged_url).body(Bytes::new()).unwrap())
             .await
             .status(),
         403

@@ -138,14 +138,14 @@ async fn if_none_match_creates_only_once() {
         .send()
         .await
         .unwrap();
-    let refused = create()
+    let error = create()
         .body(ByteStream::from_static(b"second"))
         .send()
         .await
         .unwrap_err();
-    assert_eq!(refused.raw_response().unwrap().status().as_u16(), 412);
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 412);
     assert_eq!(
-        refused.into_service_error().code(),
+        error.into_service_error().code(),
         Some("PreconditionFailed")
     );
     assert_eq!(get_object(&client, "a").await, b"first");
@@ -165,12 +165,12 @@ async fn of_many_creators_of_one_key_exactly_one_wins() {
             tokio::spawn(create.body(ByteStream::from(vec![index; 1000])).send())
         })
         .collect();
-    let mut winners = 0;
+    let mut created_count = 0;
     for creator in creators {
-        winners += usize::from(creator.await.unwrap().is_ok());
+        created_count += usize::from(creator.await.unwrap().is_ok());
     }
 
-    assert_eq!(winners, 1);
+    assert_eq!(created_count, 1);
     let files = std::fs::read_dir(fixture.folder.path().join("s3/blobs")).unwrap();
     let files: usize = files
         .map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap().count())
@@ -229,7 +229,7 @@ async fn ranges_are_answered_with_their_place() {
     let fixture = Fixture::new();
     let client = create_bucket(&fixture).await;
     put_object(&client, "a", b"0123456789").await;
-    for (range, expected, place) in [
+    for (range, expected, content_range) in [
         ("bytes=2-4", "234", "bytes 2-4/10"),
         ("bytes=7-", "789", "bytes 7-9/10"),
         ("bytes=-3", "789", "bytes 7-9/10"),
@@ -243,7 +243,7 @@ async fn ranges_are_answered_with_their_place() {
             .send()
             .await
             .unwrap();
-        assert_eq!(part.content_range(), Some(place), "{range}");
+        assert_eq!(part.content_range(), Some(content_range), "{range}");
         assert_eq!(
             part.body.collect().await.unwrap().to_vec(),
             expected.as_bytes(),
@@ -251,7 +251,7 @@ async fn ranges_are_answered_with_their_place() {
         );
     }
 
-    let beyond = client
+    let error = client
         .get_object()
         .bucket("documents")
         .key("a")
@@ -259,18 +259,18 @@ async fn ranges_are_answered_with_their_place() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(beyond.raw_response().unwrap().status().as_u16(), 416);
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 416);
 }
 
 #[tokio::test]
 async fn keys_may_be_long_nested_in_each_other_and_in_any_script() {
     let fixture = Fixture::new();
     let client = create_bucket(&fixture).await;
-    let long = "k".repeat(1024);
-    for key in ["a", "a/b", "a/", "日本/文書 1", long.as_str()] {
+    let long_key = "k".repeat(1024);
+    for key in ["a", "a/b", "a/", "日本/文書 1", long_key.as_str()] {
         put_object(&client, key, key.as_bytes()).await;
     }
-    for key in ["a", "a/b", "a/", "日本/文書 1", long.as_str()] {
+    for key in ["a", "a/b", "a/", "日本/文書 1", long_key.as_str()] {
         assert_eq!(get_object(&client, key).await, key.as_bytes());
     }
 }
@@ -283,7 +283,7 @@ async fn listings_are_paged_and_folded_at_the_delimiter() {
         put_object(&client, key, b"1").await;
     }
 
-    let mut seen = Vec::new();
+    let mut page_keys = Vec::new();
     let list = client
         .list_objects_v2()
         .bucket("documents")
@@ -293,27 +293,27 @@ async fn listings_are_paged_and_folded_at_the_delimiter() {
     let mut pages = list.into_paginator().send();
     while let Some(page) = pages.next().await {
         let page = page.unwrap();
-        seen.extend(
+        page_keys.extend(
             page.contents()
                 .iter()
                 .filter_map(|object| object.key().map(str::to_owned)),
         );
-        seen.extend(
+        page_keys.extend(
             page.common_prefixes()
                 .iter()
                 .filter_map(|prefix| prefix.prefix().map(str::to_owned)),
         );
     }
 
-    assert_eq!(seen, ["x/a/", "x/b", "x/c/", "x/d"]);
-    let all = client
+    assert_eq!(page_keys, ["x/a/", "x/b", "x/c/", "x/d"]);
+    let listing = client
         .list_objects_v2()
         .bucket("documents")
         .start_after("x/b")
         .send()
         .await
         .unwrap();
-    let keys: Vec<_> = all
+    let keys: Vec<_> = listing
         .contents()
         .iter()
         .filter_map(|object| object.key())
@@ -344,20 +344,20 @@ async fn deleting_many_removes_objects_and_their_files() {
         .await
         .unwrap();
     assert_eq!((deleted.deleted().len(), deleted.errors().len()), (3, 0));
-    let left = client
+    let remaining = client
         .list_objects_v2()
         .bucket("documents")
         .send()
         .await
         .unwrap();
-    assert_eq!(left.contents()[0].key(), Some("c"));
-    let busy = client
+    assert_eq!(remaining.contents()[0].key(), Some("c"));
+    let error = client
         .delete_bucket()
         .bucket("documents")
         .send()
         .await
         .unwrap_err();
-    assert_eq!(busy.into_service_error().code(), Some("BucketNotEmpty"));
+    assert_eq!(error.into_service_error().code(), Some("BucketNotEmpty"));
 }
 
 #[tokio::test]
@@ -507,7 +507,7 @@ async fn an_aborted_upload_leaves_nothing() {
         .await
         .unwrap();
 
-    let gone = client
+    let error = client
         .list_parts()
         .bucket("documents")
         .key("big")
@@ -515,15 +515,15 @@ async fn an_aborted_upload_leaves_nothing() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(gone.into_service_error().code(), Some("NoSuchUpload"));
+    assert_eq!(error.into_service_error().code(), Some("NoSuchUpload"));
 
-    let none = client
+    let listing = client
         .list_objects_v2()
         .bucket("documents")
         .send()
         .await
         .unwrap();
-    assert!(none.contents().is_empty());
+    assert!(listing.contents().is_empty());
 }
 
 #[tokio::test]
@@ -535,12 +535,12 @@ async fn a_wrong_digest_is_refused() {
         .bucket("documents")
         .key("a")
         .content_md5("1B2M2Y8AsgTpgAmY7PhCfg==");
-    let refused = put
+    let error = put
         .body(ByteStream::from_static(b"not empty"))
         .send()
         .await
         .unwrap_err();
-    assert_eq!(refused.into_service_error().code(), Some("BadDigest"));
+    assert_eq!(error.into_service_error().code(), Some("BadDigest"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -105,11 +105,11 @@ async fn a_group_whose_messages_all_fail_waits_its_turn() {
 
     fixture.advance_ms(30_000);
     let next = take_messages(&client, &url, 6).await;
-    let good = bodies(&next)
+    let good_count = bodies(&next)
         .iter()
         .filter(|body| body.starts_with("good"))
         .count();
-    assert!(good >= 2, "{:?}", bodies(&next));
+    assert!(good_count >= 2, "{:?}", bodies(&next));
 }
 
 #[tokio::test]

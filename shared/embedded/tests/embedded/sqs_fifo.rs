@@ -265,11 +265,11 @@ async fn what_a_fifo_queue_needs_is_demanded() {
         .delay_seconds(5);
     assert_eq!(code(delayed).await, "InvalidParameterValue");
 
-    let misnamed = client
+    let misnamed_queue = client
         .create_queue()
         .queue_name("plain")
         .attributes(QueueAttributeName::FifoQueue, "true");
-    assert!(misnamed.send().await.is_err());
+    assert!(misnamed_queue.send().await.is_err());
 }
 
 #[tokio::test]
@@ -298,11 +298,11 @@ async fn an_expired_receipt_does_not_delete() {
 async fn a_poison_message_frees_its_group_by_going_to_the_dead_letter_queue() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let dead = client
+    let dead_letter_queue = client
         .create_queue()
         .queue_name("dead.fifo")
         .attributes(QueueAttributeName::FifoQueue, "true");
-    let dead = dead.send().await.unwrap().queue_url.unwrap();
+    let dead_letter_queue = dead_letter_queue.send().await.unwrap().queue_url.unwrap();
 
     let policy = r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}"#;
     let url = create_queue(&client, &[(QueueAttributeName::RedrivePolicy, policy)]).await;
@@ -317,7 +317,7 @@ async fn a_poison_message_frees_its_group_by_going_to_the_dead_letter_queue() {
     fixture.advance_ms(30_000);
     assert_eq!(bodies(&receive_messages(&client, &url, 1).await), ["next"]);
     assert_eq!(
-        bodies(&receive_messages(&client, &dead, 10).await),
+        bodies(&receive_messages(&client, &dead_letter_queue, 10).await),
         ["poison"]
     );
 }

@@ -155,7 +155,7 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
             .is_some()
     );
 
-    let dead = client
+    let dead_letter_queue = client
         .create_queue()
         .queue_name("dead")
         .send()
@@ -167,7 +167,7 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
 
     let sources = client
         .list_dead_letter_source_queues()
-        .queue_url(&dead)
+        .queue_url(&dead_letter_queue)
         .send()
         .await
         .unwrap();
@@ -231,14 +231,14 @@ async fn purging_empties_and_deleting_removes_a_queue() {
     );
 
     client.delete_queue().queue_url(&url).send().await.unwrap();
-    let gone = client
+    let error = client
         .send_message()
         .queue_url(&url)
         .message_body("x")
         .send()
         .await
         .unwrap_err();
-    assert!(gone.into_service_error().is_queue_does_not_exist());
+    assert!(error.into_service_error().is_queue_does_not_exist());
 }
 
 #[tokio::test]

@@ -118,14 +118,14 @@ async fn only_the_latest_receipt_deletes() {
     delete(&third[0]).await.unwrap();
     delete(&third[0]).await.unwrap();
     assert!(receive_messages(&client, &url).await.is_empty());
-    let bad = client
+    let error = client
         .delete_message()
         .queue_url(&url)
         .receipt_handle("nonsense")
         .send()
         .await
         .unwrap_err();
-    assert!(bad.into_service_error().is_receipt_handle_is_invalid());
+    assert!(error.into_service_error().is_receipt_handle_is_invalid());
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
 
-    let dead = client
+    let dead_letter_queue = client
         .create_queue()
         .queue_name("dead")
         .send()
@@ -283,13 +283,17 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         fixture.advance_ms(30_000);
     }
 
-    assert!(receive_messages(&client, &dead).await.is_empty());
+    assert!(
+        receive_messages(&client, &dead_letter_queue)
+            .await
+            .is_empty()
+    );
     assert!(receive_messages(&client, &url).await.is_empty());
-    let buried = receive_messages(&client, &dead).await;
-    assert_eq!(buried.len(), 2);
+    let dead_letters = receive_messages(&client, &dead_letter_queue).await;
+    assert_eq!(dead_letters.len(), 2);
     assert_eq!(
         system_attribute(
-            &buried[0],
+            &dead_letters[0],
             MessageSystemAttributeName::DeadLetterQueueSourceArn
         ),
         "arn:aws:sqs:us-east-1:000000000000:work"
@@ -337,7 +341,7 @@ async fn messages_are_checked() {
     let client = fixture.sqs();
     let url = create_queue(&client).await;
 
-    let refused = async |body: String| {
+    let send_error = async |body: String| {
         let sent = client
             .send_message()
             .queue_url(&url)
@@ -356,20 +360,20 @@ async fn messages_are_checked() {
         .unwrap();
 
     assert_eq!(
-        refused("x".repeat((1 << 20) + 1)).await.code(),
+        send_error("x".repeat((1 << 20) + 1)).await.code(),
         Some("InvalidParameterValue")
     );
     assert!(
-        refused("\u{0}".to_owned())
+        send_error("\u{0}".to_owned())
             .await
             .is_invalid_message_contents()
     );
     assert_eq!(
-        refused(String::new()).await.code(),
+        send_error(String::new()).await.code(),
         Some("MissingParameter")
     );
 
-    let many = client
+    let error = client
         .receive_message()
         .queue_url(&url)
         .max_number_of_messages(11)
@@ -377,7 +381,7 @@ async fn messages_are_checked() {
         .await
         .unwrap_err();
     assert_eq!(
-        many.into_service_error().code(),
+        error.into_service_error().code(),
         Some("InvalidParameterValue")
     );
 }
@@ -473,8 +477,12 @@ async fn malformed_batches_are_refused_as_a_whole() {
     };
 
     assert!(send(vec![]).await.is_empty_batch_request());
-    let eleven = (0..11).map(|index| entry(index.to_string())).collect();
-    assert!(send(eleven).await.is_too_many_entries_in_batch_request());
+    let eleven_entries = (0..11).map(|index| entry(index.to_string())).collect();
+    assert!(
+        send(eleven_entries)
+            .await
+            .is_too_many_entries_in_batch_request()
+    );
     assert!(
         send(vec![entry("a".into()), entry("a".into())])
             .await
@@ -619,7 +627,7 @@ async fn an_idle_poll_writes_nothing() {
             .len()
     };
 
-    let before = size();
+    let size_before = size();
     for _ in 0..20 {
         assert!(receive_messages(&client, &url).await.is_empty());
     }
@@ -632,5 +640,5 @@ async fn an_idle_poll_writes_nothing() {
         .await
         .unwrap();
 
-    assert_eq!(size(), before);
+    assert_eq!(size(), size_before);
 }

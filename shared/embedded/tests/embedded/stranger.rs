@@ -138,21 +138,25 @@ pub(crate) struct SignedForm {
 pub(crate) const KEY: &str = "a b/upload";
 
 impl SignedForm {
-    pub(crate) fn new(public: &PublicBucket) -> Self {
+    pub(crate) fn new(public_bucket: &PublicBucket) -> Self {
         Self::sign_form(
-            public,
-            (SIGNING_KEY_ID, public.fixture.services.signing_secret()),
+            public_bucket,
+            (
+                SIGNING_KEY_ID,
+                public_bucket.fixture.services.signing_secret(),
+            ),
             20,
         )
     }
 
     pub(crate) fn sign_form(
-        public: &PublicBucket,
+        public_bucket: &PublicBucket,
         (key_id, secret): (&str, &str),
         max_bytes: u64,
     ) -> Self {
-        let time = |after: u64| {
-            jiff::Timestamp::try_from(public.fixture.now() + Duration::from_secs(after)).unwrap()
+        let time = |time_after: u64| {
+            jiff::Timestamp::try_from(public_bucket.fixture.now() + Duration::from_secs(time_after))
+                .unwrap()
         };
 
         let date = time(0).strftime("%Y%m%dT%H%M%SZ").to_string();
@@ -224,14 +228,14 @@ impl SignedForm {
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
-        let part =
+        let part_head =
             |name: &str| format!("------edge\r\nContent-Disposition: form-data; name=\"{name}\"");
         let mut body = Vec::new();
         for (name, value) in &self.fields {
-            body.extend(format!("{}\r\n\r\n{value}\r\n", part(name)).into_bytes());
+            body.extend(format!("{}\r\n\r\n{value}\r\n", part_head(name)).into_bytes());
         }
         let head = "; filename=\"my file.pdf\"\r\nContent-Type: application/pdf\r\n\r\n";
-        body.extend(format!("{}{head}", part("file")).into_bytes());
+        body.extend(format!("{}{head}", part_head("file")).into_bytes());
         body.extend(&self.file);
         body.extend(b"\r\n------edge--\r\n");
         body

@@ -57,18 +57,18 @@ async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() 
         let file = folder.path().join(name);
 
         fs::write(&file, "").unwrap();
-        let emptied = refusal_message(folder.path());
+        let refusal = refusal_message(folder.path());
         assert!(
-            emptied.starts_with(&format!("{} is empty", file.display())),
-            "{emptied}"
+            refusal.starts_with(&format!("{} is empty", file.display())),
+            "{refusal}"
         );
         assert!(
-            emptied.contains("Restore the whole folder from a backup"),
-            "{emptied}"
+            refusal.contains("Restore the whole folder from a backup"),
+            "{refusal}"
         );
         assert!(
-            emptied.contains("move the folder away to start with an empty one"),
-            "{emptied}"
+            refusal.contains("move the folder away to start with an empty one"),
+            "{refusal}"
         );
 
         fs::remove_file(&file).unwrap();
@@ -94,12 +94,12 @@ async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_datab
     for name in ["dynamodb.sqlite", "s3/index.sqlite", "sqs.sqlite"] {
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
         let file = folder.path().join(name);
-        let kept = fs::read(&file).unwrap();
+        let key_bytes = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
         assert!(
             refusal_message(folder.path()).starts_with(&format!("{} is missing", file.display()))
         );
-        fs::write(&file, kept).unwrap();
+        fs::write(&file, key_bytes).unwrap();
         drop(EmbeddedServices::open(folder.path()).unwrap());
     }
 }
@@ -107,7 +107,7 @@ async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_datab
 /// The engine creates a table in several commits, and a crash may come between any of them.
 #[tokio::test]
 async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
-    for lost in [
+    for lost_tables in [
         vec!["records::gsi::by-state"],
         vec!["records::gsi::by-state", "records"],
     ] {
@@ -116,7 +116,7 @@ async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
         create_table(&support::dynamodb_client(&services)).await;
         drop(services);
         let database = rusqlite::Connection::open(folder.path().join("dynamodb.sqlite")).unwrap();
-        for table in lost {
+        for table in lost_tables {
             database
                 .execute(&format!("DROP TABLE \"{table}\""), [])
                 .unwrap();
@@ -135,17 +135,17 @@ async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
             .item("state", AttributeValue::S("new".into()));
         put.send().await.unwrap();
         let reopened = EmbeddedServices::open(folder.path()).unwrap();
-        let found = support::dynamodb_client(&reopened)
+        let scan = support::dynamodb_client(&reopened)
             .scan()
             .table_name("records")
             .index_name("by-state");
-        assert_eq!(found.send().await.unwrap().count(), 1);
+        assert_eq!(scan.send().await.unwrap().count(), 1);
     }
 }
 
 #[test]
 fn a_folder_that_a_crash_left_half_made_is_made_again() {
-    for kept in FILES
+    for kept_files in FILES
         .iter()
         .map(|name| vec![*name])
         .chain([FILES.to_vec(), vec![]])
@@ -154,13 +154,13 @@ fn a_folder_that_a_crash_left_half_made_is_made_again() {
         drop(EmbeddedServices::open(folder.path()).unwrap());
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
 
-        for name in FILES.iter().filter(|name| !kept.contains(*name)) {
+        for name in FILES.iter().filter(|name| !kept_files.contains(*name)) {
             fs::remove_file(folder.path().join(name)).ok();
         }
 
         for durability in [Durability::Full, Durability::Relaxed] {
             EmbeddedServices::open_durable(folder.path(), durability)
-                .unwrap_or_else(|error| panic!("{kept:?}: {error:#}"));
+                .unwrap_or_else(|error| panic!("{kept_files:?}: {error:#}"));
         }
 
         assert!(folder.path().join("MANIFEST").exists());
@@ -188,20 +188,20 @@ async fn a_folder_and_its_files_are_for_their_user_alone_and_files_of_others_are
 }
 
 fn list_all(folder: &Path) -> Vec<PathBuf> {
-    let mut all = vec![folder.to_owned()];
+    let mut paths = vec![folder.to_owned()];
     let mut at = 0;
-    while at < all.len() {
-        if all[at].is_dir() {
-            let entries: Vec<PathBuf> = fs::read_dir(&all[at])
+    while at < paths.len() {
+        if paths[at].is_dir() {
+            let entries: Vec<PathBuf> = fs::read_dir(&paths[at])
                 .unwrap()
                 .map(|entry| entry.unwrap().path())
                 .collect();
-            all.extend(entries);
+            paths.extend(entries);
         }
         at += 1;
     }
 
-    all
+    paths
 }
 
 /// Returns the files and folders that other users may read or enter.

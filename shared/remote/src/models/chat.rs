@@ -19,7 +19,7 @@ const RETRIES: u32 = 2;
 struct RequestFormat {
     response: ResponseFormat,
     /// Sets the temperature to 0. Some models accept only their own temperature.
-    steady: bool,
+    is_deterministic: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,23 +34,23 @@ enum ResponseFormat {
 const FORMATS: [RequestFormat; 5] = [
     RequestFormat {
         response: ResponseFormat::Schema,
-        steady: true,
+        is_deterministic: true,
     },
     RequestFormat {
         response: ResponseFormat::Object,
-        steady: true,
+        is_deterministic: true,
     },
     RequestFormat {
         response: ResponseFormat::Plain,
-        steady: true,
+        is_deterministic: true,
     },
     RequestFormat {
         response: ResponseFormat::Schema,
-        steady: false,
+        is_deterministic: false,
     },
     RequestFormat {
         response: ResponseFormat::Plain,
-        steady: false,
+        is_deterministic: false,
     },
 ];
 
@@ -70,7 +70,7 @@ impl AcceptedFormat {
     /// question, not about the format.
     fn candidate_formats(&self) -> std::ops::Range<usize> {
         match self.0.load(Ordering::Relaxed) {
-            known if known < FORMATS.len() => known..known + 1,
+            accepted if accepted < FORMATS.len() => accepted..accepted + 1,
             _ => 0..FORMATS.len(),
         }
     }
@@ -151,61 +151,65 @@ impl ModelClient {
     pub async fn ask_question<T, E>(
         &self,
         question: &Question<'_>,
-        within: Duration,
-        read: impl Fn(&str) -> Result<T, E>,
+        time_limit: Duration,
+        parse_answer: impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, AnswerError> {
         let model = self.require_model(&self.settings.memory_model, settings::MEMORY_MODEL)?;
-        let late = |_| Err(AnswerError::TimedOut);
-        timeout(within, self.ask_with_retries(model, question, &read))
-            .await
-            .unwrap_or_else(late)
+        let timed_out = |_| Err(AnswerError::TimedOut);
+        timeout(
+            time_limit,
+            self.ask_with_retries(model, question, &parse_answer),
+        )
+        .await
+        .unwrap_or_else(timed_out)
     }
 
     async fn ask_with_retries<T, E>(
         &self,
         model: &str,
         question: &Question<'_>,
-        read: &impl Fn(&str) -> Result<T, E>,
+        parse_answer: &impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, AnswerError> {
-        let mut tries = 0;
+        let mut attempts = 0;
         loop {
-            let said = self.ask_once(model, question).await;
-            let error = match said.map(|answer| read(&answer)) {
+            let result = self.ask_once(model, question).await;
+            let error = match result.map(|answer| parse_answer(&answer)) {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(_)) => AnswerError::Unusable,
                 Err(error) => error,
             };
 
-            if tries == RETRIES || !error.is_temporary() {
+            if attempts == RETRIES || !error.is_temporary() {
                 return Err(error);
             }
             // A random factor keeps documents that were refused together from returning together.
-            sleep(self.pause.mul_f32(rand::random_range(0.5..1.5)) * 4_u32.pow(tries)).await;
-            tries += 1;
+            sleep(self.retry_pause.mul_f32(rand::random_range(0.5..1.5)) * 4_u32.pow(attempts))
+                .await;
+            attempts += 1;
         }
     }
 
     /// Asks once, in the first format that the endpoint accepts.
     async fn ask_once(&self, model: &str, question: &Question<'_>) -> Result<String, AnswerError> {
-        let mut refused = AnswerError::Unusable;
-        for index in self.taken.candidate_formats() {
+        let mut last_refusal = AnswerError::Unusable;
+        for index in self.accepted_format.candidate_formats() {
             let body = Bytes::from(build_body(model, question, FORMATS[index]).to_string());
             match self.exchange_chat(body).await {
-                Err(error @ AnswerError::Refused(400 | 422)) => refused = error,
+                Err(error @ AnswerError::Refused(400 | 422)) => last_refusal = error,
                 Err(error) => return Err(error),
                 Ok(answer) => {
-                    self.taken.remember_format(index);
+                    self.accepted_format.remember_format(index);
                     return message_text(&answer).ok_or(AnswerError::Unusable);
                 }
             }
         }
 
-        Err(refused)
+        Err(last_refusal)
     }
 
     async fn exchange_chat(&self, body: Bytes) -> Result<Bytes, AnswerError> {
         let call = self.call_endpoint("chat/completions", "application/json", body);
-        Ok(timeout(self.limit, call)
+        Ok(timeout(self.call_timeout, call)
             .await
             .map_err(|_| AnswerError::TimedOut)??)
     }
@@ -222,7 +226,7 @@ fn build_body(model: &str, question: &Question<'_>, format: RequestFormat) -> Va
         ],
     });
 
-    if format.steady {
+    if format.is_deterministic {
         body["temperature"] = json!(0);
     }
 
@@ -238,9 +242,9 @@ fn build_body(model: &str, question: &Question<'_>, format: RequestFormat) -> Va
     body
 }
 
-fn message_text(answer: &[u8]) -> Option<String> {
-    let answer: Value = serde_json::from_slice(answer).ok()?;
-    let text = answer
+fn message_text(response: &[u8]) -> Option<String> {
+    let response: Value = serde_json::from_slice(response).ok()?;
+    let text = response
         .pointer("/choices/0/message/content")
         .and_then(Value::as_str)
         .map(str::trim);

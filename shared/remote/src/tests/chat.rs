@@ -60,9 +60,12 @@ fn assert_send<F: Future + Send>(future: F) -> F {
 
 /// Starts a server that gives these answers in turn, and repeats the last one.
 async fn scripted_server(answers: Vec<Vec<u8>>) -> Server {
-    let asked = AtomicUsize::new(0);
+    let request_count = AtomicUsize::new(0);
     Server::start(move |_| {
-        answers[asked.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1)].clone()
+        answers[request_count
+            .fetch_add(1, Ordering::SeqCst)
+            .min(answers.len() - 1)]
+        .clone()
     })
     .await
 }
@@ -114,7 +117,7 @@ async fn a_question_is_one_request_with_a_schema_and_no_tools() {
 
 #[tokio::test]
 async fn a_format_that_is_refused_is_not_asked_for_again() {
-    for (taken, expected) in [
+    for (accepted_format, expected) in [
         ("json_schema true", vec!["json_schema true"; 2]),
         (
             "json_object true",
@@ -142,7 +145,7 @@ async fn a_format_that_is_refused_is_not_asked_for_again() {
     ] {
         let server = Server::start(move |request| {
             let (kind, steady) = format(request);
-            if format!("{kind} {steady}") == taken {
+            if format!("{kind} {steady}") == accepted_format {
                 chat_answer(r#"{"memories":[]}"#)
             } else {
                 build_answer("400 No", "", b"x")
@@ -154,13 +157,13 @@ async fn a_format_that_is_refused_is_not_asked_for_again() {
             (ask(&models).await, ask(&models.clone()).await),
             (Ok(0), Ok(0))
         );
-        let asked: Vec<_> = server
+        let formats: Vec<_> = server
             .received()
             .iter()
             .map(format)
             .map(|(kind, t)| format!("{kind} {t}"))
             .collect();
-        assert_eq!(asked, expected);
+        assert_eq!(formats, expected);
     }
 }
 
@@ -201,24 +204,24 @@ async fn a_question_that_is_refused_ends_at_once() {
 
 #[tokio::test]
 async fn what_passes_is_tried_again_twice() {
-    let good = || chat_answer(r#"{"memories":[1]}"#);
+    let valid = || chat_answer(r#"{"memories":[1]}"#);
     let huge = || chat_answer(&format!(r#"{{"memories":["{}"]}}"#, "x".repeat(1 << 20)));
-    let broken = || b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec();
+    let truncated = || b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec();
     let status = |status: &str| build_answer(status, "", KEY.as_bytes());
 
     for (answers, expected, requests) in [
-        (vec![status("429 Slow"), good()], Ok(1), 2),
-        (vec![status("503 Busy"), broken(), good()], Ok(1), 3),
+        (vec![status("429 Slow"), valid()], Ok(1), 2),
+        (vec![status("503 Busy"), truncated(), valid()], Ok(1), 3),
         (
             vec![
                 chat_answer("no JSON"),
                 chat_answer(r#"{"facts":[]}"#),
-                good(),
+                valid(),
             ],
             Ok(1),
             3,
         ),
-        (vec![huge(), ok_answer("", b"[]"), good()], Ok(1), 3),
+        (vec![huge(), ok_answer("", b"[]"), valid()], Ok(1), 3),
         (vec![status("500 Oops")], Err(AnswerError::Unavailable), 3),
         (vec![status("429 Slow")], Err(AnswerError::Unavailable), 3),
         (vec![chat_answer("no JSON")], Err(AnswerError::Unusable), 3),
@@ -234,7 +237,7 @@ async fn what_passes_is_tried_again_twice() {
         let server = scripted_server(answers).await;
         let outcome = ask(&models(&server)).await;
         assert_eq!((&outcome, server.connections()), (&expected, requests));
-        let shown = format!(
+        let debug_output = format!(
             "{outcome:?} {}",
             outcome
                 .clone()
@@ -243,27 +246,29 @@ async fn what_passes_is_tried_again_twice() {
                 .unwrap_or_default()
         );
         assert!(
-            !shown.contains("secret") && !shown.contains("Canary") && !shown.contains("JSON"),
-            "{shown}"
+            !debug_output.contains("secret")
+                && !debug_output.contains("Canary")
+                && !debug_output.contains("JSON"),
+            "{debug_output}"
         );
     }
 }
 
 #[tokio::test]
 async fn a_silent_model_times_out_in_each_try_and_in_all() {
-    let silent = || {
+    let silent_server = || {
         Server::start_raw(|mut stream| async move {
             receive_request(&mut stream).await;
             std::future::pending::<()>().await;
         })
     };
 
-    let server = silent().await;
-    let impatient = ModelClient::with_limit(settings(&server), Duration::from_millis(50));
-    assert_eq!(ask(&impatient).await, Err(AnswerError::TimedOut));
+    let server = silent_server().await;
+    let impatient_client = ModelClient::with_limit(settings(&server), Duration::from_millis(50));
+    assert_eq!(ask(&impatient_client).await, Err(AnswerError::TimedOut));
     assert_eq!(server.connections(), 3);
 
-    let server = silent().await;
+    let server = silent_server().await;
     let schema = json!({});
     let question = Question {
         instructions: "",

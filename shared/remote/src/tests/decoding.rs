@@ -141,14 +141,14 @@ async fn a_short_page_may_compress_better_than_a_bomb() {
 #[tokio::test]
 async fn a_body_that_is_not_what_its_header_says_fails() {
     let text = SENTENCE.repeat(50);
-    let whole = gzip(text.as_bytes());
-    let mut wrong_checksum = whole.clone();
+    let compressed = gzip(text.as_bytes());
+    let mut wrong_checksum = compressed.clone();
     let checksum = wrong_checksum.len() - 8;
     wrong_checksum[checksum] ^= 1;
 
     for (encoding, body) in [
         ("gzip", text.clone().into_bytes()),
-        ("gzip", whole[..whole.len() - 9].to_vec()),
+        ("gzip", compressed[..compressed.len() - 9].to_vec()),
         ("gzip", wrong_checksum),
         ("deflate", vec![0xff; 100]),
         ("deflate", zlib(text.as_bytes())[..20].to_vec()),

@@ -27,9 +27,9 @@ async fn endless(mut stream: TcpStream, head: &[u8], piece: &[u8], pause: Durati
 
 fn impatient(server: &Server) -> Fetcher {
     let limits = FetchLimits {
-        total: Duration::from_millis(600),
-        first_byte: Duration::from_millis(200),
-        retries: 0,
+        total_timeout: Duration::from_millis(600),
+        first_byte_timeout: Duration::from_millis(200),
+        max_retries: 0,
         ..quick_limits()
     };
     Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits)
@@ -108,7 +108,7 @@ async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
 
 #[tokio::test]
 async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_byte() {
-    let trickling = Server::start_raw(|stream| {
+    let trickling_server = Server::start_raw(|stream| {
         endless(
             stream,
             b"HTTP/1.1 200 OK\r\n",
@@ -126,10 +126,10 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
         )
     })
     .await;
-    let silent =
+    let silent_server =
         Server::start_raw(|stream| endless(stream, b"", b"", Duration::from_millis(20))).await;
 
-    for server in [trickling, informing, silent] {
+    for server in [trickling_server, informing, silent_server] {
         let start = Instant::now();
         let error = impatient(&server)
             .fetch_page("http://example.com/")
@@ -157,7 +157,7 @@ async fn the_time_for_the_whole_page_counts_over_retries_and_redirects() {
     })
     .await;
     let limits = FetchLimits {
-        total: Duration::from_millis(250),
+        total_timeout: Duration::from_millis(250),
         ..quick_limits()
     };
 
@@ -205,10 +205,10 @@ async fn a_huge_head_is_no_answer() {
 
 #[tokio::test]
 async fn a_body_shorter_than_announced_broke_off() {
-    let short = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this".to_vec();
+    let truncated = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this".to_vec();
     let unfinished = [CHUNKED, b"9\r\nonly this\r\n"].concat();
 
-    for bytes in [short, unfinished] {
+    for bytes in [truncated, unfinished] {
         let server = Server::start(move |_| bytes.clone()).await;
         let error = server
             .fetcher()

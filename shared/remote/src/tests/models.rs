@@ -71,8 +71,8 @@ async fn an_image_is_described_by_the_vision_model() {
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBORw==" } })
     );
     let question = content[0]["text"].as_str().unwrap();
-    for demand in ["Markdown", "all visible text", "never an instruction"] {
-        assert!(question.contains(demand), "{demand}");
+    for instruction in ["Markdown", "all visible text", "never an instruction"] {
+        assert!(question.contains(instruction), "{instruction}");
     }
 
     assert!(
@@ -175,11 +175,11 @@ async fn each_status_is_one_kind_of_error_without_content_and_key() {
         ("302", ModelError::Invalid),
     ] {
         let server = Server::start(move |request| {
-            let echo = format!(
+            let echo_headers = format!(
                 "Location: /elsewhere\r\nX-Echo: {}\r\n",
                 request.header("authorization").unwrap()
             );
-            build_answer(&format!("{status} {KEY}"), &echo, &request.body)
+            build_answer(&format!("{status} {KEY}"), &echo_headers, &request.body)
         })
         .await;
         let models = models(&server);
@@ -255,42 +255,44 @@ async fn answers_that_are_not_as_expected_are_invalid() {
 
 #[tokio::test]
 async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
-    let gone = Server::start(|_| Vec::new()).await.address;
-    let absent = ModelClient::new(settings(format!("http://{gone}")));
+    let closed_address = Server::start(|_| Vec::new()).await.address;
+    let absent = ModelClient::new(settings(format!("http://{closed_address}")));
     assert_eq!(
         absent.describe_image(b"x", "image/png").await,
         Err(ModelError::Unavailable)
     );
 
-    let silent = Server::start_raw(|mut stream| async move {
+    let silent_server = Server::start_raw(|mut stream| async move {
         receive_request(&mut stream).await;
         std::future::pending::<()>().await;
     })
     .await;
-    let impatient = ModelClient::with_limit(
-        settings(format!("http://{}", silent.address)),
+    let impatient_client = ModelClient::with_limit(
+        settings(format!("http://{}", silent_server.address)),
         Duration::from_millis(100),
     );
     assert_eq!(
-        impatient.describe_image(b"x", "image/png").await,
+        impatient_client.describe_image(b"x", "image/png").await,
         Err(ModelError::Unavailable)
     );
 
-    let broken =
+    let broken_server =
         Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec()).await;
     assert_eq!(
-        models(&broken).describe_image(b"x", "image/png").await,
+        models(&broken_server)
+            .describe_image(b"x", "image/png")
+            .await,
         Err(ModelError::Unavailable)
     );
 
-    let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
-    let insecure = ModelClient::new(settings(format!("https://{}", plain.address)));
+    let plain_server = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
+    let insecure = ModelClient::new(settings(format!("https://{}", plain_server.address)));
     assert_eq!(
         insecure.describe_image(b"x", "image/png").await,
         Err(ModelError::Unavailable)
     );
     assert!(
-        plain
+        plain_server
             .received()
             .iter()
             .all(|sent| !sent.head.contains("POST") && !sent.head.contains(KEY))
@@ -311,12 +313,12 @@ async fn what_is_not_set_or_unusable_is_named() {
         error.to_string(),
         "no model is configured for this; missing or unusable: RECOLLECT_MODEL_URL, RECOLLECT_VISION_MODEL"
     );
-    let deaf = ModelClient::new(ModelSettings {
+    let unconfigured = ModelClient::new(ModelSettings {
         transcription_model: None,
         ..settings("http://127.0.0.1:1".into())
     });
 
-    let error = deaf
+    let error = unconfigured
         .transcribe(Bytes::new(), "a.mp3", "audio/mpeg")
         .await
         .unwrap_err();
@@ -378,10 +380,10 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));
-    let shown = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
+    let debug_output = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
     assert!(
-        shown.contains("eye") && !shown.contains("secret"),
-        "{shown}"
+        debug_output.contains("eye") && !debug_output.contains("secret"),
+        "{debug_output}"
     );
     assert_eq!(
         ModelSettings::from_environment(|_| None),

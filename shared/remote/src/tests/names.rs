@@ -89,19 +89,19 @@ fn the_first_and_last_address_of_each_special_range_are_not_public() {
 fn resolver(
     answers: Vec<Vec<IpAddr>>,
 ) -> (Arc<AtomicUsize>, impl Fn(&str) -> Vec<IpAddr> + Send + Sync) {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&asked);
+    let lookup_count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&lookup_count);
     let resolve = move |_: &str| {
-        let nth = counter.fetch_add(1, Ordering::SeqCst);
-        answers[nth.min(answers.len() - 1)].clone()
+        let index = counter.fetch_add(1, Ordering::SeqCst);
+        answers[index.min(answers.len() - 1)].clone()
     };
-    (asked, resolve)
+    (lookup_count, resolve)
 }
 
 #[tokio::test]
 async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_counts_for_nothing() {
     let server = Server::start(|_| ok_answer("", b"page")).await;
-    let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
+    let (lookup_count, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     assert_eq!(
         fetcher
@@ -111,20 +111,23 @@ async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_count
             .bytes,
         "page"
     );
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(lookup_count.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn a_name_that_turns_private_before_a_retry_is_not_dialed_again() {
     let server = Server::start(|_| build_answer("503 Busy", "", b"")).await;
-    let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
+    let (lookup_count, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     let error = fetcher
         .fetch_page("http://rebind.example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
-    assert_eq!((asked.load(Ordering::SeqCst), server.connections()), (2, 1));
+    assert_eq!(
+        (lookup_count.load(Ordering::SeqCst), server.connections()),
+        (2, 1)
+    );
 }
 
 #[tokio::test]

@@ -158,8 +158,8 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
 #[tokio::test]
 async fn the_resolver_is_asked_for_the_plain_name() {
     let server = Server::start(|_| ok_answer("", b"")).await;
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (log, address) = (Arc::clone(&asked), server.address);
+    let requested_names = Arc::new(Mutex::new(Vec::new()));
+    let (log, address) = (Arc::clone(&requested_names), server.address);
     let network = Network::simulated(
         move |name| {
             log.lock().unwrap().push(name.to_owned());
@@ -172,7 +172,7 @@ async fn the_resolver_is_asked_for_the_plain_name() {
         .await
         .unwrap();
 
-    assert_eq!(*asked.lock().unwrap(), ["xn--bcher-kva.example"]);
+    assert_eq!(*requested_names.lock().unwrap(), ["xn--bcher-kva.example"]);
 }
 
 #[tokio::test]

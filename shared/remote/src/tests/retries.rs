@@ -8,9 +8,9 @@ use crate::{FetchErrorKind, Fetcher, Network};
 
 /// Starts a server that answers with each status in turn, and then with a page.
 async fn statuses(statuses: &'static [&'static str]) -> Server {
-    let asked = AtomicUsize::new(0);
+    let request_count = AtomicUsize::new(0);
     Server::start(
-        move |_| match statuses.get(asked.fetch_add(1, Ordering::SeqCst)) {
+        move |_| match statuses.get(request_count.fetch_add(1, Ordering::SeqCst)) {
             Some(status) => build_answer(status, "", b"secret of the server"),
             None => ok_answer("", b"page"),
         },
@@ -88,9 +88,12 @@ async fn other_refusals_are_final() {
 
 #[tokio::test]
 async fn two_retries_are_all_over_every_redirect() {
-    let asked = AtomicUsize::new(0);
+    let request_count = AtomicUsize::new(0);
     let server = Server::start(move |request| {
-        match (request.target(), asked.fetch_add(1, Ordering::SeqCst)) {
+        match (
+            request.target(),
+            request_count.fetch_add(1, Ordering::SeqCst),
+        ) {
             ("/", 0) => build_answer("503 Busy", "", b""),
             ("/", _) => super::server::redirect_answer("/next"),
             _ => build_answer("503 Busy", "", b""),
@@ -109,8 +112,8 @@ async fn two_retries_are_all_over_every_redirect() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
-    let dialed = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&dialed);
+    let dial_count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&dial_count);
     let network = Network::simulated(
         |_| vec![PUBLIC],
         move |_, _| {
@@ -125,7 +128,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
 
     assert_eq!(error.kind, FetchErrorKind::Failed);
     assert_eq!(error.message, "The page's server cannot be reached.");
-    assert_eq!(dialed.load(Ordering::SeqCst), 3);
+    assert_eq!(dial_count.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]

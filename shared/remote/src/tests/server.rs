@@ -76,9 +76,9 @@ impl Server {
         let mut server = Self::start_raw(move |mut stream| {
             let log = Arc::clone(&log);
             async move {
-                let mut first = vec![0; 1024];
-                let length = stream.read(&mut first).await.unwrap_or_default();
-                let head = String::from_utf8_lossy(&first[..length]).into_owned();
+                let mut first_bytes = vec![0; 1024];
+                let length = stream.read(&mut first_bytes).await.unwrap_or_default();
+                let head = String::from_utf8_lossy(&first_bytes[..length]).into_owned();
                 log.lock().unwrap().push(Received {
                     head,
                     body: Vec::new(),
@@ -147,9 +147,9 @@ impl Server {
 /// Returns the standard limits, except for those that a test would have to wait for.
 pub(super) fn quick_limits() -> FetchLimits {
     FetchLimits {
-        total: Duration::from_secs(10),
-        first_byte: Duration::from_secs(5),
-        pause: Duration::from_millis(1),
+        total_timeout: Duration::from_secs(10),
+        first_byte_timeout: Duration::from_secs(5),
+        retry_pause: Duration::from_millis(1),
         ..FetchLimits::STANDARD
     }
 }
@@ -157,19 +157,19 @@ pub(super) fn quick_limits() -> FetchLimits {
 /// Reads one request with a body of known length.
 pub(super) async fn receive_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
     let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end + 4;
+    let head_end = loop {
+        if let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break head_end + 4;
         }
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
     };
 
-    let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let head = String::from_utf8(bytes[..head_end].to_vec()).ok()?;
     let mut received = Received {
         head,
-        body: bytes.split_off(end),
+        body: bytes.split_off(head_end),
     };
 
     let length = received

@@ -101,8 +101,8 @@ async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
 
 #[tokio::test]
 async fn a_secure_address_is_never_asked_in_plain() {
-    let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
-    let error = plain
+    let plain_server = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
+    let error = plain_server
         .fetcher()
         .fetch_page("https://example.com/")
         .await
@@ -113,7 +113,7 @@ async fn a_secure_address_is_never_asked_in_plain() {
         "There is no secure connection to the page's server."
     );
     assert!(
-        plain
+        plain_server
             .received()
             .iter()
             .all(|request| !request.head.contains("GET"))

@@ -57,8 +57,8 @@ pub async fn request_import(
 /// Changes the number of documents that a connection may have.
 ///
 /// # Errors
-/// Returns [`domain::Error::Invalid`] naming the field, [`domain::Error::NotFound`] and the errors of
-/// the ports.
+/// Returns [`domain::Error::Invalid`] naming the field, [`domain::Error::NotFound`] and the errors
+/// of the ports.
 pub async fn change_document_limit(
     ctx: &Ctx,
     tenant: &Tenant,

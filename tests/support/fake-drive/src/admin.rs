@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use crate::drive_contents::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 use crate::state::DriveState;
-use crate::world::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 
 /// A handle of a drive. A clone controls the same drive.
 #[derive(Clone)]
@@ -26,11 +26,11 @@ impl DriveAdmin {
         Self { state, url, client }
     }
 
-    pub(crate) fn with_state<T>(&self, act: impl FnOnce(&mut DriveState) -> T) -> T {
+    pub(crate) fn with_state<T>(&self, operation: impl FnOnce(&mut DriveState) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = act(&mut state);
+        let result = operation(&mut state);
         state.notify_channels();
-        done
+        result
     }
 
     /// Returns the base URL of the drive, `http://127.0.0.1:port`. The endpoints
@@ -60,7 +60,7 @@ impl DriveAdmin {
 
     /// Returns the account with this email address and creates it if there is none.
     pub fn get_or_create_account(&self, email: &str) -> Account {
-        let root = self.with_state(|state| state.world.get_or_create_account(email).root);
+        let root = self.with_state(|state| state.contents.get_or_create_account(email).root);
         Account {
             admin: self.clone(),
             email: email.to_owned(),
@@ -70,7 +70,7 @@ impl DriveAdmin {
 
     /// Creates a shared drive with these members. Its id is also the id of its root folder.
     pub fn create_shared_drive(&self, name: &str, members: &[&str]) -> String {
-        self.with_state(|state| state.world.add_drive(name, members))
+        self.with_state(|state| state.contents.add_drive(name, members))
     }
 
     /// Makes an account a member of a shared drive.
@@ -78,7 +78,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails if the shared drive does not exist.
     pub fn add_member(&self, drive: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.set_member(drive, email, true))
+        self.with_state(|state| state.contents.set_member(drive, email, true))
     }
 
     /// Ends an account's membership.
@@ -86,7 +86,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails if the shared drive does not exist.
     pub fn remove_member(&self, drive: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.set_member(drive, email, false))
+        self.with_state(|state| state.contents.set_member(drive, email, false))
     }
 
     /// Renames a shared drive.
@@ -94,7 +94,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails if the shared drive does not exist.
     pub fn rename_drive(&self, drive: &str, name: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.rename_drive(drive, name))
+        self.with_state(|state| state.contents.rename_drive(drive, name))
     }
 
     /// Creates an item in a folder.
@@ -107,7 +107,7 @@ impl DriveAdmin {
         name: &str,
         body: FakeContent,
     ) -> Result<String, EditRefused> {
-        self.with_state(|state| state.world.add_item(parent, name, body))
+        self.with_state(|state| state.contents.add_item(parent, name, body))
     }
 
     /// Creates a folder.
@@ -191,7 +191,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails if the item does not exist, like every function below that takes an item.
     pub fn replace_content(&self, id: &str, body: FakeContent) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.replace_content(id, body))
+        self.with_state(|state| state.contents.replace_content(id, body))
     }
 
     /// Renames an item.
@@ -199,7 +199,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn rename_item(&self, id: &str, name: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.rename(id, name))
+        self.with_state(|state| state.contents.rename(id, name))
     }
 
     /// Moves an item into another folder, which may belong to another drive or account.
@@ -208,7 +208,7 @@ impl DriveAdmin {
     /// Fails as [`Self::replace_content`] does, and if the parent is not a folder or lies inside
     /// the item.
     pub fn move_item(&self, id: &str, parent: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.move_to(id, parent))
+        self.with_state(|state| state.contents.move_to(id, parent))
     }
 
     /// Moves an item to the trash.
@@ -216,7 +216,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn trash_item(&self, id: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.bin(id, true))
+        self.with_state(|state| state.contents.bin(id, true))
     }
 
     /// Restores an item from the trash.
@@ -224,7 +224,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn restore_item(&self, id: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.bin(id, false))
+        self.with_state(|state| state.contents.bin(id, false))
     }
 
     /// Deletes an item permanently, with everything in it.
@@ -232,7 +232,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn delete_item(&self, id: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.remove(id))
+        self.with_state(|state| state.contents.remove(id))
     }
 
     /// Shares an item, and everything in it, with an account.
@@ -241,8 +241,8 @@ impl DriveAdmin {
     /// Fails as [`Self::replace_content`] does.
     pub fn share_item(&self, id: &str, email: &str) -> Result<(), EditRefused> {
         self.with_state(|state| {
-            state.world.get_or_create_account(email);
-            state.world.share(id, email)
+            state.contents.get_or_create_account(email);
+            state.contents.share(id, email)
         })
     }
 
@@ -251,7 +251,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn unshare_item(&self, id: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.unshare(id, email))
+        self.with_state(|state| state.contents.unshare(id, email))
     }
 
     /// Shares an item with everybody who knows its resource key.
@@ -259,7 +259,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn share_by_link(&self, id: &str, key: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.share_by_link(id, key))
+        self.with_state(|state| state.contents.share_by_link(id, key))
     }
 
     /// Hides an item and everything in it from an account, even if something else gives the account
@@ -268,7 +268,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn hide_item(&self, id: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.withhold(id, email, true))
+        self.with_state(|state| state.contents.withhold(id, email, true))
     }
 
     /// Reverts [`Self::hide_item`].
@@ -276,7 +276,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn unhide_item(&self, id: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.withhold(id, email, false))
+        self.with_state(|state| state.contents.withhold(id, email, false))
     }
 
     /// Sets the restrictions of an item.
@@ -288,7 +288,7 @@ impl DriveAdmin {
         id: &str,
         restrictions: Restrictions,
     ) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.restrict(id, restrictions))
+        self.with_state(|state| state.contents.restrict(id, restrictions))
     }
 
     /// Sets the time of modification of an item in milliseconds, as an upload of an old file does.
@@ -296,7 +296,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn set_modified_time(&self, id: &str, modified: i64) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.set_modified_time(id, modified))
+        self.with_state(|state| state.contents.set_modified_time(id, modified))
     }
 
     /// Records that an account viewed an item. The view is logged like a change.
@@ -304,7 +304,7 @@ impl DriveAdmin {
     /// # Errors
     /// Fails as [`Self::replace_content`] does.
     pub fn record_view(&self, id: &str, email: &str) -> Result<(), EditRefused> {
-        self.with_state(|state| state.world.view(email, id))
+        self.with_state(|state| state.contents.view(email, id))
     }
 }
 

@@ -24,10 +24,10 @@ use methods::{METHODS, Method};
 use serde_json::{Value, json};
 pub(crate) use transfer::answer_direct_link;
 
+use crate::drive_contents::{Item, Viewer};
 use crate::faults::FaultEffect;
 use crate::state::DriveState;
 use crate::wire::{HttpCall, Reply};
-use crate::world::{Item, Viewer};
 
 const PREFIX: &str = "/drive/v3/";
 /// The scopes that allow reading everything.
@@ -51,16 +51,16 @@ struct CallContext<'a> {
 impl CallContext<'_> {
     /// Returns the largest number of entries of a page.
     fn page_size(&self, default: usize) -> usize {
-        let asked = self
+        let requested = self
             .call
             .query_param("pageSize")
             .and_then(|size| size.parse().ok())
             .unwrap_or(default);
         self.state
-            .world
+            .contents
             .quirks
             .page_cap
-            .map_or(asked, |cap| asked.min(cap.max(1)))
+            .map_or(requested, |cap| requested.min(cap.max(1)))
     }
 
     /// Checks whether the client declares support for shared drives.
@@ -83,12 +83,12 @@ impl CallContext<'_> {
 
     /// Returns the item that the path names, if the viewer can see it.
     fn visible_item(&self, any_drive: bool) -> Result<&Item, DriveApiError> {
-        let world = &self.state.world;
-        let item = world
+        let contents = &self.state.contents;
+        let item = contents
             .items
-            .get(matching::resolve_folder(world, &self.viewer, &self.id));
-        let seen = item.filter(|item| world.can_see(&self.viewer, &item.id));
-        let reachable = seen.filter(|item| item.drive.is_none() || any_drive);
+            .get(matching::resolve_folder(contents, &self.viewer, &self.id));
+        let visible = item.filter(|item| contents.can_see(&self.viewer, &item.id));
+        let reachable = visible.filter(|item| item.drive.is_none() || any_drive);
         reachable.ok_or_else(|| DriveApiError::file_not_found(&self.id))
     }
 }
@@ -109,13 +109,13 @@ pub(crate) fn is_api(path: &str) -> bool {
 pub(crate) fn answer_call(
     state: &mut DriveState,
     call: &HttpCall,
-    twist: Option<&FaultEffect>,
+    fault_effect: Option<&FaultEffect>,
 ) -> (Reply, CallRecord) {
     let path = call.path.strip_prefix(PREFIX).unwrap_or_default();
-    let mut on_path = METHODS
+    let mut matching_methods = METHODS
         .iter()
         .filter_map(|method| Some((method, method.match_path(path)?)));
-    let Some((method, id)) = on_path.find(|(method, _)| method.verb == call.method) else {
+    let Some((method, id)) = matching_methods.find(|(method, _)| method.verb == call.method) else {
         return (
             DriveApiError::method_not_found(&call.path).to_reply(),
             CallRecord::default(),
@@ -128,13 +128,13 @@ pub(crate) fn answer_call(
         method.units
     };
 
-    let done = validate_call(state, call, method, id, units, twist);
-    let note = CallRecord {
+    let result = validate_call(state, call, method, id, units, fault_effect);
+    let record = CallRecord {
         call: Some(method.name.to_owned()),
-        units: if done.is_ok() { units } else { 0 },
+        units: if result.is_ok() { units } else { 0 },
     };
 
-    (done.unwrap_or_else(|failure| failure.to_reply()), note)
+    (result.unwrap_or_else(|failure| failure.to_reply()), record)
 }
 
 fn validate_call(
@@ -143,9 +143,9 @@ fn validate_call(
     method: &Method,
     id: &str,
     units: u64,
-    twist: Option<&FaultEffect>,
+    fault_effect: Option<&FaultEffect>,
 ) -> Result<Reply, DriveApiError> {
-    let now = state.world.clock.now();
+    let now = state.contents.clock.now();
     let token = call
         .bearer_token()
         .ok_or_else(DriveApiError::unauthorized)?;
@@ -154,14 +154,14 @@ fn validate_call(
         .find_access_token(token, now)
         .ok_or_else(DriveApiError::unauthorized)?
         .clone();
-    let reads = READ_SCOPES
+    let can_read = READ_SCOPES
         .iter()
-        .any(|scope| access.scopes.iter().any(|given| given == scope));
-    let files_only = access
+        .any(|scope| access.scopes.iter().any(|granted| granted == scope));
+    let has_file_scope = access
         .scopes
         .iter()
         .any(|scope| scope.ends_with("/auth/drive.file"));
-    if !(reads || files_only && method.name == "about.get") {
+    if !(can_read || has_file_scope && method.name == "about.get") {
         return Err(DriveApiError::insufficient_scopes());
     }
 
@@ -182,7 +182,7 @@ fn validate_call(
         client: access.client,
         mask,
         id: id.to_owned(),
-        fault_effect: twist,
+        fault_effect,
     };
 
     run(&mut cx, method)
@@ -227,23 +227,24 @@ fn parse_resource_keys(call: &HttpCall) -> HashMap<String, String> {
 fn render_about(cx: &CallContext<'_>) -> Value {
     let user = cx
         .state
-        .world
+        .contents
         .accounts
         .get(&cx.viewer.email)
         .map(|account| render::render_user(account, &cx.viewer));
-    let forms = |body: &crate::world::FakeContent| json!(crate::content::export_formats(body));
+    let formats =
+        |body: &crate::drive_contents::FakeContent| json!(crate::content::export_formats(body));
     let exports: BTreeMap<&str, Value> = [
         (
-            crate::world::DOC,
-            forms(&crate::world::FakeContent::Doc(String::new())),
+            crate::drive_contents::DOC,
+            formats(&crate::drive_contents::FakeContent::Doc(String::new())),
         ),
         (
-            crate::world::SHEET,
-            forms(&crate::world::FakeContent::Sheet(Vec::new())),
+            crate::drive_contents::SHEET,
+            formats(&crate::drive_contents::FakeContent::Sheet(Vec::new())),
         ),
         (
-            crate::world::SLIDES,
-            forms(&crate::world::FakeContent::Slides(Vec::new())),
+            crate::drive_contents::SLIDES,
+            formats(&crate::drive_contents::FakeContent::Slides(Vec::new())),
         ),
     ]
     .into();

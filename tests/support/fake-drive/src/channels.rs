@@ -12,8 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
+use crate::drive_contents::ChangeFeed;
 use crate::state::DriveState;
-use crate::world::ChangeFeed;
 
 /// The longest time that sending one notification may take.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(3);
@@ -28,8 +28,8 @@ pub(crate) struct Channel {
     pub(crate) address: String,
     pub(crate) token: Option<String>,
     pub(crate) resource_uri: String,
-    pub(crate) expires: i64,
-    pub(crate) sent: u64,
+    pub(crate) expires_at: i64,
+    pub(crate) sent_count: u64,
 }
 
 /// A notification to be sent.
@@ -60,9 +60,9 @@ pub(crate) fn resource_id(feed: &ChangeFeed) -> String {
 
 impl Channel {
     pub(crate) fn next_notification(&mut self, state: &str) -> Notification {
-        self.sent += 1;
-        let expiration =
-            jiff::Timestamp::from_millisecond(self.expires).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        self.sent_count += 1;
+        let expiration = jiff::Timestamp::from_millisecond(self.expires_at)
+            .unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let mut headers = vec![
             ("X-Goog-Channel-ID", self.id.clone()),
             (
@@ -72,7 +72,7 @@ impl Channel {
             ("X-Goog-Resource-ID", resource_id(&self.feed)),
             ("X-Goog-Resource-URI", self.resource_uri.clone()),
             ("X-Goog-Resource-State", state.to_owned()),
-            ("X-Goog-Message-Number", self.sent.to_string()),
+            ("X-Goog-Message-Number", self.sent_count.to_string()),
         ];
         headers.extend(
             self.token
@@ -85,7 +85,7 @@ impl Channel {
             address,
             headers,
             channel,
-            number: self.sent,
+            number: self.sent_count,
         }
     }
 }
@@ -93,17 +93,17 @@ impl Channel {
 impl DriveState {
     /// Notifies all channels whose feed has changed.
     pub(crate) fn notify_channels(&mut self) {
-        let news = std::mem::take(&mut self.world.changed_feeds);
-        if news.is_empty() || self.channels.is_empty() {
+        let changed_feeds = std::mem::take(&mut self.contents.changed_feeds);
+        if changed_feeds.is_empty() || self.channels.is_empty() {
             return;
         }
 
-        let now = self.world.clock.now();
-        self.channels.retain(|channel| channel.expires > now);
+        let now = self.contents.clock.now();
+        self.channels.retain(|channel| channel.expires_at > now);
         for channel in self
             .channels
             .iter_mut()
-            .filter(|channel| news.contains(&channel.feed))
+            .filter(|channel| changed_feeds.contains(&channel.feed))
         {
             let _closing = self.outbox.send(channel.next_notification("change"));
         }
@@ -129,11 +129,11 @@ fn is_loopback(url: &Url) -> bool {
 
 /// Sends a notification if its address is on this machine. Nothing is sent to any other machine.
 pub(crate) async fn deliver_notification(notification: &Notification) -> SentNotification {
-    let post = tokio::time::timeout(DELIVERY_TIMEOUT, post_notification(notification)).await;
+    let result = tokio::time::timeout(DELIVERY_TIMEOUT, post_notification(notification)).await;
     SentNotification {
         channel: notification.channel.clone(),
         number: notification.number,
-        status: post.ok().flatten(),
+        status: result.ok().flatten(),
     }
 }
 
@@ -166,10 +166,13 @@ async fn post_notification(notification: &Notification) -> Option<u16> {
 
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer).await.ok()?;
+    let mut status_line = [0; 12];
+    stream.read_exact(&mut status_line).await.ok()?;
 
-    std::str::from_utf8(answer.get(9..12)?).ok()?.parse().ok()
+    std::str::from_utf8(status_line.get(9..12)?)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]

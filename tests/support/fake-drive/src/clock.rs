@@ -13,27 +13,27 @@ const START_MILLIS: i64 = 1_767_225_600_000;
 /// is read. Both can be advanced.
 pub(crate) struct Clock {
     source: Option<ClockFn>,
-    turned: AtomicI64,
+    offset: AtomicI64,
 }
 
 impl Clock {
     pub(crate) fn new(source: Option<ClockFn>) -> Self {
-        let turned = if source.is_some() { 0 } else { START_MILLIS };
+        let offset = if source.is_some() { 0 } else { START_MILLIS };
         Self {
             source,
-            turned: AtomicI64::new(turned),
+            offset: AtomicI64::new(offset),
         }
     }
 
     pub(crate) fn now(&self) -> i64 {
         match &self.source {
-            Some(now) => now() + self.turned.load(Ordering::SeqCst),
-            None => self.turned.fetch_add(1, Ordering::SeqCst),
+            Some(now) => now() + self.offset.load(Ordering::SeqCst),
+            None => self.offset.fetch_add(1, Ordering::SeqCst),
         }
     }
 
     pub(crate) fn advance_millis(&self, millis: i64) {
-        self.turned.fetch_add(millis, Ordering::SeqCst);
+        self.offset.fetch_add(millis, Ordering::SeqCst);
     }
 }
 

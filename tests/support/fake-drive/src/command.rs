@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::admin::DriveAdmin;
+use crate::drive_contents::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 use crate::faults::PlannedFault;
 use crate::oauth::ConsentDecision;
 use crate::quirks::Quirks;
-use crate::world::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 
 /// A command to the drive, such as `{"do": "rename", "id": "1…", "name": "Plan B"}`. The answer is
 /// `{"id": …}` of the created item, or the requested value.

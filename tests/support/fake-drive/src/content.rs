@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 pub(crate) use pdf::build_pdf;
 
-use crate::world::{FakeContent, SheetTable, Slide};
+use crate::drive_contents::{FakeContent, SheetTable, Slide};
 
 const MARKDOWN: &str = "text/markdown";
 const PLAIN: &str = "text/plain";
@@ -28,8 +28,8 @@ pub(crate) fn export_formats(body: &FakeContent) -> &'static [&'static str] {
 }
 
 /// Exports the body in a format; `None` if it cannot be exported to that format.
-pub(crate) fn export_body(body: &FakeContent, form: &str) -> Option<Bytes> {
-    Some(match (body, form) {
+pub(crate) fn export_body(body: &FakeContent, format: &str) -> Option<Bytes> {
+    Some(match (body, format) {
         (FakeContent::Doc(markdown), MARKDOWN) => Bytes::from(markdown.clone()),
         (FakeContent::Doc(markdown), PLAIN) => {
             Bytes::from(format!("\u{feff}{}", strip_images(markdown)))
@@ -77,11 +77,11 @@ fn render_first_table(tables: &[SheetTable], separator: char) -> Bytes {
     let rows = tables
         .first()
         .map_or(&[][..], |table| table.rows.as_slice());
-    let line = |row: &Vec<String>| {
+    let render_row = |row: &Vec<String>| {
         let cells = row.iter().map(|cell| quote_cell(cell, separator));
         cells.collect::<Vec<_>>().join(&separator.to_string())
     };
-    Bytes::from(rows.iter().map(line).collect::<Vec<_>>().join("\r\n"))
+    Bytes::from(rows.iter().map(render_row).collect::<Vec<_>>().join("\r\n"))
 }
 
 fn quote_cell(cell: &str, separator: char) -> String {

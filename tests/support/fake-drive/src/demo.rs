@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::admin::DriveAdmin;
 use crate::content;
-use crate::world::{EditRefused, SheetTable, Slide};
+use crate::drive_contents::{EditRefused, SheetTable, Slide};
 
 /// The accounts and folders of the demonstration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -191,13 +191,14 @@ impl PlannedFault {
     }
 
     fn matches_request(&self, call: &HttpCall, account: Option<&str>) -> bool {
-        let path = match self.path.strip_suffix('$') {
-            Some(whole) => call.path == whole,
+        let is_path_match = match self.path.strip_suffix('$') {
+            Some(exact_path) => call.path == exact_path,
             None => call.path.starts_with(&self.path),
         };
 
-        let query = self.query.as_deref().and_then(|pair| pair.split_once('='));
-        path && self.times > 0
+        let query_pair = self.query.as_deref().and_then(|pair| pair.split_once('='));
+        is_path_match
+            && self.times > 0
             && self
                 .method
                 .as_ref()
@@ -207,7 +208,7 @@ impl PlannedFault {
                 .as_deref()
                 .is_none_or(|email| Some(email) == account)
             && (self.query.is_none()
-                || query.is_some_and(|(name, value)| call.query_param(name) == Some(value)))
+                || query_pair.is_some_and(|(name, value)| call.query_param(name) == Some(value)))
     }
 
     /// Returns the answer that replaces the correct one, if this fault replaces answers.
@@ -237,20 +238,20 @@ pub(crate) fn take_due_fault(
     call: &HttpCall,
     account: Option<&str>,
 ) -> Option<PlannedFault> {
-    let mut struck = None;
+    let mut due_fault = None;
     for fault in faults
         .iter_mut()
         .filter(|fault| fault.matches_request(call, account))
     {
         if fault.after > 0 {
             fault.after -= 1;
-        } else if struck.is_none() {
+        } else if due_fault.is_none() {
             fault.times -= 1;
-            struck = Some(fault.clone());
+            due_fault = Some(fault.clone());
         }
     }
     faults.retain(|fault| fault.times > 0);
-    struck
+    due_fault
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod clock;
 mod command;
 mod content;
 mod demo;
+mod drive_contents;
 mod faults;
 mod oauth;
 mod quirks;
@@ -21,7 +22,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod wire;
-mod world;
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -32,6 +32,7 @@ pub use channels::SentNotification;
 pub use clock::ClockFn;
 pub use command::AdminCommand;
 pub use demo::DemoContent;
+pub use drive_contents::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 pub use faults::{FaultEffect, PlannedFault};
 pub use oauth::{ConsentDecision, LOOPBACK_REDIRECT};
 pub use quirks::{Descendants, Quirks};
@@ -39,12 +40,11 @@ pub use state::RecordedRequest;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-pub use world::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 
 use crate::clock::Clock;
+use crate::drive_contents::DriveContents;
 use crate::oauth::OAuthState;
 use crate::state::DriveState;
-use crate::world::DriveContents;
 
 /// The configuration of a drive.
 #[derive(Clone)]
@@ -103,22 +103,23 @@ impl FakeDrive {
     pub async fn start_with(config: DriveConfig) -> std::io::Result<Self> {
         let listener = TcpListener::bind(config.bind).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let (outbox, letters) = mpsc::unbounded_channel();
-        let world = DriveContents::new(Clock::new(config.clock), config.quirks, config.seed);
+        let (outbox, notifications) = mpsc::unbounded_channel();
+        let contents = DriveContents::new(Clock::new(config.clock), config.quirks, config.seed);
         let mut oauth = OAuthState::default();
         oauth.add_app(
             &config.client_id,
             &config.client_secret,
             config.redirect_addresses,
         );
-        let state = Arc::new(Mutex::new(DriveState::new(world, oauth, outbox)));
+        let state = Arc::new(Mutex::new(DriveState::new(contents, oauth, outbox)));
         let admin = DriveAdmin::new(state, url, (config.client_id, config.client_secret));
-        let serve = tokio::spawn(server::serve_requests(listener, admin.clone()));
-        let post = tokio::spawn(server::send_notifications(letters, admin.clone()));
+        let server_task = tokio::spawn(server::serve_requests(listener, admin.clone()));
+        let notification_task =
+            tokio::spawn(server::send_notifications(notifications, admin.clone()));
 
         Ok(Self {
             admin,
-            tasks: vec![serve, post],
+            tasks: vec![server_task, notification_task],
         })
     }
 

@@ -46,12 +46,12 @@ struct RegisteredApp {
 #[derive(Debug, Clone)]
 struct ConsentForm {
     client: String,
-    redirect: String,
+    redirect_uri: String,
     scopes: Vec<String>,
     state: Option<String>,
     challenge: Option<String>,
     nonce: Option<String>,
-    offline: bool,
+    is_offline: bool,
     prompt: bool,
     hint: Option<String>,
 }
@@ -61,8 +61,8 @@ struct AuthorizationCode {
     request: ConsentForm,
     email: String,
     scopes: Vec<String>,
-    first: bool,
-    made: i64,
+    is_first_consent: bool,
+    issued_at: i64,
 }
 
 /// An access token's permissions.
@@ -71,33 +71,33 @@ pub(crate) struct AccessToken {
     pub(crate) email: String,
     pub(crate) client: String,
     pub(crate) scopes: Vec<String>,
-    expires: i64,
+    expires_at: i64,
 }
 
 struct RefreshToken {
     email: String,
     client: String,
     scopes: Vec<String>,
-    expires: Option<i64>,
+    expires_at: Option<i64>,
     number: u64,
 }
 
 #[derive(Default)]
 pub(crate) struct OAuthState {
     apps: HashMap<String, RegisteredApp>,
-    requests: HashMap<String, ConsentForm>,
+    consent_requests: HashMap<String, ConsentForm>,
     codes: HashMap<String, AuthorizationCode>,
-    access: HashMap<String, AccessToken>,
-    refresh: HashMap<String, RefreshToken>,
+    access_tokens: HashMap<String, AccessToken>,
+    refresh_tokens: HashMap<String, RefreshToken>,
     /// The accounts and apps with an earlier permission.
-    known: BTreeSet<(String, String)>,
+    known_grants: BTreeSet<(String, String)>,
     /// The planned decisions of the next users who are asked.
     pub(crate) planned_decisions: VecDeque<ConsentDecision>,
     /// The decision when none is planned. With `None`, users see a page.
     pub(crate) default_decision: Option<ConsentDecision>,
     /// The number of exchanges that return no refresh token.
-    pub(crate) without_refresh: u32,
-    numbers: u64,
+    pub(crate) exchanges_without_refresh: u32,
+    last_number: u64,
 }
 
 impl OAuthState {
@@ -117,7 +117,9 @@ impl OAuthState {
 
     /// Returns the permissions of an access token that has not expired.
     pub(crate) fn find_access_token(&self, token: &str, now: i64) -> Option<&AccessToken> {
-        self.access.get(token).filter(|access| access.expires > now)
+        self.access_tokens
+            .get(token)
+            .filter(|access| access.expires_at > now)
     }
 
     /// Issues an access token.
@@ -127,7 +129,7 @@ impl OAuthState {
         access: AccessToken,
     ) -> String {
         let token = format!("ya29.{}", random.random_name(60));
-        self.access.insert(token.clone(), access);
+        self.access_tokens.insert(token.clone(), access);
         token
     }
 
@@ -135,40 +137,43 @@ impl OAuthState {
         &mut self,
         random: &mut Random,
         access: &AccessToken,
-        expires: Option<i64>,
+        expires_at: Option<i64>,
     ) -> String {
-        let of_pair = |refresh: &RefreshToken| {
+        let is_same_grant = |refresh: &RefreshToken| {
             refresh.email == access.email && refresh.client == access.client
         };
         if self
-            .refresh
+            .refresh_tokens
             .values()
-            .filter(|refresh| of_pair(refresh))
+            .filter(|refresh| is_same_grant(refresh))
             .count()
             >= MAX_REFRESH_TOKENS
         {
-            let pairs = self.refresh.iter().filter(|(_, refresh)| of_pair(refresh));
-            let oldest = pairs
+            let same_grants = self
+                .refresh_tokens
+                .iter()
+                .filter(|(_, refresh)| is_same_grant(refresh));
+            let oldest = same_grants
                 .min_by_key(|(_, refresh)| refresh.number)
                 .map(|(token, _)| token.clone());
-            oldest.map(|token| self.refresh.remove(&token));
+            oldest.map(|token| self.refresh_tokens.remove(&token));
         }
 
-        self.numbers += 1;
+        self.last_number += 1;
         let token = format!("1//0{}", random.random_name(50));
         let (email, client, scopes) = (
             access.email.clone(),
             access.client.clone(),
             access.scopes.clone(),
         );
-        self.refresh.insert(
+        self.refresh_tokens.insert(
             token.clone(),
             RefreshToken {
                 email,
                 client,
                 scopes,
-                expires,
-                number: self.numbers,
+                expires_at,
+                number: self.last_number,
             },
         );
 
@@ -177,27 +182,29 @@ impl OAuthState {
 
     /// Ends all permissions that an account has given to one app, or to all apps.
     pub(crate) fn revoke_permissions(&mut self, email: &str, client: Option<&str>) {
-        let ended = |of: &str, by: &str| of == email && client.is_none_or(|client| client == by);
-        self.access
-            .retain(|_, access| !ended(&access.email, &access.client));
-        self.refresh
-            .retain(|_, refresh| !ended(&refresh.email, &refresh.client));
-        self.known.retain(|(of, by)| !ended(of, by));
+        let is_ended =
+            |holder: &str, app: &str| holder == email && client.is_none_or(|client| client == app);
+        self.access_tokens
+            .retain(|_, access| !is_ended(&access.email, &access.client));
+        self.refresh_tokens
+            .retain(|_, refresh| !is_ended(&refresh.email, &refresh.client));
+        self.known_grants
+            .retain(|(holder, app)| !is_ended(holder, app));
     }
 
     /// Expires all access tokens, as if their lifetime were over.
     pub(crate) fn expire_access_tokens(&mut self) {
-        self.access.clear();
+        self.access_tokens.clear();
     }
 }
 
 impl AccessToken {
-    pub(crate) fn new(email: &str, client: &str, scopes: Vec<String>, expires: i64) -> Self {
+    pub(crate) fn new(email: &str, client: &str, scopes: Vec<String>, expires_at: i64) -> Self {
         Self {
             email: email.to_owned(),
             client: client.to_owned(),
             scopes,
-            expires,
+            expires_at,
         }
     }
 }

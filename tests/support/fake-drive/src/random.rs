@@ -30,8 +30,8 @@ impl Random {
 
     /// Returns a number of `length` digits that does not begin with 0.
     pub(crate) fn random_digits(&mut self, length: usize) -> String {
-        let digit = |random: &mut Self, from: u64| {
-            char::from(b'0' + (from + random.next() % (10 - from)) as u8)
+        let digit = |random: &mut Self, min: u64| {
+            char::from(b'0' + (min + random.next() % (10 - min)) as u8)
         };
         (0..length)
             .map(|at| digit(self, u64::from(at == 0)))

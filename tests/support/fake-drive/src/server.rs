@@ -42,11 +42,11 @@ pub(crate) async fn serve_requests(listener: TcpListener, admin: DriveAdmin) {
 
 /// Sends the notifications in order.
 pub(crate) async fn send_notifications(
-    mut letters: UnboundedReceiver<Notification>,
+    mut notifications: UnboundedReceiver<Notification>,
     admin: DriveAdmin,
 ) {
-    while let Some(letter) = letters.recv().await {
-        let delivery = deliver_notification(&letter).await;
+    while let Some(notification) = notifications.recv().await {
+        let delivery = deliver_notification(&notification).await;
         admin.with_state(|state| state.deliveries.push(delivery));
     }
 }
@@ -81,26 +81,26 @@ async fn handle_request(admin: &DriveAdmin, request: Request) -> Response<Body> 
 
 /// Answers a request and records it.
 fn answer_and_record(state: &mut DriveState, call: &HttpCall) -> (Reply, Option<PlannedFault>) {
-    let now = state.world.clock.now();
+    let now = state.contents.clock.now();
     let account = call
         .bearer_token()
         .and_then(|token| state.oauth.find_access_token(token, now));
     let account = account.map(|access| access.email.clone());
     let fault = take_due_fault(&mut state.faults, call, account.as_deref());
-    let (reply, note) = match fault.as_ref().and_then(PlannedFault::replacement_reply) {
+    let (reply, record) = match fault.as_ref().and_then(PlannedFault::replacement_reply) {
         Some(reply) => (reply, CallRecord::default()),
         None => route_call(state, call, fault.as_ref().map(|fault| &fault.effect)),
     };
 
-    if state.seen.len() < MAX_RECORDED_REQUESTS {
-        state.seen.push(RecordedRequest {
+    if state.recorded_requests.len() < MAX_RECORDED_REQUESTS {
+        state.recorded_requests.push(RecordedRequest {
             method: call.method.clone(),
             path: call.path.clone(),
             query: mask_secrets(&call.query),
             account,
-            call: note.call,
+            call: record.call,
             status: reply.status,
-            units: note.units,
+            units: record.units,
         });
     }
 
@@ -112,10 +112,10 @@ fn answer_and_record(state: &mut DriveState, call: &HttpCall) -> (Reply, Option<
 fn route_call(
     state: &mut DriveState,
     call: &HttpCall,
-    twist: Option<&FaultEffect>,
+    fault_effect: Option<&FaultEffect>,
 ) -> (Reply, CallRecord) {
     if api::is_api(&call.path) {
-        return api::answer_call(state, call, twist);
+        return api::answer_call(state, call, fault_effect);
     }
     let reply = oauth::answer_request(state, call).or_else(|| api::answer_direct_link(state, call));
     (
@@ -128,7 +128,7 @@ fn route_call(
 
 /// Returns the query with its secrets masked.
 fn mask_secrets(query: &[(String, String)]) -> BTreeMap<String, String> {
-    const SECRET: [&str; 7] = [
+    const SECRET_PARAMETERS: [&str; 7] = [
         "access_token",
         "oauth_token",
         "key",
@@ -137,16 +137,16 @@ fn mask_secrets(query: &[(String, String)]) -> BTreeMap<String, String> {
         "nonce",
         "code_challenge",
     ];
-    let pair = |(name, value): &(String, String)| {
-        let shown = if SECRET.contains(&name.as_str()) {
+    let mask_pair = |(name, value): &(String, String)| {
+        let masked = if SECRET_PARAMETERS.contains(&name.as_str()) {
             "***"
         } else {
             value.as_str()
         };
-        (name.clone(), shown.to_owned())
+        (name.clone(), masked.to_owned())
     };
 
-    query.iter().map(pair).collect()
+    query.iter().map(mask_pair).collect()
 }
 
 /// Runs a command that arrives over HTTP: one JSON object, answered by the command's result.
@@ -158,7 +158,7 @@ fn run_admin_command(admin: &DriveAdmin, call: &HttpCall) -> Reply {
     };
     match admin.run_command(command) {
         Ok(value) => Reply::json_reply(200, &value),
-        Err(refused) => Reply::json_reply(400, &json!({ "error": refused.to_string() })),
+        Err(error) => Reply::json_reply(400, &json!({ "error": error.to_string() })),
     }
 }
 
@@ -170,20 +170,20 @@ async fn send(reply: Reply, fault: Option<PlannedFault>) -> Response<Body> {
             reply.into_response(Body::from(bytes))
         }
         Some(FaultEffect::Trickle {
-            bytes: piece,
+            bytes: chunk_size,
             millis,
-        }) => reply.into_response(Body::from_stream(trickle_body(bytes, piece, millis))),
+        }) => reply.into_response(Body::from_stream(trickle_body(bytes, chunk_size, millis))),
         Some(FaultEffect::Truncated { bytes: count }) => {
-            let whole = bytes.len().to_string();
-            let begin = bytes.slice(..count.min(bytes.len()));
-            let broken = stream::once(async {
+            let full_length = bytes.len().to_string();
+            let head = bytes.slice(..count.min(bytes.len()));
+            let interruption = stream::once(async {
                 // The pause lets the earlier bytes leave before the connection breaks.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Err(io::Error::other("broken off as planned"))
             });
-            let body = stream::iter([Ok(begin)]).chain(broken);
+            let body = stream::iter([Ok(head)]).chain(interruption);
             reply
-                .with_header("content-length", whole)
+                .with_header("content-length", full_length)
                 .into_response(Body::from_stream(body))
         }
 
@@ -193,7 +193,7 @@ async fn send(reply: Reply, fault: Option<PlannedFault>) -> Response<Body> {
 
 fn trickle_body(
     bytes: Bytes,
-    piece: usize,
+    chunk_size: usize,
     millis: u64,
 ) -> impl futures::Stream<Item = io::Result<Bytes>> + Send {
     stream::unfold(bytes, move |mut rest| async move {
@@ -201,7 +201,7 @@ fn trickle_body(
             return None;
         }
         tokio::time::sleep(Duration::from_millis(millis)).await;
-        let next = rest.split_to(piece.clamp(1, rest.len()));
+        let next = rest.split_to(chunk_size.clamp(1, rest.len()));
         Some((Ok(next), rest))
     })
 }

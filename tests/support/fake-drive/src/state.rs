@@ -6,9 +6,9 @@ use serde::Serialize;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::channels::{Channel, Notification, SentNotification};
+use crate::drive_contents::DriveContents;
 use crate::faults::PlannedFault;
 use crate::oauth::OAuthState;
-use crate::world::DriveContents;
 
 /// A recorded request, without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,23 +34,23 @@ pub struct RecordedRequest {
 pub(crate) struct ExportOperation {
     pub(crate) email: String,
     pub(crate) file: String,
-    pub(crate) form: Option<String>,
+    pub(crate) export_type: Option<String>,
     pub(crate) polls: u32,
-    pub(crate) begun: i64,
+    pub(crate) started_at: i64,
 }
 
 pub(crate) struct DriveState {
-    pub(crate) world: DriveContents,
+    pub(crate) contents: DriveContents,
     pub(crate) oauth: OAuthState,
     pub(crate) channels: Vec<Channel>,
     pub(crate) faults: Vec<PlannedFault>,
-    pub(crate) seen: Vec<RecordedRequest>,
+    pub(crate) recorded_requests: Vec<RecordedRequest>,
     /// The quota units that each account has spent.
     pub(crate) units: BTreeMap<String, u64>,
     /// The current minute, and the quota units that each account has spent in it.
     pub(crate) units_this_minute: (i64, BTreeMap<String, u64>),
     /// The sorted listings that clients page through.
-    pub(crate) sorted: HashMap<u64, Vec<String>>,
+    pub(crate) sorted_listings: HashMap<u64, Vec<String>>,
     pub(crate) operations: HashMap<String, ExportOperation>,
     pub(crate) deliveries: Vec<SentNotification>,
     pub(crate) outbox: UnboundedSender<Notification>,
@@ -58,19 +58,19 @@ pub(crate) struct DriveState {
 
 impl DriveState {
     pub(crate) fn new(
-        world: DriveContents,
+        contents: DriveContents,
         oauth: OAuthState,
         outbox: UnboundedSender<Notification>,
     ) -> Self {
         Self {
-            world,
+            contents,
             oauth,
             channels: Vec::new(),
             faults: Vec::new(),
-            seen: Vec::new(),
+            recorded_requests: Vec::new(),
             units: BTreeMap::new(),
             units_this_minute: (0, BTreeMap::new()),
-            sorted: HashMap::new(),
+            sorted_listings: HashMap::new(),
             operations: HashMap::new(),
             deliveries: Vec::new(),
             outbox,
@@ -80,8 +80,8 @@ impl DriveState {
     /// Charges quota units to an account. Returns whether the limit per minute, if there is one,
     /// allows them.
     pub(crate) fn charge_units(&mut self, email: &str, units: u64) -> bool {
-        if let Some(limit) = self.world.quirks.units_per_minute {
-            let minute = self.world.clock.now() / 60_000;
+        if let Some(limit) = self.contents.quirks.units_per_minute {
+            let minute = self.contents.clock.now() / 60_000;
             if self.units_this_minute.0 != minute {
                 self.units_this_minute = (minute, BTreeMap::new());
             }

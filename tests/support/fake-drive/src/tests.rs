@@ -170,7 +170,7 @@ fn reason(body: &Value) -> String {
 
 #[tokio::test]
 async fn requests_are_held_against_the_description() {
-    let rig = DriveFixture::new().await;
+    let fixture = DriveFixture::new().await;
     for (path, expected) in [
         ("files?supportAllDrives=true", (400, "badRequest")),
         ("files?pageSize=0", (400, "invalid")),
@@ -197,28 +197,34 @@ async fn requests_are_held_against_the_description() {
         ("drives/nothing", (404, "notFound")),
         ("comments", (404, "notFound")),
     ] {
-        let (status, reason) = rig.get_error(path).await;
+        let (status, reason) = fixture.get_error(path).await;
         assert_eq!((status, reason.as_str()), expected, "{path}");
     }
 }
 
 #[tokio::test]
 async fn callers_need_a_token_that_allows_it() {
-    let mut rig = DriveFixture::new().await;
-    rig.token = "ya29.unknown".to_owned();
-    assert_eq!(rig.get_error("files").await, (401, "authError".to_owned()));
-    rig.token = rig.drive.access_token(ADA);
-    rig.get_ok("files").await;
-    rig.drive.expire_access_tokens();
-    assert_eq!(rig.get_error("files").await, (401, "authError".to_owned()));
+    let mut fixture = DriveFixture::new().await;
+    fixture.token = "ya29.unknown".to_owned();
+    assert_eq!(
+        fixture.get_error("files").await,
+        (401, "authError".to_owned())
+    );
+    fixture.token = fixture.drive.access_token(ADA);
+    fixture.get_ok("files").await;
+    fixture.drive.expire_access_tokens();
+    assert_eq!(
+        fixture.get_error("files").await,
+        (401, "authError".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn answers_are_dated_by_the_drive() {
-    let rig = DriveFixture::new().await;
-    rig.drive.advance_clock(3600);
+    let fixture = DriveFixture::new().await;
+    fixture.drive.advance_clock(3600);
     for (path, status) in [("files/root", 200), ("files/nothing", 404)] {
-        let response = rig.request(Method::GET, path).send().await.unwrap();
+        let response = fixture.request(Method::GET, path).send().await.unwrap();
         let dates: Vec<_> = response.headers().get_all("date").iter().collect();
         assert_eq!(response.status().as_u16(), status);
         assert_eq!(dates, ["Thu, 01 Jan 2026 01:00:00 GMT"]);
@@ -227,8 +233,8 @@ async fn answers_are_dated_by_the_drive() {
 
 #[tokio::test]
 async fn about_says_who_it_is() {
-    let rig = DriveFixture::new().await;
-    let about = rig
+    let fixture = DriveFixture::new().await;
+    let about = fixture
         .get_ok("about?fields=user(emailAddress,displayName)")
         .await;
     assert_eq!(
@@ -239,24 +245,25 @@ async fn about_says_who_it_is() {
 
 #[tokio::test]
 async fn commands_do_the_same_over_http() {
-    let rig = DriveFixture::new().await;
-    let url = format!("{}/admin", rig.drive.base_url());
+    let fixture = DriveFixture::new().await;
+    let url = format!("{}/admin", fixture.drive.base_url());
     let run = async |command: Value| {
-        let response = rig.http.post(&url).json(&command).send().await.unwrap();
+        let response = fixture.http.post(&url).json(&command).send().await.unwrap();
         (
             response.status().as_u16(),
             response.json::<Value>().await.unwrap(),
         )
     };
 
-    let (_, made) =
-        run(json!({ "do": "addDoc", "parent": rig.root, "name": "A", "markdown": "# A" })).await;
-    let id = made["id"].as_str().unwrap();
+    let (_, created) =
+        run(json!({ "do": "addDoc", "parent": fixture.root, "name": "A", "markdown": "# A" }))
+            .await;
+    let id = created["id"].as_str().unwrap();
     assert_eq!(
         run(json!({ "do": "rename", "id": id, "name": "B" })).await,
         (200, json!({}))
     );
-    assert_eq!(rig.list_names("").await, ["B"]);
+    assert_eq!(fixture.list_names("").await, ["B"]);
     assert_eq!(
         run(json!({ "do": "rename", "id": "none", "name": "B" }))
             .await
@@ -266,9 +273,9 @@ async fn commands_do_the_same_over_http() {
     assert_eq!(run(json!({ "do": "fly" })).await.0, 400);
     let fault = json!({ "path": "/drive", "effect": { "kind": "reason", "status": 429, "reason": "rateLimitExceeded" } });
     assert_eq!(run(json!({ "do": "plan", "fault": fault })).await.0, 200);
-    assert_eq!(rig.get("files").await.0, 429);
-    let (_, seen) = run(json!({ "do": "requests" })).await;
-    assert_eq!(seen.as_array().unwrap().last().unwrap()["status"], 429);
+    assert_eq!(fixture.get("files").await.0, 429);
+    let (_, requests) = run(json!({ "do": "requests" })).await;
+    assert_eq!(requests.as_array().unwrap().last().unwrap()["status"], 429);
 }
 
 #[test]

@@ -101,10 +101,10 @@ impl Reply {
         }
     }
 
-    pub(crate) fn redirect_reply(to: String) -> Self {
+    pub(crate) fn redirect_reply(location: String) -> Self {
         Self {
             status: 302,
-            headers: vec![("location", to)],
+            headers: vec![("location", location)],
             ..Self::default()
         }
     }

@@ -85,7 +85,7 @@ impl TestEnvironment {
 /// One process of the app.
 pub struct TestApp {
     /// The world of this process.
-    pub world: TestEnvironment,
+    pub environment: TestEnvironment,
     /// The faults on the way to the services.
     pub faults: FaultyTransport,
     /// The system behind the routes.
@@ -117,8 +117,8 @@ impl TestApp {
     /// # Panics
     /// Panics if the app cannot be set up.
     pub async fn new() -> Self {
-        let world = TestEnvironment::new().expect("a temporary folder");
-        Self::start(&world, 0)
+        let environment = TestEnvironment::new().expect("a temporary folder");
+        Self::start(&environment, 0)
             .await
             .expect("an app in a fresh world")
     }
@@ -127,33 +127,42 @@ impl TestApp {
     ///
     /// # Errors
     /// Fails if the services refuse a request.
-    pub async fn start(world: &TestEnvironment, seed: u64) -> Result<Self> {
-        let faults = FaultyTransport::new(world.services.clone(), seed);
+    pub async fn start(environment: &TestEnvironment, seed: u64) -> Result<Self> {
+        let faults = FaultyTransport::new(environment.services.clone(), seed);
         let config = aws::config_through(faults.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let config = config
             .into_builder()
             .sleep_impl(SharedAsyncSleep::new(NoSleep))
             .build();
-        let clock = Arc::new(world.clock.clone());
+        let clock = Arc::new(environment.clock.clone());
         let clients = Clients::new(&config);
-        let mut system =
-            LocalSystem::over_services(world.services.clone(), &clients, clock, Some(PUBLIC_URL))
-                .await?;
-        if let Some(max) = world.max_unfinished {
+        let mut system = LocalSystem::over_services(
+            environment.services.clone(),
+            &clients,
+            clock,
+            Some(PUBLIC_URL),
+        )
+        .await?;
+        if let Some(max) = environment.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
 
-        system.ctx.caps = world.caps;
-        let outside = world.external_systems()?;
-        let queues = QueueSet::open(&system, &outside).await?;
+        system.ctx.caps = environment.caps;
+        let external_services = environment.external_systems()?;
+        let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator);
-        let routes = cli::all_routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
+        let routes = cli::all_routes(
+            &app,
+            CACHE_BYTES,
+            external_services.connectors,
+            external_services.public_url,
+        );
         let router = openapi::with_contract_checks(routes);
-        let router = router.merge(cli::bucket_routes(world.services.clone()));
+        let router = router.merge(cli::bucket_routes(environment.services.clone()));
 
         Ok(Self {
-            world: world.clone(),
+            environment: environment.clone(),
             faults,
             system,
             router,
@@ -193,7 +202,7 @@ impl TestApp {
             },
             "test".to_owned(),
         );
-        let plan = KeySpec {
+        let spec = KeySpec {
             name,
             kind,
             permission,
@@ -202,16 +211,16 @@ impl TestApp {
             rate_limit: None,
         };
 
-        self.create_planned_key(org, plan).await.key_text
+        self.create_planned_key(org, spec).await.key_text
     }
 
     /// Creates a key of `org` as planned, and returns it with its record.
     ///
     /// # Panics
     /// Panics if the key cannot be stored.
-    pub async fn create_planned_key(&self, org: &str, plan: KeySpec) -> NewKey {
+    pub async fn create_planned_key(&self, org: &str, spec: KeySpec) -> NewKey {
         let tenant = Tenant::for_operator(OrgId::parse(org).expect("an organization id"));
-        create_key(&self.system.ctx, &tenant, plan)
+        create_key(&self.system.ctx, &tenant, spec)
             .await
             .expect("a stored key")
     }
@@ -272,12 +281,12 @@ impl TestApp {
         bytes: &[u8],
         fields: &[(&str, &str)],
     ) -> TestAnswer {
-        let (kind, body) = multipart_form(name, bytes, fields);
+        let (content_type, body) = multipart_form(name, bytes, fields);
         self.send(build_request(
             "POST",
             "/v3/documents/file",
             key,
-            &kind,
+            &content_type,
             body,
         ))
         .await
@@ -303,24 +312,24 @@ impl TestApp {
             if self.run_workers_once().await > 0 {
                 continue;
             }
-            let all = Timestamp::from_millis(i64::MAX);
-            let left = self.system.ctx.documents.list_overdue(all, 1).await;
-            if left.is_ok_and(|left| left.is_empty()) {
+            let far_future = Timestamp::from_millis(i64::MAX);
+            let overdue = self.system.ctx.documents.list_overdue(far_future, 1).await;
+            if overdue.is_ok_and(|overdue| overdue.is_empty()) {
                 return Ok(());
             }
-            self.world.clock.advance_seconds(30);
-            maintenance::sweep_overdue_work(&self.system.ctx, self.world.clock_now())
+            self.environment.clock.advance_seconds(30);
+            maintenance::sweep_overdue_work(&self.system.ctx, self.environment.clock_now())
                 .await
                 .ok();
         }
 
-        let left = self
+        let overdue = self
             .system
             .ctx
             .documents
             .list_overdue(Timestamp::from_millis(i64::MAX), 3)
             .await?;
-        Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
+        Err(anyhow::anyhow!("{overdue:?}")).context("work that never ends")
     }
 
     /// Adds a document, waits until it is `done`, and returns its id.
@@ -374,11 +383,17 @@ impl TestEnvironment {
     }
 }
 
-fn build_request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
+fn build_request(
+    method: &str,
+    path: &str,
+    key: &str,
+    content_type: &str,
+    body: Bytes,
+) -> Request<Body> {
     let request = Request::builder()
         .method(method)
         .uri(path)
-        .header("content-type", kind);
+        .header("content-type", content_type);
     let request = if key.is_empty() {
         request
     } else {

@@ -29,25 +29,25 @@ impl DamageKind {
 }
 
 /// The most bytes that are changed.
-const FLIPPED: usize = 64;
+const FLIPPED_BYTES: usize = 64;
 
 impl TestApp {
     /// Damages a stored blob in place: in the folder of the services or in one of their items.
     ///
     /// # Panics
     /// Panics if the blob does not exist.
-    pub async fn damage_blob(&self, tenant: &Tenant, blob: &BlobRef, harm: DamageKind) {
+    pub async fn damage_blob(&self, tenant: &Tenant, blob: &BlobRef, damage_kind: DamageKind) {
         match blob {
             BlobRef::Inline(path) => {
-                self.damage_item(&format!("B#{}#{path}", tenant.org()), harm)
+                self.damage_item(&format!("B#{}#{path}", tenant.org()), damage_kind)
                     .await
             }
             BlobRef::Object(_) => {
                 let bytes = self.read_intact(tenant, blob).await;
-                let file = list_files(self.world.data_folder())
+                let file = list_files(self.environment.data_folder())
                     .into_iter()
                     .find(|file| file_contains(file, &bytes));
-                damage_file(&file.expect("the file of the object"), harm);
+                damage_file(&file.expect("the file of the object"), damage_kind);
             }
         }
     }
@@ -62,38 +62,45 @@ impl TestApp {
                 .get_intact(tenant, std::slice::from_ref(blob))
                 .await
             {
-                Ok(mut found) => return found.remove(0).expect("a blob"),
+                Ok(mut blobs) => return blobs.remove(0).expect("a blob"),
                 Err(PortError::Unavailable(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }
     }
 
-    async fn damage_item(&self, pk: &str, harm: DamageKind) {
+    async fn damage_item(&self, pk: &str, damage_kind: DamageKind) {
         let table = &self.system.names.records;
         let key = json!({"pk": {"S": pk}, "sk": {"S": "A"}});
-        let found = self
+        let response = self
             .call_dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
             .await;
-        let mut item = found["Item"].clone();
+        let mut item = response["Item"].clone();
         assert!(item.is_object(), "no item {pk}");
-        if harm == DamageKind::Missing {
+        if damage_kind == DamageKind::Missing {
             self.call_dynamodb("DeleteItem", &json!({"TableName": table, "Key": key}))
                 .await;
             return;
         }
 
         let name = if item["z"].is_object() { "z" } else { "b" };
-        let coded = item[name]["B"].as_str().expect("bytes").to_owned();
+        let encoded = item[name]["B"].as_str().expect("bytes").to_owned();
         // Four letters of Base64 encode three bytes.
-        let half = coded.len() / 8 * 4;
-        let other = |letter: char| if letter == 'A' { 'B' } else { 'A' };
-        item[name]["B"] = match harm {
+        let half_length = encoded.len() / 8 * 4;
+        let flip_letter = |character: char| if character == 'A' { 'B' } else { 'A' };
+        item[name]["B"] = match damage_kind {
             DamageKind::Empty => json!(""),
-            DamageKind::Truncated => json!(coded[..half]),
+            DamageKind::Truncated => json!(encoded[..half_length]),
             DamageKind::Flipped | DamageKind::Missing => {
-                let middle: String = coded[half..half + 4].chars().map(other).collect();
-                json!(format!("{}{middle}{}", &coded[..half], &coded[half + 4..]))
+                let middle: String = encoded[half_length..half_length + 4]
+                    .chars()
+                    .map(flip_letter)
+                    .collect();
+                json!(format!(
+                    "{}{middle}{}",
+                    &encoded[..half_length],
+                    &encoded[half_length + 4..]
+                ))
             }
         };
 
@@ -111,34 +118,35 @@ impl TestApp {
         let request = request
             .body(Bytes::from(body.to_string()))
             .expect("a request");
-        let answer = self.world.services.handle_request(request).await;
-        assert!(answer.status().is_success(), "{operation}: {answer:?}");
-        serde_json::from_slice(answer.body()).unwrap_or(Value::Null)
+        let response = self.environment.services.handle_request(request).await;
+        assert!(response.status().is_success(), "{operation}: {response:?}");
+        serde_json::from_slice(response.body()).unwrap_or(Value::Null)
     }
 }
 
 /// Returns every file below a folder.
 pub fn list_files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(list_files(&path));
+            files.extend(list_files(&path));
         } else {
-            found.push(path);
+            files.push(path);
         }
     }
-    found
+    files
 }
 
 fn file_contains(file: &Path, bytes: &[u8]) -> bool {
-    let same_size = fs::metadata(file).is_ok_and(|about| about.len() == bytes.len() as u64);
-    same_size && fs::read(file).is_ok_and(|found| found == bytes)
+    let is_same_size =
+        fs::metadata(file).is_ok_and(|metadata| metadata.len() == bytes.len() as u64);
+    is_same_size && fs::read(file).is_ok_and(|content| content == bytes)
 }
 
-fn damage_file(file: &Path, harm: DamageKind) {
+fn damage_file(file: &Path, damage_kind: DamageKind) {
     let mut bytes = fs::read(file).expect("a file");
-    match harm {
+    match damage_kind {
         DamageKind::Missing => return fs::remove_file(file).expect("a file"),
         DamageKind::Empty => bytes.clear(),
         DamageKind::Truncated => bytes.truncate(bytes.len() / 2),
@@ -147,7 +155,7 @@ fn damage_file(file: &Path, harm: DamageKind) {
             bytes
                 .iter_mut()
                 .skip(middle)
-                .take(FLIPPED)
+                .take(FLIPPED_BYTES)
                 .for_each(|byte| *byte ^= 0xff);
         }
     }

@@ -28,8 +28,8 @@ impl TestEnvironment {
     /// # Errors
     /// Fails if the temporary folder or the drive's port is not available.
     pub async fn with_drive() -> Result<(Self, FakeDrive)> {
-        let mut world = Self::new()?;
-        let clock = world.clock.clone();
+        let mut environment = Self::new()?;
+        let clock = environment.clock.clone();
         let config = DriveConfig {
             clock: Some(Arc::new(move || clock.now().as_millis())),
             redirect_addresses: vec![format!(
@@ -45,9 +45,9 @@ impl TestEnvironment {
         }));
 
         let (id, secret) = drive.client_credentials();
-        world.drive = DriveSettings::for_fake_drive(drive.base_url(), id, secret);
+        environment.drive = DriveSettings::for_fake_drive(drive.base_url(), id, secret);
 
-        Ok((world, drive))
+        Ok((environment, drive))
     }
 }
 
@@ -136,11 +136,11 @@ impl Browser {
     pub async fn follow(&mut self, app: &TestApp, url: &str) -> Result<BrowserPage> {
         let mut url = url.to_owned();
         for _ in 0..12 {
-            let shown = self.get(app, &url).await?;
-            let next = shown.redirect_target().or_else(|| shown.button_target());
+            let page = self.get(app, &url).await?;
+            let next = page.redirect_target().or_else(|| page.button_target());
             match next {
                 Some(next) if is_own_address(app, &next) => url = next,
-                _ => return Ok(shown),
+                _ => return Ok(page),
             }
         }
         bail!("a browser is sent in circles at {url}")
@@ -151,7 +151,7 @@ impl Browser {
 fn is_own_address(app: &TestApp, url: &str) -> bool {
     url.starts_with(PUBLIC_URL)
         || app
-            .world
+            .environment
             .drive
             .url
             .as_deref()
@@ -217,14 +217,14 @@ impl TestApp {
         key: &str,
         body: &Value,
     ) -> Result<(String, Browser, BrowserPage)> {
-        let made = self.post("/v3/connections/cloud-drive", key, body).await;
-        let link = made.body["authLink"]
+        let created = self.post("/v3/connections/cloud-drive", key, body).await;
+        let link = created.body["authLink"]
             .as_str()
-            .with_context(|| format!("no link: {}", made.body))?;
+            .with_context(|| format!("no link: {}", created.body))?;
         let mut browser = Browser::default();
-        let shown = browser.follow(self, link).await?;
-        let id = made.body["id"].as_str().context("an id")?.to_owned();
-        Ok((id, browser, shown))
+        let page = browser.follow(self, link).await?;
+        let id = created.body["id"].as_str().context("an id")?.to_owned();
+        Ok((id, browser, page))
     }
 
     /// Sets the selection of a connection.
@@ -253,17 +253,18 @@ impl TestApp {
         let path = format!("/v3/connections/{connection}");
         for _ in 0..ROUNDS {
             self.run_until_settled().await.expect("work that ends");
-            let now = self.get(&path, key).await.body;
-            let waits = now["nextSyncAt"]
+            let current = self.get(&path, key).await.body;
+            let next_sync_at = current["nextSyncAt"]
                 .as_str()
                 .and_then(|text| text.parse::<jiff::Timestamp>().ok());
-            let left = waits.map(|at| at.as_millisecond() - self.world.clock.now().as_millis());
-            let runs = now["lastSyncRun"]["status"] == "running";
-            if !runs && left.is_none_or(|left| left > 0) {
-                return now;
+            let remaining = next_sync_at
+                .map(|at| at.as_millisecond() - self.environment.clock.now().as_millis());
+            let is_running = current["lastSyncRun"]["status"] == "running";
+            if !is_running && remaining.is_none_or(|remaining| remaining > 0) {
+                return current;
             }
-            self.world.clock.advance_seconds(5);
-            maintenance::sweep_overdue_work(&self.system.ctx, self.world.clock.now())
+            self.environment.clock.advance_seconds(5);
+            maintenance::sweep_overdue_work(&self.system.ctx, self.environment.clock.now())
                 .await
                 .ok();
         }

@@ -62,7 +62,7 @@ struct State {
     calls: u64,
     crash_at: Option<u64>,
     pause_at: Option<u64>,
-    refused: Option<&'static str>,
+    refused_operation: Option<&'static str>,
 }
 
 enum CallOutcome {
@@ -90,7 +90,7 @@ impl FaultyTransport {
             calls: 0,
             crash_at: None,
             pause_at: None,
-            refused: None,
+            refused_operation: None,
         };
 
         Self {
@@ -114,7 +114,7 @@ impl FaultyTransport {
     /// Throttles every call of the operation with this name, such as `Query`, from now on; `None`
     /// lifts this.
     pub fn refuse_operation(&self, operation: Option<&'static str>) {
-        self.lock().refused = operation;
+        self.lock().refused_operation = operation;
     }
 
     /// Pauses the process before its call number `call` until [`FaultyTransport::resume_calls`].
@@ -146,8 +146,8 @@ impl FaultyTransport {
         }
 
         if state
-            .refused
-            .is_some_and(|refused| target.split('.').next_back() == Some(refused))
+            .refused_operation
+            .is_some_and(|operation| target.split('.').next_back() == Some(operation))
         {
             return CallOutcome::Throttle;
         }
@@ -179,8 +179,8 @@ impl FaultyTransport {
         if state.rates.yields == 0 {
             0
         } else {
-            let most = state.rates.yields;
-            state.random.random_range(0..=most)
+            let max_yields = state.rates.yields;
+            state.random.random_range(0..=max_yields)
         }
     }
 
@@ -191,19 +191,19 @@ impl FaultyTransport {
         if rate == 0.0 || !state.random.random_bool(rate) {
             return body;
         }
-        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+        let Ok(mut response) = serde_json::from_slice::<Value>(&body) else {
             return body;
         };
-        let grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
+        let is_grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
 
-        if let Some(messages) = answer["Messages"]
+        if let Some(messages) = response["Messages"]
             .as_array_mut()
-            .filter(|messages| !messages.iter().any(grouped))
+            .filter(|messages| !messages.iter().any(is_grouped))
         {
             messages.shuffle(&mut state.random);
         }
 
-        answer.to_string().into()
+        response.to_string().into()
     }
 }
 
@@ -261,14 +261,14 @@ impl HttpConnector for FaultyTransport {
             if this.is_pause_due() {
                 resumed.await;
             }
-            let fate = this.decide_outcome(&target);
+            let outcome = this.decide_outcome(&target);
 
             // Other tasks go first at random, so that concurrent work happens in every order.
             for _ in 0..this.random_yields() {
                 tokio::task::yield_now().await;
             }
 
-            let response = match fate {
+            let response = match outcome {
                 CallOutcome::LoseRequest => return Err(connection_lost()),
                 CallOutcome::Throttle => throttled_response(&target),
                 CallOutcome::Pass | CallOutcome::LoseAnswer => {
@@ -277,7 +277,7 @@ impl HttpConnector for FaultyTransport {
                         .await
                 }
             };
-            if matches!(fate, CallOutcome::LoseAnswer) {
+            if matches!(outcome, CallOutcome::LoseAnswer) {
                 return Err(connection_lost());
             }
             let (parts, mut body) = response.into_parts();

@@ -15,16 +15,16 @@ pub struct TestInternet {
 
 #[derive(Debug, Clone, Copy)]
 struct Host {
-    claimed: IpAddr,
+    public_ip: IpAddr,
     server: SocketAddr,
 }
 
 impl TestInternet {
     /// Makes `name` resolve to the address `claimed`, and connects the ports 80 and 443 of that
     /// address to `server`.
-    pub fn add_host(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
+    pub fn add_host(&self, name: &str, public_ip: IpAddr, server: SocketAddr) {
         self.lock()
-            .insert(name.to_owned(), Host { claimed, server });
+            .insert(name.to_owned(), Host { public_ip, server });
     }
 
     /// Returns the network through which this internet is reached.
@@ -34,7 +34,7 @@ impl TestInternet {
             names
                 .lock()
                 .get(name)
-                .map(|host| host.claimed)
+                .map(|host| host.public_ip)
                 .into_iter()
                 .collect()
         };
@@ -43,7 +43,7 @@ impl TestInternet {
             servers
                 .lock()
                 .values()
-                .find(|host| host.claimed == ip)
+                .find(|host| host.public_ip == ip)
                 .map(|host| host.server)
         };
 

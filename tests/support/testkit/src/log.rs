@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 /// A second subscriber. If there is only one, `tracing` asks only the first thread that reaches a
 /// statement whether a subscriber listens. A test without a log would then disable the statement
 /// for all threads.
-static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+static SECOND_SUBSCRIBER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
 
 /// A capture of the log lines of the current thread.
 pub struct LogCapture {
@@ -21,7 +21,7 @@ pub struct LogCapture {
 impl LogCapture {
     /// Starts to capture lines of `level` and above.
     pub fn start(level: Level) -> Self {
-        LazyLock::force(&SECOND);
+        LazyLock::force(&SECOND_SUBSCRIBER);
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(level)

@@ -16,9 +16,9 @@ use http_body_util::BodyExt;
 use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Map, Value, json};
 
-const TEXT: &str = include_str!("../../../../openapi.yaml");
+const OPENAPI_YAML: &str = include_str!("../../../../openapi.yaml");
 /// The URI by which schemas refer to the document.
-const URI: &str = "urn:recollect:openapi";
+const DOCUMENT_URI: &str = "urn:recollect:openapi";
 
 static CONTRACT: LazyLock<OpenApiContract> = LazyLock::new(OpenApiContract::load);
 
@@ -34,19 +34,19 @@ struct HttpExchange {
     /// The path as the router knows it.
     path: String,
     headers: HeaderMap,
-    sent: Bytes,
+    request_body: Bytes,
     status: StatusCode,
-    answer_headers: HeaderMap,
-    answer: Bytes,
+    response_headers: HeaderMap,
+    response_body: Bytes,
 }
 
 /// Checks whether a route is for browsers and providers rather than for clients: pages, requests
 /// from pages, and addresses that a provider calls. The document leaves these out.
 pub fn is_for_browsers(path: &str) -> bool {
-    let ends = ["/callback", "/notifications"];
+    let suffixes = ["/callback", "/notifications"];
     path.starts_with("/picker")
         || path.starts_with("/v3/connections/auth/")
-        || ends.iter().any(|end| path.ends_with(end))
+        || suffixes.iter().any(|suffix| path.ends_with(suffix))
 }
 
 /// Wraps routes so that they panic if an answer, or a request that was accepted, does not match the
@@ -70,37 +70,37 @@ async fn check_exchange(request: Request, next: Next) -> Response {
 
     let (parts, body) = request.into_parts();
     let (method, headers) = (parts.method.clone(), parts.headers.clone());
-    let sent = read_whole_body(body).await;
+    let request_body = read_whole_body(body).await;
     let response = next
-        .run(Request::from_parts(parts, Body::from(sent.clone())))
+        .run(Request::from_parts(parts, Body::from(request_body.clone())))
         .await;
     let (parts, body) = response.into_parts();
-    let answer = read_whole_body(body).await;
-    let (status, answer_headers) = (parts.status, parts.headers.clone());
+    let response_body = read_whole_body(body).await;
+    let (status, response_headers) = (parts.status, parts.headers.clone());
     let exchange = HttpExchange {
         method,
         path,
         headers,
-        sent,
+        request_body,
         status,
-        answer_headers,
-        answer: answer.clone(),
+        response_headers,
+        response_body: response_body.clone(),
     };
 
     if let Err(fault) = CONTRACT.check(&exchange).await {
         let HttpExchange {
             method,
             path,
-            answer,
+            response_body,
             ..
         } = &exchange;
-        let answer = shorten(&String::from_utf8_lossy(answer));
+        let response_body = shorten(&String::from_utf8_lossy(response_body));
         panic!(
-            "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
+            "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{response_body}"
         );
     }
 
-    Response::from_parts(parts, Body::from(answer))
+    Response::from_parts(parts, Body::from(response_body))
 }
 
 async fn read_whole_body(body: Body) -> Bytes {
@@ -111,19 +111,19 @@ async fn read_whole_body(body: Body) -> Bytes {
 }
 
 fn shorten(text: &str) -> String {
-    const CHARS: usize = 500;
-    let mut short: String = text.chars().take(CHARS).collect();
-    if short.len() < text.len() {
-        short.push('…');
+    const MAX_CHARS: usize = 500;
+    let mut shortened: String = text.chars().take(MAX_CHARS).collect();
+    if shortened.len() < text.len() {
+        shortened.push('…');
     }
-    short
+    shortened
 }
 
 impl OpenApiContract {
     fn load() -> Self {
-        let document: Value = serde_norway::from_str(TEXT).expect("openapi.yaml is YAML");
+        let document: Value = serde_norway::from_str(OPENAPI_YAML).expect("openapi.yaml is YAML");
         let registry = Registry::new()
-            .add(URI, document.clone())
+            .add(DOCUMENT_URI, document.clone())
             .expect("a document to refer to");
         let registry = registry.prepare().expect("references within the document");
         let options = jsonschema::options()
@@ -132,12 +132,16 @@ impl OpenApiContract {
         let mut schemas = HashMap::new();
         for kind in ["requestBodies", "responses"] {
             for (name, component) in object_entries(&document["components"][kind]) {
-                let place = format!("#/components/{kind}/{name}");
-                for (media, _) in object_entries(&component["content"]) {
-                    let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
-                    let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
+                let reference = format!("#/components/{kind}/{name}");
+                for (media_type, _) in object_entries(&component["content"]) {
+                    let pointer = format!(
+                        "{reference}/content/{}/schema",
+                        media_type.replace('/', "~1")
+                    );
+                    let schema =
+                        options.build(&json!({"$ref": format!("{DOCUMENT_URI}{pointer}")}));
                     let schema = schema.unwrap_or_else(|error| panic!("{pointer}: {error}"));
-                    schemas.insert((place.clone(), media.clone()), schema);
+                    schemas.insert((reference.clone(), media_type.clone()), schema);
                 }
             }
         }
@@ -150,8 +154,8 @@ impl OpenApiContract {
         let method = exchange.method.as_str().to_lowercase();
         let operation = &self.document["paths"][&exchange.path][method];
         if operation.is_null() {
-            let refused = exchange.status == StatusCode::METHOD_NOT_ALLOWED;
-            return if refused {
+            let is_expected = exchange.status == StatusCode::METHOD_NOT_ALLOWED;
+            return if is_expected {
                 Ok(())
             } else {
                 Err("the document has no such operation".into())
@@ -162,8 +166,8 @@ impl OpenApiContract {
         let response = response["$ref"]
             .as_str()
             .ok_or("the document has no such status")?;
-        let (answer, form) = self.check_answer(response, exchange)?;
-        self.check_schema(response, form, &answer)?;
+        let (answer, answer_type) = self.check_answer(response, exchange)?;
+        self.check_schema(response, answer_type, &answer)?;
         let Some(body) = operation["requestBody"]["$ref"].as_str() else {
             return Ok(());
         };
@@ -175,14 +179,14 @@ impl OpenApiContract {
         }
 
         let declared = media_type(self.find_component(body));
-        let sent = match declared {
+        let request_body = match declared {
             Some("multipart/form-data") => form_fields(exchange).await?,
-            _ if exchange.sent.is_empty() => json!({}),
-            _ => serde_json::from_slice(&exchange.sent)
+            _ if exchange.request_body.is_empty() => json!({}),
+            _ => serde_json::from_slice(&exchange.request_body)
                 .map_err(|error| format!("the request: {error}"))?,
         };
 
-        self.check_schema(body, declared, &sent)
+        self.check_schema(body, declared, &request_body)
             .map_err(|fault| format!("the request was taken, but {fault}"))
     }
 
@@ -193,10 +197,10 @@ impl OpenApiContract {
         response: &str,
         exchange: &HttpExchange,
     ) -> Result<(Value, Option<&str>), String> {
-        let (component, headers) = (self.find_component(response), &exchange.answer_headers);
-        let missing =
+        let (component, headers) = (self.find_component(response), &exchange.response_headers);
+        let missing_header =
             object_entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
-        if let Some((name, _)) = missing {
+        if let Some((name, _)) = missing_header {
             return Err(format!("the answer lacks the header {name}"));
         }
 
@@ -204,23 +208,24 @@ impl OpenApiContract {
             .get(CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default();
-        let mut forms = object_entries(&component["content"]).map(|(media, _)| media.as_str());
-        match forms.clone().next() {
-            None if exchange.answer.is_empty() => return Ok((Value::Null, None)),
+        let mut media_types =
+            object_entries(&component["content"]).map(|(media, _)| media.as_str());
+        match media_types.clone().next() {
+            None if exchange.response_body.is_empty() => return Ok((Value::Null, None)),
             None => return Err("the answer should be empty".into()),
             Some(_) => {}
         }
 
-        let form = forms.find(|media| declared.starts_with(media));
-        let form =
-            form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
-        let value = match form {
-            "application/json" => serde_json::from_slice(&exchange.answer)
+        let matched_type = media_types.find(|media| declared.starts_with(media));
+        let matched_type = matched_type
+            .ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
+        let value = match matched_type {
+            "application/json" => serde_json::from_slice(&exchange.response_body)
                 .map_err(|error| format!("the answer: {error}"))?,
-            _ => String::from_utf8_lossy(&exchange.answer).into(),
+            _ => String::from_utf8_lossy(&exchange.response_body).into(),
         };
 
-        Ok((value, Some(form)))
+        Ok((value, Some(matched_type)))
     }
 
     fn find_component(&self, reference: &str) -> &Value {
@@ -232,13 +237,16 @@ impl OpenApiContract {
     fn check_schema(
         &self,
         reference: &str,
-        media: Option<&str>,
+        media_type: Option<&str>,
         value: &Value,
     ) -> Result<(), String> {
-        let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
+        let key = (
+            reference.to_owned(),
+            media_type.unwrap_or_default().to_owned(),
+        );
         let Some(schema) = self
             .schemas
-            .get(&form)
+            .get(&key)
             .filter(|schema| !schema.is_valid(value))
         else {
             return Ok(());
@@ -273,22 +281,22 @@ fn media_type(component: &Value) -> Option<&str> {
 
 /// Parses the fields of a form as texts, with an empty text for the file.
 async fn form_fields(exchange: &HttpExchange) -> Result<Value, String> {
-    let broken = |error: multer::Error| format!("the form: {error}");
-    let kind = exchange
+    let invalid = |error: multer::Error| format!("the form: {error}");
+    let content_type = exchange
         .headers
         .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
+        .and_then(|content_type| content_type.to_str().ok())
         .unwrap_or_default();
-    let boundary = multer::parse_boundary(kind).map_err(broken)?;
-    let bytes = stream::iter([Ok::<_, std::io::Error>(exchange.sent.clone())]);
+    let boundary = multer::parse_boundary(content_type).map_err(invalid)?;
+    let bytes = stream::iter([Ok::<_, std::io::Error>(exchange.request_body.clone())]);
     let mut parts = multer::Multipart::new(bytes, boundary);
     let mut fields = Map::new();
-    while let Some(part) = parts.next_field().await.map_err(broken)? {
+    while let Some(part) = parts.next_field().await.map_err(invalid)? {
         let name = part.name().unwrap_or_default().to_owned();
         let text = if name == "file" {
             String::new()
         } else {
-            part.text().await.map_err(broken)?
+            part.text().await.map_err(invalid)?
         };
         fields.insert(name, text.into());
     }
@@ -305,17 +313,17 @@ mod tests {
 
     /// Returns the error in an answer to this request.
     async fn check_fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
-        let (method, path, sent) = request;
+        let (method, path, request_body) = request;
         let mut answer_headers = HeaderMap::new();
         answer_headers.insert(CONTENT_TYPE, "application/json".parse().unwrap());
         let exchange = HttpExchange {
             method: method.parse().unwrap(),
             path: path.into(),
             headers: HeaderMap::new(),
-            sent: sent.to_string().into(),
+            request_body: request_body.to_string().into(),
             status: StatusCode::from_u16(status).unwrap(),
-            answer_headers,
-            answer: answer.to_string().into(),
+            response_headers: answer_headers,
+            response_body: answer.to_string().into(),
         };
 
         CONTRACT.check(&exchange).await.err().unwrap_or_default()
@@ -325,8 +333,8 @@ mod tests {
     async fn what_the_document_does_not_say_is_a_fault() {
         let add = ("POST", "/v3/documents", &json!({"content": "Words."}));
         let id = "acxV5LHMEsG2hMSNb4umbn";
-        let good = json!({"id": id, "status": "queued"});
-        assert_eq!(check_fault(add, 200, &good).await, "");
+        let valid = json!({"id": id, "status": "queued"});
+        assert_eq!(check_fault(add, 200, &valid).await, "");
 
         let refusal = json!({"error": "no", "type": "ValidationError", "requestId": id});
         assert_eq!(check_fault(add, 400, &refusal).await, "");
@@ -340,35 +348,35 @@ mod tests {
                 json!({"id": id, "status": "done", "more": 1}),
                 "more",
             ),
-            (add, 201, good.clone(), "no such status"),
+            (add, 201, valid.clone(), "no such status"),
             (add, 401, refusal.clone(), "www-authenticate"),
             (add, 403, refusal, "type"),
             (
                 ("PUT", "/v3/documents", &json!({})),
                 200,
-                good.clone(),
+                valid.clone(),
                 "no such operation",
             ),
             (
                 ("POST", "/v3/document", &json!({})),
                 200,
-                good.clone(),
+                valid.clone(),
                 "no such operation",
             ),
             (
                 ("POST", "/v3/documents", &json!({"content": 1})),
                 200,
-                good.clone(),
+                valid.clone(),
                 "content",
             ),
-            (("POST", "/v3/documents", &json!({})), 200, good, "content"),
+            (("POST", "/v3/documents", &json!({})), 200, valid, "content"),
         ];
 
-        for (request, status, answer, place) in cases {
+        for (request, status, answer, location) in cases {
             let fault = check_fault(request, status, &answer).await;
             assert!(
-                fault.contains(place),
-                "{request:?} {status} {answer}: {fault:?} does not name {place}"
+                fault.contains(location),
+                "{request:?} {status} {answer}: {fault:?} does not name {location}"
             );
         }
     }
@@ -385,23 +393,23 @@ mod tests {
 
     #[test]
     fn every_example_has_its_schema() {
-        let mut seen = 0;
+        let mut example_count = 0;
         for kind in ["requestBodies", "responses"] {
             for (name, component) in object_entries(&CONTRACT.document["components"][kind]) {
                 for (media, content) in object_entries(&component["content"]) {
                     if let Some(example) = content.get("example") {
-                        let place = format!("#/components/{kind}/{name}");
+                        let reference = format!("#/components/{kind}/{name}");
                         assert_eq!(
-                            CONTRACT.check_schema(&place, Some(media), example),
+                            CONTRACT.check_schema(&reference, Some(media), example),
                             Ok(()),
-                            "{place}"
+                            "{reference}"
                         );
-                        seen += 1;
+                        example_count += 1;
                     }
                 }
             }
         }
 
-        assert!(seen > 15, "only {seen} examples");
+        assert!(example_count > 15, "only {example_count} examples");
     }
 }

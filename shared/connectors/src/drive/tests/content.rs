@@ -16,8 +16,8 @@ const SLIDES: &str = "application/vnd.google-apps.presentation";
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const LIMIT: usize = 1_000;
 
-async fn fetch(stage: &ScriptedServer, item: &ProviderItem) -> ConnectorResult<ItemContent> {
-    stage
+async fn fetch(server: &ScriptedServer, item: &ProviderItem) -> ConnectorResult<ItemContent> {
+    server
         .drive_connector()
         .fetch_content(&test_access(), item, LIMIT)
         .await
@@ -30,14 +30,14 @@ fn skipped(fetched: ConnectorResult<ItemContent>) -> SkipReason {
     }
 }
 
-fn export(form: &str) -> String {
-    let encoded: String = url::form_urlencoded::byte_serialize(form.as_bytes()).collect();
+fn export(media_type: &str) -> String {
+    let encoded: String = url::form_urlencoded::byte_serialize(media_type.as_bytes()).collect();
     format!("GET /drive/v3/files/f1/export?mimeType={encoded}")
 }
 
 #[tokio::test]
 async fn a_stored_file_comes_whole_or_not_at_all() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let mut pdf = test_item("application/pdf");
     pdf.content_version = format!(
         "sha256:{}:7",
@@ -46,8 +46,8 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
             .map(|b| format!("{b:02X}"))
             .collect::<String>()
     );
-    stage.script_answer(MEDIA, 200, "Content-Type: application/pdf\r\n", "content");
-    let fetched = fetch(&stage, &pdf).await.unwrap();
+    server.script_answer(MEDIA, 200, "Content-Type: application/pdf\r\n", "content");
+    let fetched = fetch(&server, &pdf).await.unwrap();
     let form = BodyForm::File {
         name: Some("file.pdf".into()),
         declared: Some("application/pdf".into()),
@@ -57,71 +57,71 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
         (fetched.bytes.as_ref(), fetched.form),
         (b"content".as_slice(), form)
     );
-    assert!(stage.last_request().contains("acknowledgeAbuse=false"));
-    stage.script_answer(MEDIA, 200, "", "c0ntent");
+    assert!(server.last_request().contains("acknowledgeAbuse=false"));
+    server.script_answer(MEDIA, 200, "", "c0ntent");
     assert!(matches!(
-        fetch(&stage, &pdf).await,
+        fetch(&server, &pdf).await,
         Err(ConnectorError::Unavailable(_))
     ));
-    stage.script_bytes(
+    server.script_bytes(
         MEDIA,
         b"HTTP/1.1 200 X\r\nContent-Length: 7\r\nConnection: close\r\n\r\ncon".to_vec(),
     );
     assert!(matches!(
-        fetch(&stage, &pdf).await,
+        fetch(&server, &pdf).await,
         Err(ConnectorError::Unavailable(_))
     ));
 }
 
 #[tokio::test]
 async fn what_cannot_be_had_says_why() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let pdf = test_item("application/pdf");
     let cases = [
         ("cannotDownloadAbusiveFile", SkipReason::FlaggedMalware),
         ("fileNotDownloadable", SkipReason::NotDownloadable),
         ("cannotDownloadFile", SkipReason::NotDownloadable),
     ];
-    for (reason, wanted) in cases {
-        stage.script_json(MEDIA, 403, &api_error(403, reason));
-        assert_eq!(skipped(fetch(&stage, &pdf).await), wanted, "{reason}");
+    for (reason, expected) in cases {
+        server.script_json(MEDIA, 403, &api_error(403, reason));
+        assert_eq!(skipped(fetch(&server, &pdf).await), expected, "{reason}");
     }
 
-    stage.script_answer(MEDIA, 200, "", " \n");
-    assert_eq!(skipped(fetch(&stage, &pdf).await), SkipReason::Empty);
-    stage
+    server.script_answer(MEDIA, 200, "", " \n");
+    assert_eq!(skipped(fetch(&server, &pdf).await), SkipReason::Empty);
+    server
         .script_json(MEDIA, 404, &api_error(404, "notFound"))
         .script_json("GET /drive/v3/files?", 200, &json!({"files": []}));
     assert!(matches!(
-        fetch(&stage, &pdf).await,
+        fetch(&server, &pdf).await,
         Err(ConnectorError::Fault(_))
     ));
-    let asked = stage.recorded_requests().len();
+    let request_count = server.recorded_requests().len();
     let unreadable = ProviderItem {
         kind: ItemKind::Unreadable(SkipReason::Encrypted),
         ..test_item(DOC)
     };
 
     assert_eq!(
-        skipped(fetch(&stage, &unreadable).await),
+        skipped(fetch(&server, &unreadable).await),
         SkipReason::Encrypted
     );
-    assert_eq!(stage.recorded_requests().len(), asked);
+    assert_eq!(server.recorded_requests().len(), request_count);
 }
 
 #[tokio::test]
 async fn too_large_is_told_before_and_while_it_comes() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let large = ProviderItem {
         size: Some(LIMIT as u64 + 1),
         ..test_item("application/pdf")
     };
 
-    assert_eq!(skipped(fetch(&stage, &large).await), SkipReason::TooLarge);
-    assert!(stage.recorded_requests().is_empty());
-    stage.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
+    assert_eq!(skipped(fetch(&server, &large).await), SkipReason::TooLarge);
+    assert!(server.recorded_requests().is_empty());
+    server.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
     assert_eq!(
-        skipped(fetch(&stage, &test_item("application/pdf")).await),
+        skipped(fetch(&server, &test_item("application/pdf")).await),
         SkipReason::TooLarge
     );
     let mut endless =
@@ -130,14 +130,14 @@ async fn too_large_is_told_before_and_while_it_comes() {
         endless.extend_from_slice(format!("190\r\n{}\r\n", "a".repeat(400)).as_bytes());
     }
 
-    stage.script_bytes(MEDIA, endless);
+    server.script_bytes(MEDIA, endless);
     assert_eq!(
-        skipped(fetch(&stage, &test_item("application/pdf")).await),
+        skipped(fetch(&server, &test_item("application/pdf")).await),
         SkipReason::TooLarge
     );
-    stage.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT]);
+    server.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT]);
     assert_eq!(
-        fetch(&stage, &test_item("application/pdf"))
+        fetch(&server, &test_item("application/pdf"))
             .await
             .unwrap()
             .bytes
@@ -148,100 +148,100 @@ async fn too_large_is_told_before_and_while_it_comes() {
 
 #[tokio::test]
 async fn a_document_comes_as_markdown_without_its_pictures() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let text = "# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,AAAA>\n";
-    stage.script_answer(
+    server.script_answer(
         &export("text/markdown"),
         200,
         "Content-Type: text/markdown\r\n",
         text,
     );
-    let fetched = fetch(&stage, &test_item(DOC)).await.unwrap();
+    let fetched = fetch(&server, &test_item(DOC)).await.unwrap();
     assert_eq!(fetched.bytes, "# Plan\n\n\n\n");
     assert!(matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.md"));
     assert!(
-        !stage.last_request().contains("supportsAllDrives"),
+        !server.last_request().contains("supportsAllDrives"),
         "export knows nothing of shared drives"
     );
 
-    stage.script_answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
+    server.script_answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
     assert!(matches!(
-        fetch(&stage, &test_item(DOC)).await,
+        fetch(&server, &test_item(DOC)).await,
         Err(ConnectorError::Unavailable(_))
     ));
 }
 
 #[tokio::test]
 async fn over_the_limit_a_lighter_form_does() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
-    for (kind, form) in [(DOC, "text/markdown"), (SLIDES, pptx)] {
-        stage.script_json(
-            &export(form),
+    for (kind, media_type) in [(DOC, "text/markdown"), (SLIDES, pptx)] {
+        server.script_json(
+            &export(media_type),
             403,
             &api_error(403, "exportSizeLimitExceeded"),
         );
-        stage.script_answer(
+        server.script_answer(
             &export("text/plain"),
             200,
             "Content-Type: text/plain\r\n",
             "\u{feff}All of it",
         );
-        let fetched = fetch(&stage, &test_item(kind)).await.unwrap();
+        let fetched = fetch(&server, &test_item(kind)).await.unwrap();
         assert_eq!(fetched.bytes, "All of it");
         assert!(
             matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.txt")
         );
     }
 
-    stage.script_json(
+    server.script_json(
         &export("text/markdown"),
         403,
         &api_error(403, "cannotExportFile"),
     );
     assert_eq!(
-        skipped(fetch(&stage, &test_item(DOC)).await),
+        skipped(fetch(&server, &test_item(DOC)).await),
         SkipReason::NotDownloadable
     );
 }
 
 #[tokio::test]
 async fn a_sheet_over_the_limit_is_downloaded_in_the_providers_own_time() {
-    let stage = ScriptedServer::open().await;
-    let made = json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", stage.url)}});
-    stage.script_json(
+    let server = ScriptedServer::open().await;
+    let operation = json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", server.url)}});
+    server.script_json(
         &export(XLSX),
         403,
         &api_error(403, "exportSizeLimitExceeded"),
     );
-    stage.script_json(
+    server.script_json(
         "POST /drive/v3/files/f1/download?mimeType=",
         200,
         &json!({"name": "operations/op-1"}),
     );
-    stage.script_json("GET /drive/v3/operations/op-1 ", 200, &made);
-    stage.script_answer(
+    server.script_json("GET /drive/v3/operations/op-1 ", 200, &operation);
+    server.script_answer(
         "GET /made/1 ",
         200,
         &format!("Content-Type: {XLSX}\r\n"),
         "PK sheet",
     );
 
-    let fetched = fetch(&stage, &test_item(SHEET)).await.unwrap();
+    let fetched = fetch(&server, &test_item(SHEET)).await.unwrap();
     assert_eq!(fetched.bytes, "PK sheet");
-    assert!(stage.last_request().contains(TOKEN));
+    assert!(server.last_request().contains(TOKEN));
 }
 
 #[tokio::test]
 async fn an_export_link_is_followed_to_the_providers_hosts_only() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let refuse = || {
-        stage.script_json(
+        server.script_json(
             &export(XLSX),
             403,
             &api_error(403, "exportSizeLimitExceeded"),
         );
-        stage.script_json(
+        server.script_json(
             "POST /drive/v3/files/f1/download?",
             403,
             &api_error(403, "exportSizeLimitExceeded"),
@@ -251,55 +251,55 @@ async fn an_export_link_is_followed_to_the_providers_hosts_only() {
     let links = |to: String| json!({"exportLinks": {XLSX: to}});
     let asks = "GET /drive/v3/files/f1?supportsAllDrives=true&fields=exportLinks";
     refuse();
-    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.script_answer("GET /link ", 302, "Location: /there\r\n", "");
-    stage.script_answer(
+    server.script_json(asks, 200, &links(format!("{}/link", server.url)));
+    server.script_answer("GET /link ", 302, "Location: /there\r\n", "");
+    server.script_answer(
         "GET /there ",
         200,
         &format!("Content-Type: {XLSX}\r\n"),
         "PK sheet",
     );
     assert_eq!(
-        fetch(&stage, &test_item(SHEET)).await.unwrap().bytes,
+        fetch(&server, &test_item(SHEET)).await.unwrap().bytes,
         "PK sheet"
     );
     refuse();
-    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.script_answer("GET /link ", 200, HTML, "<html>Sign in</html>");
+    server.script_json(asks, 200, &links(format!("{}/link", server.url)));
+    server.script_answer("GET /link ", 200, HTML, "<html>Sign in</html>");
     assert!(matches!(
-        fetch(&stage, &test_item(SHEET)).await,
+        fetch(&server, &test_item(SHEET)).await,
         Err(ConnectorError::Unavailable(_))
     ));
     // A foreign host is never contacted, so only the first table is left.
-    let strange = ScriptedServer::open().await;
+    let foreign_server = ScriptedServer::open().await;
     refuse();
-    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.script_answer(
+    server.script_json(asks, 200, &links(format!("{}/link", server.url)));
+    server.script_answer(
         "GET /link ",
         302,
-        &format!("Location: {}/steal\r\n", strange.url),
+        &format!("Location: {}/steal\r\n", foreign_server.url),
         "",
     );
-    stage.script_answer(
+    server.script_answer(
         &export("text/csv"),
         200,
         "Content-Type: text/csv\r\n",
         "a,b\n",
     );
     assert_eq!(
-        fetch(&stage, &test_item(SHEET)).await.unwrap().bytes,
+        fetch(&server, &test_item(SHEET)).await.unwrap().bytes,
         "a,b\n"
     );
-    assert!(strange.recorded_requests().is_empty());
+    assert!(foreign_server.recorded_requests().is_empty());
     refuse();
-    stage.script_json(asks, 200, &links("https://127.0.0.1/x".into()));
-    stage.script_json(
+    server.script_json(asks, 200, &links("https://127.0.0.1/x".into()));
+    server.script_json(
         &export("text/csv"),
         403,
         &api_error(403, "exportSizeLimitExceeded"),
     );
     assert_eq!(
-        skipped(fetch(&stage, &test_item(SHEET)).await),
+        skipped(fetch(&server, &test_item(SHEET)).await),
         SkipReason::TooLarge
     );
 }
@@ -311,26 +311,26 @@ async fn what_was_shared_by_its_link_alone_is_had_with_the_key_of_a_shortcut() {
     let markdown = export("text/markdown");
 
     for (kind, asks) in [(DOC, markdown.as_str()), ("application/pdf", MEDIA)] {
-        let stage = ScriptedServer::open().await;
-        stage
+        let server = ScriptedServer::open().await;
+        server
             .script_json(asks, 404, &api_error(404, "notFound"))
             .script_json("GET /drive/v3/files?", 200, &shortcuts);
-        stage.script_answer(asks, 200, "", "Far away");
+        server.script_answer(asks, 200, "", "Far away");
         assert_eq!(
-            fetch(&stage, &test_item(kind)).await.unwrap().bytes,
+            fetch(&server, &test_item(kind)).await.unwrap().bytes,
             "Far away"
         );
         assert!(
-            stage
+            server
                 .last_request()
                 .contains("x-goog-drive-resource-keys: f1/0-key"),
             "{}",
-            stage.last_request()
+            server.last_request()
         );
         assert!(
-            stage.recorded_requests()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"),
+            server.recorded_requests()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"),
             "{}",
-            stage.recorded_requests()[1]
+            server.recorded_requests()[1]
         );
     }
 }

@@ -12,12 +12,12 @@ const CHANGES: &str = "GET /drive/v3/changes?";
 #[tokio::test]
 async fn every_fault_is_one_of_those_that_callers_tell_apart() {
     let page = |status, body: &str| (status, HTML, body.to_owned(), "Unavailable");
-    let api = |status, reason, wanted| {
+    let api = |status, reason, expected| {
         (
             status,
             "Retry-After: 9\r\n",
             api_error(status, reason).to_string(),
-            wanted,
+            expected,
         )
     };
     let cases = [
@@ -53,16 +53,16 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
         ),
     ];
 
-    for (status, headers, body, wanted) in cases {
-        let stage = ScriptedServer::open().await;
-        stage.script_answer(LIST, status, headers, &body);
-        let failed = stage
+    for (status, headers, body, expected) in cases {
+        let server = ScriptedServer::open().await;
+        server.script_answer(LIST, status, headers, &body);
+        let failed = server
             .drive_connector()
             .list_feed(&test_access(), "user", None)
             .await
             .unwrap_err();
         let words = error_text(&failed);
-        assert!(words.starts_with(wanted), "{status} {body}: {words}");
+        assert!(words.starts_with(expected), "{status} {body}: {words}");
         for secret in [TOKEN, "private", "Sign in"] {
             assert!(!words.contains(secret), "{words}");
         }
@@ -71,14 +71,14 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
 
 #[tokio::test]
 async fn a_broken_line_is_no_answer() {
-    let broken = [
+    let broken_responses = [
         "",
         "HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{\"files\":[]}",
     ];
-    for answer in broken {
-        let stage = ScriptedServer::open().await;
-        stage.script_bytes(LIST, answer.as_bytes().to_vec());
-        let failed = stage
+    for answer in broken_responses {
+        let server = ScriptedServer::open().await;
+        server.script_bytes(LIST, answer.as_bytes().to_vec());
+        let failed = server
             .drive_connector()
             .list_feed(&test_access(), "user", None)
             .await
@@ -89,8 +89,8 @@ async fn a_broken_line_is_no_answer() {
         );
     }
 
-    let nobody = ScriptedServer::open().await;
-    let mut drive = nobody.drive_connector();
+    let closed_server = ScriptedServer::open().await;
+    let mut drive = closed_server.drive_connector();
     drive.addresses.api = "http://127.0.0.1:1".into();
     let failed = drive
         .list_feed(&test_access(), "user", None)
@@ -104,20 +104,24 @@ async fn a_broken_line_is_no_answer() {
 
 #[tokio::test]
 async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
-    let stage = ScriptedServer::open().await;
-    let drive = stage.drive_connector();
+    let server = ScriptedServer::open().await;
+    let drive = server.drive_connector();
     let page = json!({"nextPageToken": "p/2", "incompleteSearch": true, "files": [{"id": "a"}, {"id": "b"}]});
-    stage
+    server
         .script_json(LIST, 200, &page)
         .script_json(LIST, 400, &api_error(400, "invalid"))
         .script_json(LIST, 410, &api_error(410, "gone"));
-    let first = drive.list_feed(&test_access(), "d9", None).await.unwrap();
-    let ids: Vec<_> = first.items.iter().map(|item| item.id.as_str()).collect();
+    let first_page = drive.list_feed(&test_access(), "d9", None).await.unwrap();
+    let ids: Vec<_> = first_page
+        .items
+        .iter()
+        .map(|item| item.id.as_str())
+        .collect();
     assert_eq!(
-        (ids, first.next.as_deref(), first.is_incomplete),
+        (ids, first_page.next.as_deref(), first_page.is_incomplete),
         (vec!["a", "b"], Some("p/2"), true)
     );
-    let asked = stage.last_request();
+    let last_request = server.last_request();
     for part in [
         "corpora=drive&driveId=d9",
         "supportsAllDrives=true",
@@ -127,23 +131,23 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
         "canAccessViaGenAi",
         &format!("authorization: Bearer {TOKEN}"),
     ] {
-        assert!(asked.contains(part), "{part}: {asked}");
+        assert!(last_request.contains(part), "{part}: {last_request}");
     }
 
     for _ in 0..2 {
-        let lost = drive
+        let error = drive
             .list_feed(&test_access(), "d9", Some("p/2"))
             .await
             .unwrap_err();
-        assert!(matches!(lost, ConnectorError::PageLost), "{lost:?}");
+        assert!(matches!(error, ConnectorError::PageLost), "{error:?}");
     }
 
-    assert!(stage.last_request().contains("pageToken=p%2F2"));
+    assert!(server.last_request().contains("pageToken=p%2F2"));
 }
 
 #[tokio::test]
 async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let drives = |ids: &[&str], next: Option<&str>| {
         let drives: Vec<_> = ids
             .iter()
@@ -152,15 +156,15 @@ async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
         json!({"drives": drives, "nextPageToken": next})
     };
 
-    stage.script_json(
+    server.script_json(
         "GET /drive/v3/drives?",
         200,
         &drives(&["d1", "d2"], Some("2")),
     );
-    stage.script_json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
+    server.script_json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
 
     assert_eq!(
-        stage
+        server
             .drive_connector()
             .list_feeds(&test_access())
             .await
@@ -171,15 +175,15 @@ async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
 
 #[tokio::test]
 async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
-    let stage = ScriptedServer::open().await;
-    let lost = api_error(403, "teamDriveMembershipRequired");
+    let server = ScriptedServer::open().await;
+    let not_a_member = api_error(403, "teamDriveMembershipRequired");
     for page in [None, Some("p2")] {
-        stage.script_json(LIST, 403, &lost).script_json(
+        server.script_json(LIST, 403, &not_a_member).script_json(
             LIST,
             200,
             &json!({"files": [{"id": "a"}], "nextPageToken": "p2"}),
         );
-        let listed = stage
+        let listed = server
             .drive_connector()
             .list_children(&test_access(), "it's", Some("d9"), page)
             .await
@@ -189,21 +193,21 @@ async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
             (1, Some("p2"))
         );
         assert_eq!(
-            stage.last_request().contains("pageToken=p2"),
+            server.last_request().contains("pageToken=p2"),
             page.is_some()
         );
     }
 
     assert!(
-        stage.last_request().contains("corpora=user")
-            && stage
+        server.last_request().contains("corpora=user")
+            && server
                 .last_request()
                 .contains("q=%27it%5C%27s%27+in+parents")
     );
 
-    stage.script_json(LIST, 404, &api_error(404, "notFound"));
+    server.script_json(LIST, 404, &api_error(404, "notFound"));
     assert!(
-        stage
+        server
             .drive_connector()
             .list_children(&test_access(), "f", None, None)
             .await
@@ -215,15 +219,15 @@ async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
 
 #[tokio::test]
 async fn changes_lead_on_and_a_lost_cursor_is_told() {
-    let stage = ScriptedServer::open().await;
-    let drive = stage.drive_connector();
+    let server = ScriptedServer::open().await;
+    let drive = server.drive_connector();
     let log = json!({"nextPageToken": "13", "changes": [
         {"changeType": "file", "removed": true, "fileId": "gone"},
         {"changeType": "file", "removed": false, "fileId": "a", "file": {"id": "a", "name": "A", "trashed": true}},
         {"changeType": "drive", "removed": false, "driveId": "d1", "drive": {"id": "d1", "name": "D"}},
         {"changeType": "file", "fileId": "hidden"},
     ]});
-    stage.script_json(CHANGES, 200, &log).script_json(
+    server.script_json(CHANGES, 200, &log).script_json(
         "GET /drive/v3/files/hidden?",
         200,
         &json!({"id": "hidden"}),
@@ -241,28 +245,32 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         ("13", true, true)
     );
 
-    let seen: Vec<_> = changes
+    let items: Vec<_> = changes
         .changes
         .iter()
         .map(|c| (c.id.as_str(), c.item.as_ref().map(|i| i.is_trashed)))
         .collect();
     assert_eq!(
-        seen,
+        items,
         [("gone", None), ("a", Some(true)), ("hidden", Some(false))]
     );
 
-    stage.script_json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
-    let end = drive
+    server.script_json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
+    let last_page = drive
         .list_changes(&test_access(), "d1", "13")
         .await
         .unwrap();
     assert_eq!(
-        (end.cursor.as_str(), end.has_more, end.feeds_changed),
+        (
+            last_page.cursor.as_str(),
+            last_page.has_more,
+            last_page.feeds_changed
+        ),
         ("14", false, false)
     );
     assert!(
-        stage.last_request().contains("driveId=d1")
-            && stage.last_request().contains("includeRemoved=true")
+        server.last_request().contains("driveId=d1")
+            && server.last_request().contains("includeRemoved=true")
     );
 
     for (status, reason) in [
@@ -271,40 +279,43 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         (410, "gone"),
         (403, "teamDriveMembershipRequired"),
     ] {
-        stage.script_json(CHANGES, status, &api_error(status, reason));
-        let lost = drive
+        server.script_json(CHANGES, status, &api_error(status, reason));
+        let error = drive
             .list_changes(&test_access(), "user", "14")
             .await
             .unwrap_err();
         assert!(
-            matches!(lost, ConnectorError::CursorLost),
-            "{status}: {lost:?}"
+            matches!(error, ConnectorError::CursorLost),
+            "{status}: {error:?}"
         );
     }
 
-    stage.script_json(CHANGES, 403, &api_error(403, "userRateLimitExceeded"));
-    let slow = drive
+    server.script_json(CHANGES, 403, &api_error(403, "userRateLimitExceeded"));
+    let throttled_error = drive
         .list_changes(&test_access(), "user", "14")
         .await
         .unwrap_err();
-    assert!(matches!(slow, ConnectorError::Throttled { .. }), "{slow:?}");
+    assert!(
+        matches!(throttled_error, ConnectorError::Throttled { .. }),
+        "{throttled_error:?}"
+    );
 }
 
 #[tokio::test]
 async fn the_top_of_a_shared_drive_has_the_drives_name() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let folder = "application/vnd.google-apps.folder";
-    stage.script_json(
+    server.script_json(
         "GET /drive/v3/files/d1?",
         200,
         &json!({"id": "d1", "driveId": "d1", "name": "Drive", "mimeType": folder}),
     );
-    stage.script_json(
+    server.script_json(
         "GET /drive/v3/drives/d1?",
         200,
         &json!({"id": "d1", "name": "Sales"}),
     );
-    let top = stage
+    let top = server
         .drive_connector()
         .get_item(&test_access(), "d1")
         .await
@@ -315,10 +326,10 @@ async fn the_top_of_a_shared_drive_has_the_drives_name() {
 
 #[tokio::test]
 async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
-    let stage = ScriptedServer::open().await;
-    let drive = stage.drive_connector();
+    let server = ScriptedServer::open().await;
+    let drive = server.drive_connector();
     let file = "GET /drive/v3/files/t1?";
-    stage
+    server
         .script_json(file, 404, &api_error(404, "notFound"))
         .script_json(LIST, 200, &json!({"files": []}));
     assert_eq!(drive.get_item(&test_access(), "t1").await.unwrap(), None);
@@ -326,7 +337,7 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
     let to =
         json!({"targetId": "t1", "targetMimeType": "text/plain", "targetResourceKey": "0-key"});
     let shortcuts: Value = json!({"files": [{"id": "s1", "shortcutDetails": to}]});
-    stage
+    server
         .script_json(file, 404, &api_error(404, "notFound"))
         .script_json(LIST, 200, &shortcuts)
         .script_json(file, 200, &json!({"id": "t1"}));
@@ -340,24 +351,24 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
         "t1"
     );
     assert!(
-        stage
+        server
             .last_request()
             .contains("x-goog-drive-resource-keys: t1/0-key"),
         "{}",
-        stage.last_request()
+        server.last_request()
     );
 
     // No request is sent for an invalid id.
-    let before = stage.recorded_requests().len();
-    stage.script_json(LIST, 200, &json!({}));
+    let requests_before = server.recorded_requests().len();
+    server.script_json(LIST, 200, &json!({}));
     assert_eq!(drive.get_item(&test_access(), "..").await.unwrap(), None);
     assert!(
-        stage.recorded_requests()[before..]
+        server.recorded_requests()[requests_before..]
             .iter()
             .all(|asked| asked.starts_with(LIST))
     );
 
-    stage
+    server
         .script_json(
             "GET /drive/v3/files/..%2Fabout?",
             404,
@@ -372,7 +383,7 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
 
 #[tokio::test]
 async fn the_picker_is_offered_what_documents_can_be_made_of() {
-    let stage = ScriptedServer::open().await;
+    let server = ScriptedServer::open().await;
     let native = |name: &str| format!("application/vnd.google-apps.{name}");
     let files = json!({"files": [
         {"id": "folder", "mimeType": native("folder")},
@@ -382,30 +393,30 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         {"id": "cut", "mimeType": native("shortcut"), "shortcutDetails": {"targetId": "x"}},
         {"id": "locked", "mimeType": "application/pdf", "capabilities": {"canDownload": false}},
     ]});
-    let drive = stage.drive_connector();
+    let drive = server.drive_connector();
     let ids = |listing: domain::ports::ItemPage| {
         listing.items.into_iter().map(|i| i.id).collect::<Vec<_>>()
     };
-    stage.script_json(LIST, 200, &files);
-    let mine = drive
+    server.script_json(LIST, 200, &files);
+    let own_items = drive
         .list_selectable(&test_access(), &PickerView::My, None, None, None)
         .await
         .unwrap();
-    assert_eq!(ids(mine), ["folder", "doc", "pdf"]);
+    assert_eq!(ids(own_items), ["folder", "doc", "pdf"]);
     assert!(
-        stage.last_request().contains("orderBy=folder%2Cname"),
+        server.last_request().contains("orderBy=folder%2Cname"),
         "{}",
-        stage.last_request()
+        server.last_request()
     );
 
-    stage.script_json(LIST, 200, &files);
+    server.script_json(LIST, 200, &files);
     let found = drive
         .list_selectable(&test_access(), &PickerView::Drives, None, Some("x"), None)
         .await
         .unwrap();
     assert_eq!(ids(found), ["doc"]);
 
-    stage.script_json(
+    server.script_json(
         "GET /drive/v3/drives?",
         200,
         &json!({"drives": [{"id": "d1", "name": "Sales"}]}),
@@ -418,7 +429,7 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         ["d1"]
     );
 
-    stage
+    server
         .script_json(
             "GET /drive/v3/files/f7?",
             200,
@@ -430,8 +441,8 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         .await
         .unwrap();
     assert!(
-        stage.last_request().contains("corpora=drive&driveId=d1"),
+        server.last_request().contains("corpora=drive&driveId=d1"),
         "{}",
-        stage.last_request()
+        server.last_request()
     );
 }

@@ -36,18 +36,18 @@ fn identity(change: impl Fn(&mut Value)) -> String {
 }
 
 /// Returns an answer with tokens, without the fields in `without`.
-fn answer(without: &[&str]) -> Value {
+fn answer(omitted: &[&str]) -> Value {
     let mut answer = json!({"access_token": "hidden-a", "expires_in": 3599, "refresh_token": "hidden-r",
         "scope": "openid https://www.googleapis.com/auth/drive.readonly", "token_type": "Bearer",
         "id_token": identity(|_| ()), "refresh_token_expires_in": 604_799});
-    for name in without {
+    for name in omitted {
         answer.as_object_mut().unwrap().remove(*name);
     }
     answer
 }
 
-async fn exchange(stage: &ScriptedServer) -> Result<GrantedPermission, ConsentError> {
-    let drive = stage.drive_connector();
+async fn exchange(server: &ScriptedServer) -> Result<GrantedPermission, ConsentError> {
+    let drive = server.drive_connector();
     drive
         .exchange_code(
             &drive.operator_client().unwrap(),
@@ -67,8 +67,8 @@ fn held() -> OAuthTokens {
     }
 }
 
-async fn refresh(stage: &ScriptedServer) -> Result<OAuthTokens, ConnectorError> {
-    let drive = stage.drive_connector();
+async fn refresh(server: &ScriptedServer) -> Result<OAuthTokens, ConnectorError> {
+    let drive = server.drive_connector();
     drive
         .refresh_tokens(&drive.operator_client().unwrap(), &held(), NOW)
         .await
@@ -84,7 +84,7 @@ async fn the_user_is_asked_for_lasting_permission_to_read() {
     assert_eq!(url.path(), "/o/oauth2/v2/auth");
     let query: std::collections::BTreeMap<_, _> = url.query_pairs().into_owned().collect();
     let digest = Sha256::digest(VERIFIER);
-    let wanted = [
+    let expected = [
         ("access_type", "offline".to_owned()),
         ("client_id", "app".into()),
         ("code_challenge", BASE64_URL_SAFE_NO_PAD.encode(digest)),
@@ -105,25 +105,27 @@ async fn the_user_is_asked_for_lasting_permission_to_read() {
     ];
     assert_eq!(
         query,
-        wanted.map(|(name, value)| (name.to_owned(), value)).into()
+        expected
+            .map(|(name, value)| (name.to_owned(), value))
+            .into()
     );
-    let short = ConsentRequest {
+    let short_verifier = ConsentRequest {
         verifier: Secret::new("short"),
         ..consent()
     };
 
     assert!(
         drive
-            .consent_url(&drive.operator_client().unwrap(), &short)
+            .consent_url(&drive.operator_client().unwrap(), &short_verifier)
             .is_err()
     );
 }
 
 #[tokio::test]
 async fn a_code_becomes_a_permission() {
-    let stage = ScriptedServer::open().await;
-    stage.script_json(TOKEN, 200, &answer(&[]));
-    let permission = exchange(&stage).await.unwrap();
+    let server = ScriptedServer::open().await;
+    server.script_json(TOKEN, 200, &answer(&[]));
+    let permission = exchange(&server).await.unwrap();
     assert_eq!(permission.account.subject, "77");
     assert_eq!(permission.account.email.as_deref(), Some("ida@example.org"));
 
@@ -136,7 +138,7 @@ async fn a_code_becomes_a_permission() {
     assert_eq!(tokens.refresh_until, Some(NOW.plus_seconds(604_799)));
     assert!(!format!("{permission:?}").contains("hidden"));
 
-    let asked = stage.last_request();
+    let request = server.last_request();
     for part in [
         "grant_type=authorization_code",
         "code=hidden-code",
@@ -145,21 +147,21 @@ async fn a_code_becomes_a_permission() {
         "client_secret=hidden-app-secret",
         "redirect_uri=https%3A%2F%2Fapi.example",
     ] {
-        assert!(asked.contains(part), "{part}: {asked}");
+        assert!(request.contains(part), "{part}: {request}");
     }
 }
 
 #[tokio::test]
 async fn without_an_identity_token_the_drive_says_who_it_is() {
-    let stage = ScriptedServer::open().await;
-    stage.script_json(TOKEN, 200, &answer(&["id_token", "scope", "expires_in"]));
+    let server = ScriptedServer::open().await;
+    server.script_json(TOKEN, 200, &answer(&["id_token", "scope", "expires_in"]));
     let user = json!({"user": {"permissionId": "0042", "emailAddress": "ida@example.org"}});
-    stage.script_json("GET /drive/v3/about?fields=user", 200, &user);
-    let permission = exchange(&stage).await.unwrap();
+    server.script_json("GET /drive/v3/about?fields=user", 200, &user);
+    let permission = exchange(&server).await.unwrap();
     assert_eq!(permission.account.subject, "0042");
     assert_eq!(permission.tokens.access_until, NOW.plus_seconds(3_600));
     assert!(
-        stage
+        server
             .last_request()
             .contains("authorization: Bearer hidden-a")
     );
@@ -172,7 +174,7 @@ async fn a_permission_that_is_not_enough_is_none() {
         answer[name] = value;
         (200, "", answer.to_string())
     };
-    let plain = |status, error: &str| {
+    let error_response = |status, error: &str| {
         (
             status,
             "",
@@ -210,13 +212,22 @@ async fn a_permission_that_is_not_enough_is_none() {
             "Invalid(",
         ),
         (with("access_token", Value::Null), "Provider(Fault("),
-        (plain(400, "invalid_grant"), "Invalid(\"invalid_grant\")"),
         (
-            plain(401, "invalid_client"),
+            error_response(400, "invalid_grant"),
+            "Invalid(\"invalid_grant\")",
+        ),
+        (
+            error_response(401, "invalid_client"),
             "Provider(App(\"invalid_client\"))",
         ),
-        (plain(400, "admin_policy_enforced"), "Provider(Policy("),
-        (plain(429, "rate_limit_exceeded"), "Provider(Throttled"),
+        (
+            error_response(400, "admin_policy_enforced"),
+            "Provider(Policy(",
+        ),
+        (
+            error_response(429, "rate_limit_exceeded"),
+            "Provider(Throttled",
+        ),
         (
             (502, HTML, "<html>hidden</html>".into()),
             "Provider(Unavailable(",
@@ -228,39 +239,39 @@ async fn a_permission_that_is_not_enough_is_none() {
         ((200, "", "{\"hidden\": 1}".into()), "Provider(Fault("),
     ];
 
-    for ((status, headers, body), wanted) in cases {
-        let stage = ScriptedServer::open().await;
-        stage.script_answer(TOKEN, status, headers, &body);
-        let failed = exchange(&stage).await.unwrap_err();
+    for ((status, headers, body), expected) in cases {
+        let server = ScriptedServer::open().await;
+        server.script_answer(TOKEN, status, headers, &body);
+        let failed = exchange(&server).await.unwrap_err();
         let words = format!("{failed:?} {failed}");
-        assert!(words.starts_with(wanted), "{status} {body}: {words}");
+        assert!(words.starts_with(expected), "{status} {body}: {words}");
         assert!(!words.contains("hidden"), "{words}");
     }
 }
 
 #[tokio::test]
 async fn a_refresh_keeps_what_does_not_come_anew() {
-    let stage = ScriptedServer::open().await;
-    stage.script_json(
+    let server = ScriptedServer::open().await;
+    server.script_json(
         TOKEN,
         200,
         &answer(&["refresh_token", "id_token", "refresh_token_expires_in"]),
     );
-    let renewed = refresh(&stage).await.unwrap();
+    let renewed = refresh(&server).await.unwrap();
     assert_eq!(
         (renewed.access.expose(), renewed.refresh.expose()),
         ("hidden-a", "hidden-refresh")
     );
     assert_eq!(renewed.refresh_until, held().refresh_until);
     assert!(
-        stage.last_request().contains("grant_type=refresh_token")
-            && stage
+        server.last_request().contains("grant_type=refresh_token")
+            && server
                 .last_request()
                 .contains("refresh_token=hidden-refresh")
     );
 
-    stage.script_json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
-    let renewed = refresh(&stage).await.unwrap();
+    server.script_json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
+    let renewed = refresh(&server).await.unwrap();
     assert_eq!(
         (renewed.refresh.expose(), renewed.refresh_until),
         ("hidden-r", None)
@@ -291,12 +302,12 @@ async fn a_refresh_that_fails_says_whether_the_permission_is_gone() {
         ),
     ];
 
-    for (status, body, wanted) in cases {
-        let stage = ScriptedServer::open().await;
-        stage.script_answer(TOKEN, status, "", &body);
-        let words = error_text(&refresh(&stage).await.unwrap_err());
+    for (status, body, expected) in cases {
+        let server = ScriptedServer::open().await;
+        server.script_answer(TOKEN, status, "", &body);
+        let words = error_text(&refresh(&server).await.unwrap_err());
         assert!(
-            words.starts_with(wanted) && !words.contains("hidden"),
+            words.starts_with(expected) && !words.contains("hidden"),
             "{body}: {words}"
         );
     }
@@ -313,14 +324,14 @@ async fn what_has_ended_counts_as_revoked() {
         (404, api_error(404, "notFound"), "Err(Unavailable"),
     ];
 
-    for (status, body, wanted) in cases {
-        let stage = ScriptedServer::open().await;
-        stage.script_json("POST /revoke ", status, &body);
+    for (status, body, expected) in cases {
+        let server = ScriptedServer::open().await;
+        server.script_json("POST /revoke ", status, &body);
         let revoked = format!(
             "{:?}",
-            stage.drive_connector().revoke_permission(&held()).await
+            server.drive_connector().revoke_permission(&held()).await
         );
-        assert!(revoked.starts_with(wanted), "{status} {body}: {revoked}");
-        assert!(stage.last_request().ends_with("token=hidden-refresh"));
+        assert!(revoked.starts_with(expected), "{status} {body}: {revoked}");
+        assert!(server.last_request().ends_with("token=hidden-refresh"));
     }
 }

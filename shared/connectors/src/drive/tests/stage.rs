@@ -25,27 +25,27 @@ struct ScriptedAnswer {
 pub(super) struct ScriptedServer {
     pub(super) url: String,
     lines: Arc<Mutex<Vec<ScriptedAnswer>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 impl ScriptedServer {
     pub(super) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let stage = Self {
+        let server = Self {
             url,
             lines: Arc::default(),
-            asked: Arc::default(),
+            received: Arc::default(),
         };
 
-        let (lines, asked) = (stage.lines.clone(), stage.asked.clone());
+        let (lines, received) = (server.lines.clone(), server.received.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve_connection(stream, lines.clone(), asked.clone()));
+                tokio::spawn(serve_connection(stream, lines.clone(), received.clone()));
             }
         });
 
-        stage
+        server
     }
 
     /// Returns a connector to this server.
@@ -100,7 +100,7 @@ impl ScriptedServer {
 
     /// Returns the requests so far, with headers and bodies.
     pub(super) fn recorded_requests(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.received.lock().unwrap().clone()
     }
 
     /// Returns the last request.
@@ -120,7 +120,7 @@ pub(super) fn test_access() -> ProviderAccess {
 async fn serve_connection(
     mut stream: TcpStream,
     lines: Arc<Mutex<Vec<ScriptedAnswer>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 ) {
     let request = read(&mut stream).await;
     let answer = {
@@ -131,7 +131,7 @@ async fn serve_connection(
         found.map(|at| lines.remove(at).answer)
     };
 
-    asked.lock().unwrap().push(request);
+    received.lock().unwrap().push(request);
     let unscripted =
         || b"HTTP/1.1 418 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
     let _ = stream.write_all(&answer.unwrap_or_else(unscripted)).await;

@@ -18,7 +18,7 @@ type FakeAnswer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 #[derive(Clone, Default)]
 pub(super) struct FakeWeb {
     pages: Arc<Mutex<BTreeMap<String, FakeAnswer>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
 }
 
 impl FakeWeb {
@@ -64,10 +64,10 @@ impl FakeWeb {
             .get("user-agent")
             .and_then(|agent| agent.to_str().ok());
         assert!(agent.is_some_and(|agent| agent.to_ascii_lowercase().starts_with("recollect/")));
-        let found = self.pages.lock().expect("no panic").get(&address).cloned();
-        self.asked.lock().expect("no panic").push(address);
+        let page = self.pages.lock().expect("no panic").get(&address).cloned();
+        self.requested.lock().expect("no panic").push(address);
 
-        let (status, headers, body) = found.unwrap_or((404, Vec::new(), b"nothing".to_vec()));
+        let (status, headers, body) = page.unwrap_or((404, Vec::new(), b"nothing".to_vec()));
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(name, value);
@@ -77,7 +77,7 @@ impl FakeWeb {
 
     /// Returns the number of requests for an address.
     pub(super) fn request_count(&self, address: &str) -> usize {
-        self.asked
+        self.requested
             .lock()
             .expect("no panic")
             .iter()
@@ -99,14 +99,14 @@ impl FakeWeb {
             .expect("a port");
         let server: SocketAddr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, app).await });
-        let known: HashMap<&str, Ipv4Addr> = HashMap::from([
+        let addresses: HashMap<&str, Ipv4Addr> = HashMap::from([
             ("tides.example", Ipv4Addr::new(93, 184, 216, 34)),
             ("www.tides.example", Ipv4Addr::new(93, 184, 216, 34)),
             ("other.example", Ipv4Addr::new(93, 184, 216, 35)),
             ("inside.example", Ipv4Addr::new(10, 0, 0, 7)),
         ]);
         let resolve = move |name: &str| {
-            known
+            addresses
                 .get(name)
                 .map(|ip| IpAddr::V4(*ip))
                 .into_iter()
@@ -116,8 +116,8 @@ impl FakeWeb {
         let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
         WebCrawler {
             fetcher,
-            pace: Duration::ZERO,
-            doubt: Duration::ZERO,
+            default_pause: Duration::ZERO,
+            retry_pause: Duration::ZERO,
         }
     }
 }

@@ -46,36 +46,36 @@ pub(super) async fn check_image(
         Err(error) => return vec![format!("cannot be opened: {error:#}")],
     };
 
-    let mut wrong = Vec::new();
+    let mut faults = Vec::new();
     for database in ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"] {
         let connection = Connection::open(image.join(database)).unwrap();
-        let sound: String = connection
+        let integrity: String = connection
             .query_row("PRAGMA integrity_check", [], |row| row.get(0))
             .unwrap();
-        if sound != "ok" {
-            wrong.push(format!("{database}: {sound}"));
+        if integrity != "ok" {
+            faults.push(format!("{database}: {integrity}"));
         }
     }
 
-    let mut found = FoundState::default();
-    found.find_objects(&services).await;
-    found.find_items(&services).await;
-    found.find_messages(&services).await;
-    found.find_secrets(&services, history).await;
-    wrong.append(&mut found.wrong);
-    let sure = cut.saturating_sub(lag);
+    let mut found_state = FoundState::default();
+    found_state.find_objects(&services).await;
+    found_state.find_items(&services).await;
+    found_state.find_messages(&services).await;
+    found_state.find_secrets(&services, history).await;
+    faults.append(&mut found_state.faults);
+    let certain_until = cut.saturating_sub(lag);
     for kind in ["bucket", "o-", "m-", "k-"] {
-        wrong.extend(history.find_differences(kind, &found.versions, cut));
+        faults.extend(history.find_differences(kind, &found_state.versions, cut));
     }
 
     for kind in ["table", "queue", "d-", "t", "n-", "q-"] {
-        wrong.extend(history.find_differences(kind, &found.versions, sure));
+        faults.extend(history.find_differences(kind, &found_state.versions, certain_until));
     }
 
-    wrong.extend(unknown_files(image));
-    check_new_writes(&services, &found).await;
+    faults.extend(unknown_files(image));
+    check_new_writes(&services, &found_state).await;
 
-    wrong
+    faults
 }
 
 /// The things that exist, by name.
@@ -83,7 +83,7 @@ pub(super) async fn check_image(
 struct FoundState {
     versions: BTreeMap<String, u64>,
     objects: BTreeMap<String, String>,
-    wrong: Vec<String>,
+    faults: Vec<String>,
 }
 
 impl FoundState {
@@ -100,7 +100,7 @@ impl FoundState {
             let bytes = match read {
                 Ok(read) => read.body.collect().await.unwrap().to_vec(),
                 Err(_) => {
-                    self.wrong.push(format!("object {key} cannot be read"));
+                    self.faults.push(format!("object {key} cannot be read"));
                     continue;
                 }
             };
@@ -111,7 +111,7 @@ impl FoundState {
                 .and_then(|version| version.parse().ok())
                 .unwrap_or(0);
             if text != version_content(key, version) {
-                self.wrong
+                self.faults
                     .push(format!("object {key} has other bytes, version {version}"));
             }
             self.objects.insert(key.to_owned(), text);
@@ -145,12 +145,12 @@ impl FoundState {
             let name = item["pk"].as_s().unwrap().clone();
             let version: u64 = item["v"].as_n().unwrap().parse().unwrap();
             if *item["body"].as_s().unwrap() != version_content(&name, version) {
-                self.wrong
+                self.faults
                     .push(format!("item {name} has another body, version {version}"));
             }
             let object = item.get("object").map(|object| object.as_s().unwrap());
             if let Some(object) = object.filter(|object| !self.objects.contains_key(*object)) {
-                self.wrong.push(format!(
+                self.faults.push(format!(
                     "item {name} names the object {object}, which is gone"
                 ));
             }
@@ -163,7 +163,7 @@ impl FoundState {
                 self.versions.insert("t".to_owned(), one);
             }
             [None, None] => {}
-            _ => self.wrong.push(format!("half a transaction: {pair:?}")),
+            _ => self.faults.push(format!("half a transaction: {pair:?}")),
         }
     }
 
@@ -214,36 +214,36 @@ fn unknown_files(image: &Path) -> Vec<String> {
     let sql =
         "SELECT file FROM objects UNION SELECT file FROM parts UNION SELECT file FROM garbage";
     let mut statement = index.prepare(sql).unwrap();
-    let known: BTreeSet<String> = statement
+    let known_files: BTreeSet<String> = statement
         .query_map([], |row| row.get(0))
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    let mut misplaced = Vec::new();
-    for shelf in std::fs::read_dir(image.join("s3/blobs")).unwrap() {
-        for file in std::fs::read_dir(shelf.unwrap().path()).unwrap() {
+    let mut unknown = Vec::new();
+    for subfolder in std::fs::read_dir(image.join("s3/blobs")).unwrap() {
+        for file in std::fs::read_dir(subfolder.unwrap().path()).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
-            if !known.contains(&name) {
-                misplaced.push(format!("nothing knows the file {name}"));
+            if !known_files.contains(&name) {
+                unknown.push(format!("nothing knows the file {name}"));
             }
         }
     }
 
-    misplaced
+    unknown
 }
 
 /// Checks that the services accept new writes.
-async fn check_new_writes(services: &EmbeddedServices, found: &FoundState) {
+async fn check_new_writes(services: &EmbeddedServices, found_state: &FoundState) {
     let (dynamodb, sqs) = (
         support::dynamodb_client(services),
         support::sqs_client(services),
     );
     let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
-    if !found.versions.contains_key("table") {
+    if !found_state.versions.contains_key("table") {
         create_table(&dynamodb).await;
     }
 
-    if !found.versions.contains_key("bucket") {
+    if !found_state.versions.contains_key("bucket") {
         s3.create_bucket().bucket(BUCKET).send().await.unwrap();
     }
 

@@ -15,8 +15,8 @@ pub(super) struct TraceRecord {
     pub(super) operation: u8,
     handle: u32,
     offset: u64,
-    first: Vec<u8>,
-    second: Vec<u8>,
+    first_path: Vec<u8>,
+    second_path: Vec<u8>,
 }
 
 impl TraceRecord {
@@ -26,18 +26,19 @@ impl TraceRecord {
         let mut rest = bytes.as_slice();
         let mut records = Vec::new();
         while rest.len() >= HEAD {
-            let long = |at: usize| u64::from_le_bytes(rest[at..at + 8].try_into().unwrap());
-            let short = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
-            let (first, second) = (short(24) as usize, short(28) as usize);
+            let read_u64 = |at: usize| u64::from_le_bytes(rest[at..at + 8].try_into().unwrap());
+            let read_u32 = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+            let (first_length, second_length) = (read_u32(24) as usize, read_u32(28) as usize);
             records.push(Self {
-                nanoseconds: long(0),
-                offset: long(8),
-                operation: u8::try_from(short(16)).unwrap(),
-                handle: short(20),
-                first: rest[HEAD..HEAD + first].to_vec(),
-                second: rest[HEAD + first..HEAD + first + second].to_vec(),
+                nanoseconds: read_u64(0),
+                offset: read_u64(8),
+                operation: u8::try_from(read_u32(16)).unwrap(),
+                handle: read_u32(20),
+                first_path: rest[HEAD..HEAD + first_length].to_vec(),
+                second_path: rest[HEAD + first_length..HEAD + first_length + second_length]
+                    .to_vec(),
             });
-            rest = &rest[HEAD + first + second..];
+            rest = &rest[HEAD + first_length + second_length..];
         }
 
         records
@@ -45,7 +46,7 @@ impl TraceRecord {
 
     /// Returns the text of an acknowledgement.
     pub(super) fn acknowledgement_text(&self) -> &str {
-        std::str::from_utf8(&self.first).unwrap()
+        std::str::from_utf8(&self.first_path).unwrap()
     }
 
     fn parse_path(text: &[u8]) -> PathBuf {
@@ -135,27 +136,27 @@ impl SimulatedDisk {
             b'O' => self.open_file(record),
             b'W' => self.change_file(
                 record.handle,
-                FileChange::Write(record.offset as usize, record.first.clone()),
+                FileChange::Write(record.offset as usize, record.first_path.clone()),
             ),
             b'T' => self.change_file(record.handle, FileChange::Truncate(record.offset as usize)),
             b'S' => self.sync_handle(record.handle),
             b'R' => {
                 let (from, to) = (
-                    TraceRecord::parse_path(&record.first),
-                    TraceRecord::parse_path(&record.second),
+                    TraceRecord::parse_path(&record.first_path),
+                    TraceRecord::parse_path(&record.second_path),
                 );
                 let file = self.seen.remove(&from).unwrap();
                 self.seen.insert(to.clone(), file);
                 self.enter(vec![EntryChange(from, None), EntryChange(to, Some(file))]);
             }
             b'U' => {
-                let path = TraceRecord::parse_path(&record.first);
+                let path = TraceRecord::parse_path(&record.first_path);
                 if self.seen.remove(&path).is_some() {
                     self.enter(vec![EntryChange(path, None)]);
                 }
             }
             b'M' => {
-                let path = TraceRecord::parse_path(&record.first);
+                let path = TraceRecord::parse_path(&record.first_path);
                 self.new_folders
                     .entry(path.parent().unwrap().to_owned())
                     .or_default()
@@ -166,7 +167,7 @@ impl SimulatedDisk {
     }
 
     fn open_file(&mut self, record: &TraceRecord) {
-        let path = TraceRecord::parse_path(&record.first);
+        let path = TraceRecord::parse_path(&record.first_path);
         if record.offset & 4 != 0 {
             self.handles.insert(record.handle, OpenHandle::Folder(path));
             return;
@@ -226,45 +227,45 @@ impl SimulatedDisk {
         root: &Path,
         image: &Path,
         unsynced: UnsyncedChanges,
-        chance: &mut RandomBits,
+        random: &mut RandomBits,
     ) {
         let mut folders = self.folders.clone();
         // A parent comes before its content: everything in a lost folder is lost.
         for folder in self.new_folders.values().flatten() {
-            if chance.keeps_change(unsynced) {
+            if random.keeps_change(unsynced) {
                 folders.insert(folder.clone());
             }
         }
 
         let mut names = self.names.clone();
         for change in self.entries.values().flatten() {
-            if chance.keeps_change(unsynced) {
+            if random.keeps_change(unsynced) {
                 change_entries(&mut names, change);
             }
         }
 
-        let is_there = |folder: &Path| {
+        let folder_exists = |folder: &Path| {
             folder
                 .ancestors()
-                .take_while(|above| *above != root)
-                .all(|above| folders.contains(above))
+                .take_while(|ancestor| *ancestor != root)
+                .all(|ancestor| folders.contains(ancestor))
         };
 
-        let place = |path: &Path| image.join(path.strip_prefix(root).unwrap());
-        for folder in folders.iter().filter(|folder| is_there(folder)) {
-            fs::create_dir_all(place(folder)).unwrap();
+        let image_path = |path: &Path| image.join(path.strip_prefix(root).unwrap());
+        for folder in folders.iter().filter(|folder| folder_exists(folder)) {
+            fs::create_dir_all(image_path(folder)).unwrap();
         }
 
         for (path, file) in names
             .iter()
-            .filter(|(path, _)| is_there(path.parent().unwrap()))
+            .filter(|(path, _)| folder_exists(path.parent().unwrap()))
         {
             let file = &self.files[*file];
             let mut content = file.synced.clone();
             for change in &file.unsynced {
-                apply_torn_change(&mut content, change, unsynced, chance);
+                apply_torn_change(&mut content, change, unsynced, random);
             }
-            fs::write(place(path), content).unwrap();
+            fs::write(image_path(path), content).unwrap();
         }
     }
 }
@@ -294,11 +295,11 @@ fn apply_torn_change(
     content: &mut Vec<u8>,
     change: &FileChange,
     unsynced: UnsyncedChanges,
-    chance: &mut RandomBits,
+    random: &mut RandomBits,
 ) {
     match change {
         FileChange::Truncate(_) => {
-            if chance.keeps_change(unsynced) {
+            if random.keeps_change(unsynced) {
                 apply_change(content, change);
             }
         }
@@ -308,7 +309,7 @@ fn apply_torn_change(
                 let end = bytes
                     .len()
                     .min((at + begin) / SECTOR * SECTOR + SECTOR - at);
-                if chance.keeps_change(unsynced) {
+                if random.keeps_change(unsynced) {
                     apply_change(
                         content,
                         &FileChange::Write(at + begin, bytes[begin..end].to_vec()),

@@ -44,7 +44,7 @@ async fn child_fills_its_disk() {
     let Some(folder) = std::env::var_os(CHILD_VARIABLE).map(PathBuf::from) else {
         return;
     };
-    let full = PathBuf::from(std::env::var_os("DISK_FULL").unwrap_or_default());
+    let full_marker = PathBuf::from(std::env::var_os("DISK_FULL").unwrap_or_default());
     let services = EmbeddedServices::open(&folder).unwrap();
     let (dynamodb, sqs) = (
         support::dynamodb_client(&services),
@@ -80,10 +80,10 @@ async fn child_fills_its_disk() {
     store("before").await.unwrap();
     send("before").await.unwrap();
 
-    std::fs::write(&full, "").unwrap();
-    let refused = put("never").await.unwrap_err();
-    assert_eq!(refused.raw_response().unwrap().status().as_u16(), 500);
-    assert!(refused.message().unwrap().contains("full"), "{refused:?}");
+    std::fs::write(&full_marker, "").unwrap();
+    let error = put("never").await.unwrap_err();
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 500);
+    assert!(error.message().unwrap().contains("full"), "{error:?}");
     assert_eq!(
         store("never")
             .await
@@ -104,8 +104,8 @@ async fn child_fills_its_disk() {
             .as_u16(),
         500
     );
-    let refused = send("never").await.unwrap_err();
-    assert_eq!(refused.raw_response().unwrap().status().as_u16(), 500);
+    let error = send("never").await.unwrap_err();
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 500);
 
     // Reading still works.
     let get = s3
@@ -121,7 +121,7 @@ async fn child_fills_its_disk() {
         "another disk is not full"
     );
 
-    std::fs::remove_file(&full).unwrap();
+    std::fs::remove_file(&full_marker).unwrap();
     put("after").await.unwrap();
     store("after").await.unwrap();
     send("after").await.unwrap();
@@ -184,12 +184,12 @@ fn child_opens_what_it_cannot_write() {
         return;
     }
     let folder = PathBuf::from(std::env::var_os(CHILD_VARIABLE).unwrap());
-    let refused = format!("{:#}", EmbeddedServices::open(&folder).unwrap_err());
+    let message = format!("{:#}", EmbeddedServices::open(&folder).unwrap_err());
     assert!(
-        refused.starts_with(&format!(
+        message.starts_with(&format!(
             "cannot write to {}: Read-only file system",
             folder.display()
         )),
-        "{refused}"
+        "{message}"
     );
 }

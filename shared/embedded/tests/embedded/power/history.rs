@@ -76,19 +76,26 @@ impl History {
         found: &BTreeMap<String, u64>,
         limit: u64,
     ) -> Vec<String> {
-        let mut wrong = Vec::new();
+        let mut differences = Vec::new();
         for (name, steps) in self.steps.iter().filter(|(name, _)| name.starts_with(kind)) {
             let is_sure =
                 |step: &RequestedChange| step.answered.is_some_and(|answered| answered <= limit);
-            let sure = steps.iter().rposition(is_sure);
-            let there = found.get(name).copied();
-            let fits = match sure {
-                Some(sure) => steps[sure..].iter().any(|step| step.version == there),
-                None => there.is_none() || steps.iter().any(|step| step.version == there),
+            let last_certain = steps.iter().rposition(is_sure);
+            let found_version = found.get(name).copied();
+            let fits = match last_certain {
+                Some(last_certain) => steps[last_certain..]
+                    .iter()
+                    .any(|step| step.version == found_version),
+                None => {
+                    found_version.is_none()
+                        || steps.iter().any(|step| step.version == found_version)
+                }
             };
             if !fits {
-                let last = sure.map(|sure| steps[sure].version);
-                wrong.push(format!("{name} is {there:?}, answered was {last:?}"));
+                let certain_version = last_certain.map(|last_certain| steps[last_certain].version);
+                differences.push(format!(
+                    "{name} is {found_version:?}, answered was {certain_version:?}"
+                ));
             }
         }
 
@@ -96,10 +103,10 @@ impl History {
             .keys()
             .filter(|name| name.starts_with(kind) && !self.steps.contains_key(*name))
         {
-            wrong.push(format!("{name} comes from nowhere"));
+            differences.push(format!("{name} comes from nowhere"));
         }
 
-        wrong
+        differences
     }
 
     /// Returns the names of the things of a kind.

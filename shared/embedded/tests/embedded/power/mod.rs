@@ -62,10 +62,10 @@ fn assert_survives(workload: &str, seed: u64, count: usize) {
 /// Runs a workload and cuts its power `count` times. Returns the faults of the cuts that lost
 /// something.
 fn run_cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
-    let traced = TracedRun::run_workload(workload);
-    let records = TraceRecord::read_all(&traced.trace);
-    let mut chance = RandomBits(seed);
-    let places = choose_places(&records, count, &mut chance);
+    let traced_run = TracedRun::run_workload(workload);
+    let records = TraceRecord::read_all(&traced_run.trace);
+    let mut random = RandomBits(seed);
+    let places = choose_places(&records, count, &mut random);
     let stall = records
         .iter()
         .filter(|record| record.operation == b'A')
@@ -94,19 +94,19 @@ fn run_cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
             };
         }
         done = place;
-        let unsynced = match chance.below(4) {
+        let unsynced = match random.below(4) {
             0 => UnsyncedChanges::Dropped,
             1 => UnsyncedChanges::Kept,
-            _ => UnsyncedChanges::Torn([10, 50, 90][chance.below(3) as usize]),
+            _ => UnsyncedChanges::Torn([10, 50, 90][random.below(3) as usize]),
         };
         let image = scratch_folder();
-        disk.write_image(&traced.folder, image.path(), unsynced, &mut chance);
+        disk.write_image(&traced_run.folder, image.path(), unsynced, &mut random);
         let cut = records[place - 1].nanoseconds;
-        let wrong = runtime.block_on(check_image(image.path(), &history, cut, lag));
-        if !wrong.is_empty() {
+        let faults = runtime.block_on(check_image(image.path(), &history, cut, lag));
+        if !faults.is_empty() {
             failures.push(format!(
                 "cut before record {place}, {unsynced:?}: {}",
-                wrong.join("; ")
+                faults.join("; ")
             ));
         }
     }
@@ -124,7 +124,7 @@ fn add_record(mut history: History, record: &TraceRecord) -> History {
 }
 
 /// Chooses the places of the cuts: before syncs, evenly distributed, and in between.
-fn choose_places(records: &[TraceRecord], count: usize, chance: &mut RandomBits) -> Vec<usize> {
+fn choose_places(records: &[TraceRecord], count: usize, random: &mut RandomBits) -> Vec<usize> {
     let syncs: Vec<usize> = (1..records.len())
         .filter(|at| records[*at].operation == b'S')
         .collect();
@@ -134,8 +134,8 @@ fn choose_places(records: &[TraceRecord], count: usize, chance: &mut RandomBits)
     for (number, place) in places.iter_mut().enumerate() {
         match number % 4 {
             // The folder is still being created, which takes some forty syncs.
-            0 => *place = syncs[chance.below(syncs.len().min(40) as u64) as usize],
-            1 => *place = 1 + chance.below(records.len() as u64 - 1) as usize,
+            0 => *place = syncs[random.below(syncs.len().min(40) as u64) as usize],
+            1 => *place = 1 + random.below(records.len() as u64 - 1) as usize,
             _ => {}
         }
     }

@@ -58,7 +58,7 @@ fn child_works_until_its_end() {
         panic!("{order}")
     };
 
-    let told = File::options()
+    let acknowledgements = File::options()
         .create(true)
         .append(true)
         .open(acks)
@@ -70,12 +70,12 @@ fn child_works_until_its_end() {
         .unwrap();
     runtime.block_on(run_workload(
         PathBuf::from(folder),
-        Arc::new(told),
+        Arc::new(acknowledgements),
         workload.to_owned(),
     ));
 }
 
-async fn run_workload(folder: PathBuf, told: Arc<File>, workload: String) {
+async fn run_workload(folder: PathBuf, acknowledgements: Arc<File>, workload: String) {
     let relaxed = workload == "relaxed";
     let durability = match workload.as_str() {
         "relaxed" => Durability::Relaxed,
@@ -85,14 +85,14 @@ async fn run_workload(folder: PathBuf, told: Arc<File>, workload: String) {
 
     let caller = Caller {
         services: EmbeddedServices::open_durable(&folder, durability).unwrap(),
-        acknowledgements: told,
+        acknowledgements,
         // The pause makes the run long enough to have changes that are older than a second.
         pause: Duration::from_millis(if relaxed { 25 } else { 0 }),
     };
 
     if relaxed {
-        let told = Arc::clone(&caller.acknowledgements);
-        std::thread::spawn(move || report_stalls(&told));
+        let acknowledgements = Arc::clone(&caller.acknowledgements);
+        std::thread::spawn(move || report_stalls(&acknowledgements));
     }
 
     caller.set_up().await;
@@ -129,16 +129,17 @@ async fn run_workload(folder: PathBuf, told: Arc<File>, workload: String) {
 }
 
 /// Reports by how much a thread overslept. A sync may be late by as much.
-fn report_stalls(mut told: &File) {
+fn report_stalls(mut acknowledgements: &File) {
     const NAP: Duration = Duration::from_millis(10);
-    let mut worst = Duration::ZERO;
+    let mut longest_stall = Duration::ZERO;
     loop {
-        let begun = Instant::now();
+        let started = Instant::now();
         std::thread::sleep(NAP);
-        let over = begun.elapsed() - NAP;
-        if over > worst {
-            worst = over;
-            told.write_all(stall_line(over.as_nanos()).as_bytes())
+        let stall = started.elapsed() - NAP;
+        if stall > longest_stall {
+            longest_stall = stall;
+            acknowledgements
+                .write_all(stall_line(stall.as_nanos()).as_bytes())
                 .unwrap();
         }
     }
@@ -258,11 +259,11 @@ impl Caller {
         let client = support::dynamodb_client(&self.services);
         for version in 1..=40_u64 {
             tokio::time::sleep(self.pause).await;
-            let gone = version % 5 == 0;
-            self.write_line(&request_line("t", if gone { 0 } else { version }));
+            let is_deleted = version % 5 == 0;
+            self.write_line(&request_line("t", if is_deleted { 0 } else { version }));
 
             let writes = ["t-a", "t-b"].map(|name| {
-                if gone {
+                if is_deleted {
                     let key = AttributeValue::S(name.to_owned());
                     let delete = Delete::builder().table_name("records").key("pk", key);
                     let delete = delete
@@ -342,11 +343,11 @@ impl Caller {
                     .await
                     .unwrap();
             } else {
-                let new = object(&name, version);
-                let body = version_content(&new, version).into_bytes();
+                let new_object = object(&name, version);
+                let body = version_content(&new_object, version).into_bytes();
                 s3.put_object()
                     .bucket(BUCKET)
-                    .key(&new)
+                    .key(&new_object)
                     .body(body.into())
                     .send()
                     .await
@@ -356,7 +357,7 @@ impl Caller {
                     .put_item()
                     .table_name("records")
                     .set_item(Some(item(&name, version)));
-                put.item("object", AttributeValue::S(new))
+                put.item("object", AttributeValue::S(new_object))
                     .send()
                     .await
                     .unwrap();
@@ -421,7 +422,7 @@ impl Caller {
         const PART: usize = 5 * 1024 * 1024;
         let client = self.s3();
         for version in 1..=2_u64 {
-            let whole = version_content("m-1", version).into_bytes();
+            let content = version_content("m-1", version).into_bytes();
             let upload = client
                 .create_multipart_upload()
                 .bucket(BUCKET)
@@ -431,18 +432,18 @@ impl Caller {
                 .unwrap();
             let id = upload.upload_id().unwrap();
             let mut parts = Vec::new();
-            for (number, bytes) in (1..).zip([&whole[..PART], &whole[PART..]]) {
+            for (number, bytes) in (1..).zip([&content[..PART], &content[PART..]]) {
                 let part = client
                     .upload_part()
                     .bucket(BUCKET)
                     .key("m-1")
                     .upload_id(id)
                     .part_number(number);
-                let sent = part.body(bytes.to_vec().into()).send().await.unwrap();
+                let uploaded = part.body(bytes.to_vec().into()).send().await.unwrap();
                 parts.push(
                     CompletedPart::builder()
                         .part_number(number)
-                        .set_e_tag(sent.e_tag)
+                        .set_e_tag(uploaded.e_tag)
                         .build(),
                 );
             }

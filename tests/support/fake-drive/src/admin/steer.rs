@@ -33,7 +33,7 @@ impl DriveAdmin {
 
     /// Withholds the refresh token from the next `times` exchanges of a code.
     pub fn withhold_refresh_tokens(&self, times: u32) {
-        self.with_state(|state| state.oauth.without_refresh = times);
+        self.with_state(|state| state.oauth.exchanges_without_refresh = times);
     }
 
     /// Ends all permissions that an account has given to apps.
@@ -48,17 +48,17 @@ impl DriveAdmin {
 
     /// Changes the quirks of the drive.
     pub fn set_quirks(&self, change: impl FnOnce(&mut Quirks)) {
-        self.with_state(|state| change(&mut state.world.quirks));
+        self.with_state(|state| change(&mut state.contents.quirks));
     }
 
     /// Advances the clock.
     pub fn advance_clock(&self, seconds: i64) {
-        self.with_state(|state| state.world.clock.advance_millis(seconds * 1000));
+        self.with_state(|state| state.contents.clock.advance_millis(seconds * 1000));
     }
 
     /// Returns the drive's time in milliseconds.
     pub fn now_millis(&self) -> i64 {
-        self.with_state(|state| state.world.clock.now())
+        self.with_state(|state| state.contents.clock.now())
     }
 
     /// Returns the quota units that an account has spent.
@@ -73,12 +73,12 @@ impl DriveAdmin {
 
     /// Returns all requests so far, without those for commands.
     pub fn recorded_requests(&self) -> Vec<RecordedRequest> {
-        self.with_state(|state| state.seen.clone())
+        self.with_state(|state| state.recorded_requests.clone())
     }
 
     /// Clears the recorded requests.
     pub fn clear_requests(&self) {
-        self.with_state(|state| state.seen.clear());
+        self.with_state(|state| state.recorded_requests.clear());
     }
 
     /// Returns the notifications that were sent.
@@ -89,26 +89,26 @@ impl DriveAdmin {
     /// Returns the ids of the open channels.
     pub fn open_channel_ids(&self) -> Vec<String> {
         self.with_state(|state| {
-            let now = state.world.clock.now();
-            let open = state
+            let now = state.contents.clock.now();
+            let open_channels = state
                 .channels
                 .iter()
-                .filter(|channel| channel.expires > now);
-            open.map(|channel| channel.id.clone()).collect()
+                .filter(|channel| channel.expires_at > now);
+            open_channels.map(|channel| channel.id.clone()).collect()
         })
     }
 
     /// Returns the items with this name, in the order in which they were created.
     pub fn find_by_name(&self, name: &str) -> Vec<String> {
         self.with_state(|state| {
-            let mut found: Vec<_> = state
-                .world
+            let mut items: Vec<_> = state
+                .contents
                 .items
                 .values()
                 .filter(|item| item.name == name)
                 .collect();
-            found.sort_by_key(|item| item.seq);
-            found.into_iter().map(|item| item.id.clone()).collect()
+            items.sort_by_key(|item| item.seq);
+            items.into_iter().map(|item| item.id.clone()).collect()
         })
     }
 
@@ -118,10 +118,10 @@ impl DriveAdmin {
         let scope = "https://www.googleapis.com/auth/drive.readonly".to_owned();
         let access = AccessToken::new(email, &self.client.0, vec![scope], i64::MAX);
         self.with_state(|state| {
-            state.world.get_or_create_account(email);
+            state.contents.get_or_create_account(email);
             state
                 .oauth
-                .issue_access_token(&mut state.world.random, access)
+                .issue_access_token(&mut state.contents.random, access)
         })
     }
 }

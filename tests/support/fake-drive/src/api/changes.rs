@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::failure::DriveApiError;
 use super::{CallContext, files, render};
 use crate::clock::format_timestamp;
+use crate::drive_contents::{ChangeFeed, ChangedObject};
 use crate::faults::FaultEffect;
-use crate::world::{ChangeFeed, ChangedObject};
 
 /// Returns the change feed that the call is about.
 pub(crate) fn requested_feed(cx: &CallContext<'_>) -> Result<ChangeFeed, DriveApiError> {
@@ -24,7 +24,7 @@ pub(crate) fn requested_feed(cx: &CallContext<'_>) -> Result<ChangeFeed, DriveAp
 
 pub(crate) fn start_page_token(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
     let feed = requested_feed(cx)?;
-    let head = cx.state.world.change_log(&feed).next_position();
+    let head = cx.state.contents.change_log(&feed).next_position();
     Ok(json!({ "kind": "drive#startPageToken", "startPageToken": head.to_string() }))
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn parse_position(
     cx: &mut CallContext<'_>,
     feed: &ChangeFeed,
 ) -> Result<u64, DriveApiError> {
-    let head = cx.state.world.change_log(feed).next_position();
+    let head = cx.state.contents.change_log(feed).next_position();
     let token = cx
         .call
         .query_param("pageToken")
@@ -52,12 +52,12 @@ pub(crate) fn list_changes(cx: &mut CallContext<'_>) -> Result<Value, DriveApiEr
         ));
     }
 
-    let from = parse_position(cx, &feed)?;
+    let start = parse_position(cx, &feed)?;
     let size = cx.page_size(100);
-    let log = cx.state.world.change_log(&feed);
+    let log = cx.state.contents.change_log(&feed);
     let head = log.next_position();
     let entries: Vec<_> = log
-        .entries_since(from)
+        .entries_since(start)
         .map(|(at, subject, time)| (at, subject.clone(), time))
         .collect();
     let mut changes = Vec::new();
@@ -77,13 +77,13 @@ pub(crate) fn list_changes(cx: &mut CallContext<'_>) -> Result<Value, DriveApiEr
         changes.clear();
     }
 
-    let mut answer = json!({ "kind": "drive#changeList", "changes": changes });
+    let mut response = json!({ "kind": "drive#changeList", "changes": changes });
     match next {
-        Some(next) => answer["nextPageToken"] = json!(next.to_string()),
-        None => answer["newStartPageToken"] = json!(head.to_string()),
+        Some(next) => response["nextPageToken"] = json!(next.to_string()),
+        None => response["newStartPageToken"] = json!(head.to_string()),
     }
 
-    Ok(answer)
+    Ok(response)
 }
 
 /// Renders the current state of an entry, unless the client does not want such entries.
@@ -101,29 +101,30 @@ fn render_change(
     change["kind"] = json!("drive#change");
     change["time"] = json!(format_timestamp(time));
     change["type"] = change["changeType"].clone();
-    let unwanted =
+    let is_unwanted =
         change["removed"] == true && cx.call.query_param("includeRemoved") == Some("false");
-    (!unwanted).then_some(change)
+    (!is_unwanted).then_some(change)
 }
 
 fn item_change(cx: &CallContext<'_>, feed: &ChangeFeed, id: &str) -> Value {
-    let world = &cx.state.world;
-    let item = world.items.get(id).filter(|item| match feed {
+    let contents = &cx.state.contents;
+    let item = contents.items.get(id).filter(|item| match feed {
         ChangeFeed::Drive(drive) => {
-            item.drive.as_ref() == Some(drive) && world.can_see(&cx.viewer, id)
+            item.drive.as_ref() == Some(drive) && contents.can_see(&cx.viewer, id)
         }
         ChangeFeed::User(_) => {
-            (item.drive.is_none() || cx.includes_shared_drives()) && world.can_see(&cx.viewer, id)
+            (item.drive.is_none() || cx.includes_shared_drives())
+                && contents.can_see(&cx.viewer, id)
         }
     });
 
     let mut change = json!({ "changeType": "file", "removed": item.is_none(), "fileId": id });
-    let wanted = cx
+    let file_mask = cx
         .mask
         .submask("changes")
         .and_then(|change| change.submask("file"));
-    if let (Some(item), Some(wanted)) = (item, wanted) {
-        change["file"] = render::render_file(cx, wanted, item);
+    if let (Some(item), Some(file_mask)) = (item, file_mask) {
+        change["file"] = render::render_file(cx, file_mask, item);
     }
 
     change

@@ -10,7 +10,7 @@ pub(crate) struct DriveApiError {
     pub(crate) status: u16,
     pub(crate) reason: String,
     // Boxed to keep results small.
-    more: Box<ErrorDetails>,
+    details: Box<ErrorDetails>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,38 +18,38 @@ struct ErrorDetails {
     message: String,
     domain: &'static str,
     /// The location in the request: the kind of place and its name.
-    place: Option<(&'static str, String)>,
+    location: Option<(&'static str, String)>,
     /// The status and the reason in the newer error format, which some answers have in addition.
-    newer: Option<(&'static str, &'static str)>,
+    new_format: Option<(&'static str, &'static str)>,
 }
 
 impl DriveApiError {
     pub(crate) fn new(status: u16, reason: &str, message: impl Into<String>) -> Self {
-        let more = ErrorDetails {
+        let details = ErrorDetails {
             message: message.into(),
             domain: "global",
-            place: None,
-            newer: None,
+            location: None,
+            new_format: None,
         };
         Self {
             status,
             reason: reason.to_owned(),
-            more: Box::new(more),
+            details: Box::new(details),
         }
     }
 
     fn with_location(mut self, kind: &'static str, name: &str) -> Self {
-        self.more.place = Some((kind, name.to_owned()));
+        self.details.location = Some((kind, name.to_owned()));
         self
     }
 
     fn with_new_format(mut self, status: &'static str, reason: &'static str) -> Self {
-        self.more.newer = Some((status, reason));
+        self.details.new_format = Some((status, reason));
         self
     }
 
     fn with_usage_domain(mut self) -> Self {
-        self.more.domain = "usageLimits";
+        self.details.domain = "usageLimits";
         self
     }
 
@@ -121,14 +121,14 @@ impl DriveApiError {
         let failure = Self::new(status, reason, format!("A planned fault: {reason}."));
         match (status, reason) {
             (_, "userRateLimitExceeded" | "rateLimitExceeded" | "sharingRateLimitExceeded") => {
-                let newer = if status == 429 {
+                let status_name = if status == 429 {
                     "RESOURCE_EXHAUSTED"
                 } else {
                     "PERMISSION_DENIED"
                 };
                 failure
                     .with_usage_domain()
-                    .with_new_format(newer, "RATE_LIMIT_EXCEEDED")
+                    .with_new_format(status_name, "RATE_LIMIT_EXCEEDED")
             }
             (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => {
                 failure.with_usage_domain()
@@ -144,17 +144,17 @@ impl DriveApiError {
 
     fn render_body(&self) -> Value {
         let mut entry = Map::new();
-        entry.insert("message".to_owned(), json!(self.more.message));
-        entry.insert("domain".to_owned(), json!(self.more.domain));
+        entry.insert("message".to_owned(), json!(self.details.message));
+        entry.insert("domain".to_owned(), json!(self.details.domain));
         entry.insert("reason".to_owned(), json!(self.reason));
-        if let Some((kind, name)) = &self.more.place {
+        if let Some((kind, name)) = &self.details.location {
             entry.insert("location".to_owned(), json!(name));
             entry.insert("locationType".to_owned(), json!(kind));
         }
 
         let mut error =
-            json!({ "code": self.status, "message": self.more.message, "errors": [entry] });
-        if let Some((status, reason)) = self.more.newer {
+            json!({ "code": self.status, "message": self.details.message, "errors": [entry] });
+        if let Some((status, reason)) = self.details.new_format {
             error["status"] = json!(status);
             if !reason.is_empty() {
                 let info = "type.googleapis.com/google.rpc.ErrorInfo";

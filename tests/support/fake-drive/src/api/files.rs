@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::failure::DriveApiError;
 use super::page::PagePosition;
 use super::{CallContext, render};
-use crate::world::SharedDrive;
+use crate::drive_contents::SharedDrive;
 
 pub(crate) fn get(cx: &CallContext<'_>) -> Result<Value, DriveApiError> {
     let item = cx.visible_item(cx.supports_shared_drives())?;
@@ -15,40 +15,40 @@ pub(crate) fn get(cx: &CallContext<'_>) -> Result<Value, DriveApiError> {
 /// Lists the shared drives of which the viewer is a member.
 pub(crate) fn list_drives(cx: &CallContext<'_>) -> Result<Value, DriveApiError> {
     let size = cx.page_size(10);
-    let print = super::page::fingerprint_query(&[
+    let fingerprint = super::page::fingerprint_query(&[
         &cx.viewer.email,
         "drives",
         cx.call.query_param("q").unwrap_or_default(),
     ]);
-    let now = cx.state.world.clock.now();
-    let from = match cx.call.query_param("pageToken") {
-        Some(token) => PagePosition::from_token(token, print, now)?.seq as usize,
+    let now = cx.state.contents.clock.now();
+    let start = match cx.call.query_param("pageToken") {
+        Some(token) => PagePosition::from_token(token, fingerprint, now)?.seq as usize,
         None => 0,
     };
 
-    let mine = cx
+    let member_drives = cx
         .state
-        .world
+        .contents
         .drives
         .values()
         .filter(|drive| drive.members.contains(&cx.viewer.email));
-    let mut page: Vec<_> = mine
-        .skip(from)
+    let mut page: Vec<_> = member_drives
+        .skip(start)
         .take(size + 1)
         .map(render::render_drive)
         .collect();
-    let more = page.len() > size;
+    let has_more = page.len() > size;
     page.truncate(size);
-    let mut answer = json!({ "kind": "drive#driveList", "drives": page });
-    if more {
+    let mut response = json!({ "kind": "drive#driveList", "drives": page });
+    if has_more {
         let next = PagePosition {
-            shelf: 0,
-            seq: (from + size) as u64,
+            list_number: 0,
+            seq: (start + size) as u64,
         };
-        answer["nextPageToken"] = json!(next.to_token(print, now));
+        response["nextPageToken"] = json!(next.to_token(fingerprint, now));
     }
 
-    Ok(answer)
+    Ok(response)
 }
 
 pub(crate) fn get_drive(cx: &CallContext<'_>) -> Result<Value, DriveApiError> {
@@ -60,8 +60,8 @@ pub(crate) fn member_drive<'a>(
     cx: &'a CallContext<'_>,
     id: &str,
 ) -> Result<&'a SharedDrive, DriveApiError> {
-    let found = cx.state.world.drives.get(id);
-    found
+    let drive = cx.state.contents.drives.get(id);
+    drive
         .filter(|drive| drive.members.contains(&cx.viewer.email))
         .ok_or_else(|| DriveApiError::drive_not_found(id))
 }

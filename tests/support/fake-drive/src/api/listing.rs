@@ -9,8 +9,8 @@ use super::order::SortOrder;
 use super::page::{PagePosition, fingerprint_query};
 use super::query::QueryCondition;
 use super::{CallContext, files, matching, render};
+use crate::drive_contents::{DriveContents, Item, ItemSet, Viewer};
 use crate::faults::FaultEffect;
-use crate::world::{DriveContents, Item, ItemSet, Viewer};
 
 /// The number of sorted listings that are kept for clients that page through them.
 const MAX_SORTED_LISTINGS: usize = 256;
@@ -64,7 +64,7 @@ impl ListingRequest {
     }
 
     /// Checks whether an item belongs to the listing.
-    fn includes_item(&self, world: &DriveContents, viewer: &Viewer, item: &Item) -> bool {
+    fn includes_item(&self, contents: &DriveContents, viewer: &Viewer, item: &Item) -> bool {
         let in_corpus = match (&self.corpus, &item.drive) {
             (Corpus::Drive(id), drive) => drive.as_ref() == Some(id),
             (_, None) => true,
@@ -74,13 +74,13 @@ impl ListingRequest {
             (Corpus::User, Some(drive)) => {
                 self.wants_drives
                     && (self.query.required_folders().is_some()
-                        || !world.is_member(&viewer.email, drive))
+                        || !contents.is_member(&viewer.email, drive))
             }
         };
 
         in_corpus
-            && world.can_see(viewer, &item.id)
-            && matching::matches_query(world, viewer, item, &self.query)
+            && contents.can_see(viewer, &item.id)
+            && matching::matches_query(contents, viewer, item, &self.query)
     }
 }
 
@@ -123,181 +123,204 @@ fn parse_corpus(cx: &CallContext<'_>) -> Result<Corpus, DriveApiError> {
 }
 
 pub(crate) fn list_files(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
-    let ask = ListingRequest::parse(cx)?;
-    let now = cx.state.world.clock.now();
-    let from = match cx.call.query_param("pageToken") {
-        Some(token) => Some(PagePosition::from_token(token, ask.query_fingerprint, now)?),
+    let request = ListingRequest::parse(cx)?;
+    let now = cx.state.contents.clock.now();
+    let start = match cx.call.query_param("pageToken") {
+        Some(token) => Some(PagePosition::from_token(
+            token,
+            request.query_fingerprint,
+            now,
+        )?),
         None => None,
     };
 
-    let page = if ask.order.is_some() {
-        sorted_page(cx, &ask, from)?
+    let page = if request.order.is_some() {
+        sorted_page(cx, &request, start)?
     } else {
-        collect_page(cx, &ask, from.unwrap_or_default(), ask.size)
+        collect_page(cx, &request, start.unwrap_or_default(), request.size)
     };
 
-    let next = page.1.map(|next| next.to_token(ask.query_fingerprint, now));
-    Ok(render_answer(cx, &ask, page.0, next))
+    let next = page
+        .1
+        .map(|next| next.to_token(request.query_fingerprint, now));
+    Ok(render_answer(cx, &request, page.0, next))
 }
 
 fn render_answer(
     cx: &CallContext<'_>,
-    ask: &ListingRequest,
+    request: &ListingRequest,
     ids: Vec<String>,
     next: Option<String>,
 ) -> Value {
-    let world = &cx.state.world;
-    let incomplete = cx.fault_effect == Some(&FaultEffect::Incomplete)
-        || (ask.corpus == Corpus::All && world.quirks.incomplete_all_drives);
-    let items = ids.iter().filter_map(|id| world.items.get(id)).enumerate();
-    let shown = items.filter(|(at, _)| {
-        cx.fault_effect != Some(&FaultEffect::Emptied) && !(incomplete && at % 2 == 1)
+    let contents = &cx.state.contents;
+    let is_incomplete = cx.fault_effect == Some(&FaultEffect::Incomplete)
+        || (request.corpus == Corpus::All && contents.quirks.incomplete_all_drives);
+    let items = ids
+        .iter()
+        .filter_map(|id| contents.items.get(id))
+        .enumerate();
+    let visible_items = items.filter(|(at, _)| {
+        cx.fault_effect != Some(&FaultEffect::Emptied) && !(is_incomplete && at % 2 == 1)
     });
-    let wanted = cx.mask.submask("files");
-    let shown = shown.filter_map(|(_, item)| Some(render::render_file(cx, wanted?, item)));
-    let files: Vec<_> = shown.collect();
-    let mut answer =
-        json!({ "kind": "drive#fileList", "incompleteSearch": incomplete, "files": files });
+    let file_mask = cx.mask.submask("files");
+    let rendered =
+        visible_items.filter_map(|(_, item)| Some(render::render_file(cx, file_mask?, item)));
+    let files: Vec<_> = rendered.collect();
+    let mut response =
+        json!({ "kind": "drive#fileList", "incompleteSearch": is_incomplete, "files": files });
     if let Some(next) = next.filter(|_| cx.fault_effect != Some(&FaultEffect::Emptied)) {
-        answer["nextPageToken"] = json!(next);
+        response["nextPageToken"] = json!(next);
     }
 
-    answer
+    response
 }
 
 /// Returns the shelves that may hold matching items.
 fn candidate_shelves<'a>(
-    world: &'a DriveContents,
+    contents: &'a DriveContents,
     viewer: &Viewer,
-    ask: &ListingRequest,
+    request: &ListingRequest,
     shared: &'a ItemSet,
 ) -> Vec<&'a ItemSet> {
-    let shelves = &world.shelves;
-    if let Some(folders) = ask.query.required_folders() {
-        if folders.len() > 1 && world.quirks.no_parent_groups {
+    let item_index = &contents.item_index;
+    if let Some(folders) = request.query.required_folders() {
+        if folders.len() > 1 && contents.quirks.no_parent_groups {
             return Vec::new();
         }
         let ids = folders
             .into_iter()
-            .map(|id| matching::resolve_folder(world, viewer, id).to_owned());
-        return ids.filter_map(|id| shelves.children.get(&id)).collect();
+            .map(|id| matching::resolve_folder(contents, viewer, id).to_owned());
+        return ids.filter_map(|id| item_index.children.get(&id)).collect();
     }
 
-    if let Corpus::Drive(drive) = &ask.corpus {
-        return shelves.drives.get(drive).into_iter().collect();
+    if let Corpus::Drive(drive) = &request.corpus {
+        return item_index.drives.get(drive).into_iter().collect();
     }
 
-    let mine = shelves.owned.get(&viewer.email).into_iter().chain([shared]);
-    let drives = world
+    let own_items = item_index
+        .owned
+        .get(&viewer.email)
+        .into_iter()
+        .chain([shared]);
+    let drives = contents
         .drives
         .values()
-        .filter(|drive| ask.corpus == Corpus::All && drive.members.contains(&viewer.email));
+        .filter(|drive| request.corpus == Corpus::All && drive.members.contains(&viewer.email));
 
-    mine.chain(drives.filter_map(|drive| shelves.drives.get(&drive.id)))
+    own_items
+        .chain(drives.filter_map(|drive| item_index.drives.get(&drive.id)))
         .collect()
 }
 
 /// Returns the ids of a page and the position at which the next page begins.
 fn collect_page(
     cx: &mut CallContext<'_>,
-    ask: &ListingRequest,
-    from: PagePosition,
+    request: &ListingRequest,
+    start: PagePosition,
     size: usize,
 ) -> (Vec<String>, Option<PagePosition>) {
-    let shared: Arc<ItemSet> = cx.state.world.shared_items(&cx.viewer.email);
-    let world = &cx.state.world;
-    let shelves = candidate_shelves(world, &cx.viewer, ask, &shared);
-    let mut found: Vec<(PagePosition, String)> = Vec::new();
-    for (number, shelf) in (0..)
-        .zip(&shelves)
-        .skip(usize::try_from(from.shelf).unwrap_or(usize::MAX))
+    let shared: Arc<ItemSet> = cx.state.contents.shared_items(&cx.viewer.email);
+    let contents = &cx.state.contents;
+    let item_sets = candidate_shelves(contents, &cx.viewer, request, &shared);
+    let mut entries: Vec<(PagePosition, String)> = Vec::new();
+    for (list_number, item_set) in (0..)
+        .zip(&item_sets)
+        .skip(usize::try_from(start.list_number).unwrap_or(usize::MAX))
     {
-        let begin = if number == from.shelf { from.seq } else { 0 };
-        for (seq, id) in shelf.range(begin..) {
-            let item = world
+        let first_seq = if list_number == start.list_number {
+            start.seq
+        } else {
+            0
+        };
+        for (seq, id) in item_set.range(first_seq..) {
+            let item = contents
                 .items
                 .get(id)
-                .filter(|item| ask.includes_item(world, &cx.viewer, item));
+                .filter(|item| request.includes_item(contents, &cx.viewer, item));
             if item.is_none() {
                 continue;
             }
-            let here = PagePosition {
-                shelf: number,
+            let position = PagePosition {
+                list_number,
                 seq: *seq,
             };
-            if found.len() == size {
-                let repeated = found
+            if entries.len() == size {
+                let repeated = entries
                     .last()
                     .map(|(last, _)| *last)
-                    .filter(|_| world.quirks.repeats && size > 1);
-                return (into_ids(found), Some(repeated.unwrap_or(here)));
+                    .filter(|_| contents.quirks.repeats && size > 1);
+                return (into_ids(entries), Some(repeated.unwrap_or(position)));
             }
-            found.push((here, id.clone()));
+            entries.push((position, id.clone()));
         }
     }
 
-    (into_ids(found), None)
+    (into_ids(entries), None)
 }
 
-fn into_ids(found: Vec<(PagePosition, String)>) -> Vec<String> {
-    found.into_iter().map(|(_, id)| id).collect()
+fn into_ids(entries: Vec<(PagePosition, String)>) -> Vec<String> {
+    entries.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Returns a page of a sorted listing. The listing is sorted once, when its first page is
 /// requested.
 fn sorted_page(
     cx: &mut CallContext<'_>,
-    ask: &ListingRequest,
-    from: Option<PagePosition>,
+    request: &ListingRequest,
+    start: Option<PagePosition>,
 ) -> Result<(Vec<String>, Option<PagePosition>), DriveApiError> {
-    let from = match from {
-        Some(from) => from,
+    let start = match start {
+        Some(start) => start,
         None => PagePosition {
-            shelf: store_sorted_listing(cx, ask),
+            list_number: store_sorted_listing(cx, request),
             seq: 0,
         },
     };
 
-    let all = cx
+    let sorted_ids = cx
         .state
-        .sorted
-        .get(&from.shelf)
+        .sorted_listings
+        .get(&start.list_number)
         .ok_or_else(|| DriveApiError::invalid_value("pageToken"))?;
-    let begin = all
+    let first = sorted_ids
         .len()
-        .min(usize::try_from(from.seq).unwrap_or(usize::MAX));
-    let end = all.len().min(begin + ask.size);
-    let world = &cx.state.world;
-    let still = |id: &&String| {
-        world
+        .min(usize::try_from(start.seq).unwrap_or(usize::MAX));
+    let end = sorted_ids.len().min(first + request.size);
+    let contents = &cx.state.contents;
+    let is_included = |id: &&String| {
+        contents
             .items
             .get(*id)
-            .is_some_and(|item| ask.includes_item(world, &cx.viewer, item))
+            .is_some_and(|item| request.includes_item(contents, &cx.viewer, item))
     };
-    let page = all[begin..end].iter().filter(still).cloned().collect();
+    let page = sorted_ids[first..end]
+        .iter()
+        .filter(is_included)
+        .cloned()
+        .collect();
 
-    let next = (end < all.len()).then_some(PagePosition {
-        shelf: from.shelf,
+    let next = (end < sorted_ids.len()).then_some(PagePosition {
+        list_number: start.list_number,
         seq: end as u64,
     });
 
     Ok((page, next))
 }
 
-fn store_sorted_listing(cx: &mut CallContext<'_>, ask: &ListingRequest) -> u64 {
-    let (found, _) = collect_page(cx, ask, PagePosition::default(), usize::MAX);
-    let world = &cx.state.world;
-    let mut items: Vec<_> = found.iter().filter_map(|id| world.items.get(id)).collect();
-    if let Some(order) = &ask.order {
+fn store_sorted_listing(cx: &mut CallContext<'_>, request: &ListingRequest) -> u64 {
+    let (ids, _) = collect_page(cx, request, PagePosition::default(), usize::MAX);
+    let contents = &cx.state.contents;
+    let mut items: Vec<_> = ids.iter().filter_map(|id| contents.items.get(id)).collect();
+    if let Some(order) = &request.order {
         items.sort_by(|one, other| order.compare_items(&cx.viewer, one, other));
     }
 
     let sorted = items.into_iter().map(|item| item.id.clone()).collect();
-    let number = cx.state.world.random.next();
-    if cx.state.sorted.len() >= MAX_SORTED_LISTINGS {
-        cx.state.sorted.clear();
+    let number = cx.state.contents.random.next();
+    if cx.state.sorted_listings.len() >= MAX_SORTED_LISTINGS {
+        cx.state.sorted_listings.clear();
     }
 
-    cx.state.sorted.insert(number, sorted);
+    cx.state.sorted_listings.insert(number, sorted);
     number
 }

@@ -26,7 +26,7 @@ impl FieldMask {
         Ok(mask)
     }
 
-    fn check_fields(&self, below: FieldSchema) -> Result<(), DriveApiError> {
+    fn check_fields(&self, schema: FieldSchema) -> Result<(), DriveApiError> {
         let Self::Fields(fields) = self else {
             return Ok(());
         };
@@ -37,7 +37,7 @@ impl FieldMask {
                     format!("Invalid field selection {name}"),
                 )
             };
-            mask.check_fields(below.find_field(name).ok_or_else(unknown)?)?;
+            mask.check_fields(schema.find_field(name).ok_or_else(unknown)?)?;
         }
         Ok(())
     }
@@ -47,13 +47,13 @@ impl FieldMask {
         let Self::Fields(fields) = self else {
             return Some(self);
         };
-        let named = |sought: &str| {
+        let find_mask = |field_name: &str| {
             fields
                 .iter()
-                .find(|(field, _)| field == sought)
+                .find(|(field, _)| field == field_name)
                 .map(|(_, mask)| mask)
         };
-        named(name).or_else(|| named("*"))
+        find_mask(name).or_else(|| find_mask("*"))
     }
 
     /// Returns the selected parts of a value.
@@ -72,11 +72,11 @@ impl FieldMask {
     }
 
     fn pick_fields(&self, object: Map<String, Value>) -> Map<String, Value> {
-        let wanted = |(name, value): (String, Value)| {
+        let select = |(name, value): (String, Value)| {
             let value = self.submask(&name)?.apply_to(value);
             Some((name, value))
         };
-        object.into_iter().filter_map(wanted).collect()
+        object.into_iter().filter_map(select).collect()
     }
 }
 
@@ -109,15 +109,15 @@ impl MaskParser<'_> {
     fn parse_name(&mut self) -> Option<String> {
         let text = self.rest.trim_start();
         let end = text
-            .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '*')
+            .find(|character: char| !character.is_ascii_alphanumeric() && character != '*')
             .unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
         self.rest = rest.trim_start();
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    fn consume(&mut self, letter: char) -> bool {
-        let rest = self.rest.strip_prefix(letter).map(str::trim_start);
+    fn consume(&mut self, character: char) -> bool {
+        let rest = self.rest.strip_prefix(character).map(str::trim_start);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }

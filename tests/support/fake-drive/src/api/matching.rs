@@ -3,24 +3,24 @@
 use std::cmp::Ordering;
 
 use super::query::{PeopleField, QueryComparison, QueryCondition, TimeField};
-use crate::world::{DriveContents, FakeContent, Item, Viewer};
+use crate::drive_contents::{DriveContents, FakeContent, Item, Viewer};
 
 /// Checks whether the item matches the query.
 pub(crate) fn matches_query(
-    world: &DriveContents,
+    contents: &DriveContents,
     viewer: &Viewer,
     item: &Item,
     query: &QueryCondition,
 ) -> bool {
-    let also = |query: &QueryCondition| matches_query(world, viewer, item, query);
+    let is_match = |query: &QueryCondition| matches_query(contents, viewer, item, query);
     match query {
         QueryCondition::All => true,
-        QueryCondition::And(one, other) => also(one) && also(other),
-        QueryCondition::Or(one, other) => also(one) || also(other),
-        QueryCondition::Not(inner) => !also(inner),
+        QueryCondition::And(one, other) => is_match(one) && is_match(other),
+        QueryCondition::Or(one, other) => is_match(one) || is_match(other),
+        QueryCondition::Not(inner) => !is_match(inner),
         QueryCondition::Name(QueryComparison::Contains, text) => has_word(&item.name, text),
-        QueryCondition::Name(compare, text) => {
-            (item.name == *text) == (*compare == QueryComparison::Is)
+        QueryCondition::Name(comparison, text) => {
+            (item.name == *text) == (*comparison == QueryComparison::Is)
         }
         QueryCondition::FullText(text) => {
             has_word(&item.name, text) || has_word(&compare_text(&item.body), text)
@@ -28,47 +28,52 @@ pub(crate) fn matches_query(
         QueryCondition::MediaType(QueryComparison::Contains, text) => {
             item.body.media_type().starts_with(text.as_str())
         }
-        QueryCondition::MediaType(compare, text) => {
-            (item.body.media_type() == text) == (*compare == QueryComparison::Is)
+        QueryCondition::MediaType(comparison, text) => {
+            (item.body.media_type() == text) == (*comparison == QueryComparison::Is)
         }
-        QueryCondition::Time(when, compare, millis) => compare_time(viewer, item, *when)
-            .is_some_and(|time| compare_values(*compare, time.cmp(millis))),
+        QueryCondition::Time(time_field, comparison, millis) => {
+            compare_time(viewer, item, *time_field)
+                .is_some_and(|time| compare_values(*comparison, time.cmp(millis)))
+        }
 
-        QueryCondition::Trashed(trashed) => world.is_trashed(&item.id) == *trashed,
+        QueryCondition::Trashed(trashed) => contents.is_trashed(&item.id) == *trashed,
         QueryCondition::Starred(starred) => !starred,
         QueryCondition::SharedWithMe(shared) => is_shared_with(viewer, item) == *shared,
-        QueryCondition::Target(compare, id) => match &item.body {
-            FakeContent::Shortcut(target) => (target == id) == (*compare == QueryComparison::Is),
-            _ => *compare == QueryComparison::IsNot,
+        QueryCondition::Target(comparison, id) => match &item.body {
+            FakeContent::Shortcut(target) => (target == id) == (*comparison == QueryComparison::Is),
+            _ => *comparison == QueryComparison::IsNot,
         },
         QueryCondition::Parent(id) => {
-            item.parent.as_deref() == Some(resolve_folder(world, viewer, id))
+            item.parent.as_deref() == Some(resolve_folder(contents, viewer, id))
         }
         QueryCondition::Person(PeopleField::Owners, email) => {
             item.owner.as_ref() == Some(matches_person(viewer, email))
         }
         QueryCondition::Person(PeopleField::Readers, email) => {
-            let other = Viewer {
+            let other_viewer = Viewer {
                 email: matches_person(viewer, email).clone(),
                 keys: viewer.keys.clone(),
             };
-            world.can_see(&other, &item.id)
+            contents.can_see(&other_viewer, &item.id)
         }
     }
 }
 
 /// Resolves the id of a folder, which may be written as `root`.
 pub(crate) fn resolve_folder<'a>(
-    world: &'a DriveContents,
+    contents: &'a DriveContents,
     viewer: &Viewer,
     id: &'a str,
 ) -> &'a str {
-    let account = world.accounts.get(&viewer.email).filter(|_| id == "root");
+    let account = contents
+        .accounts
+        .get(&viewer.email)
+        .filter(|_| id == "root");
     account.map_or(id, |account| account.root.as_str())
 }
 
 pub(crate) fn is_shared_with(viewer: &Viewer, item: &Item) -> bool {
-    item.owner.as_ref() != Some(&viewer.email) && item.shared.contains_key(&viewer.email)
+    item.owner.as_ref() != Some(&viewer.email) && item.shared_since.contains_key(&viewer.email)
 }
 
 fn matches_person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
@@ -76,9 +81,9 @@ fn matches_person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
 }
 
 /// Checks whether a word of the text begins with the sought word, ignoring case.
-fn has_word(text: &str, sought: &str) -> bool {
-    let (text, sought) = (text.to_lowercase(), sought.to_lowercase());
-    let mut starts = text.match_indices(&sought).map(|(at, _)| at);
+fn has_word(text: &str, word: &str) -> bool {
+    let (text, word) = (text.to_lowercase(), word.to_lowercase());
+    let mut starts = text.match_indices(&word).map(|(at, _)| at);
     starts.any(|at| {
         !text[..at]
             .chars()
@@ -110,17 +115,17 @@ fn compare_text(body: &FakeContent) -> String {
     }
 }
 
-fn compare_time(viewer: &Viewer, item: &Item, when: TimeField) -> Option<i64> {
-    match when {
-        TimeField::Created => Some(item.created),
-        TimeField::Modified => Some(item.modified),
+fn compare_time(viewer: &Viewer, item: &Item, time_field: TimeField) -> Option<i64> {
+    match time_field {
+        TimeField::Created => Some(item.created_at),
+        TimeField::Modified => Some(item.modified_at),
         TimeField::Viewed => item.viewed_at.get(&viewer.email).copied(),
-        TimeField::SharedWithMe => item.shared.get(&viewer.email).copied(),
+        TimeField::SharedWithMe => item.shared_since.get(&viewer.email).copied(),
     }
 }
 
-fn compare_values(compare: QueryComparison, order: Ordering) -> bool {
-    match compare {
+fn compare_values(comparison: QueryComparison, order: Ordering) -> bool {
+    match comparison {
         QueryComparison::Is => order.is_eq(),
         QueryComparison::IsNot => order.is_ne(),
         QueryComparison::Less => order.is_lt(),

@@ -12,7 +12,7 @@ pub(crate) struct Method {
     /// values that follow.
     params: &'static str,
     /// The answer's name in the table of schemas.
-    pub(crate) answer: &'static str,
+    pub(crate) response_schema: &'static str,
     /// The cost in quota units.
     pub(crate) units: u64,
 }
@@ -103,7 +103,7 @@ const fn find_method(
     verb: &'static str,
     path: &'static str,
     params: &'static str,
-    answer: &'static str,
+    response_schema: &'static str,
     units: u64,
 ) -> Method {
     Method {
@@ -111,7 +111,7 @@ const fn find_method(
         verb,
         path,
         params,
-        answer,
+        response_schema,
         units,
     }
 }
@@ -160,7 +160,7 @@ fn parse_param(text: &'static str) -> Option<ParamSpec> {
         .map_or((kind, false), |kind| (kind, true));
     let kind = match kind.split_at_checked(1)? {
         ("b", _) => ParamKind::Bool,
-        ("i", most) => ParamKind::Number(most.parse().ok()?),
+        ("i", max) => ParamKind::Number(max.parse().ok()?),
         ("e", values) => ParamKind::OneOf(values),
         _ => ParamKind::Text,
     };
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn paths_find_their_methods() {
-        for (verb, path, found) in [
+        for (verb, path, expected) in [
             ("GET", "files/abc", Some(("files.get", "abc"))),
             ("GET", "files/abc/export", Some(("files.export", "abc"))),
             (
@@ -207,7 +207,7 @@ mod tests {
             let of_verb = METHODS.iter().filter(|method| method.verb == verb);
             let mut hits =
                 of_verb.filter_map(|method| Some((method.name, method.match_path(path)?)));
-            assert_eq!(hits.next(), found, "{verb} {path}");
+            assert_eq!(hits.next(), expected, "{verb} {path}");
             assert_eq!(hits.next(), None, "{verb} {path}");
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::failure::DriveApiError;
-use crate::world::{Item, Viewer};
+use crate::drive_contents::{Item, Viewer};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SortKey {
@@ -14,7 +14,7 @@ enum SortKey {
     Size,
     Shared,
     Viewed,
-    Nothing,
+    Ignored,
 }
 
 /// The sort keys, each with a flag for descending order.
@@ -38,9 +38,13 @@ impl SortOrder {
     }
 
     pub(crate) fn compare_items(&self, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
-        for (key, turned) in &self.0 {
+        for (key, is_descending) in &self.0 {
             let order = compare_by_key(*key, viewer, one, other);
-            let order = if *turned { order.reverse() } else { order };
+            let order = if *is_descending {
+                order.reverse()
+            } else {
+                order
+            };
             if order.is_ne() {
                 return order;
             }
@@ -58,7 +62,7 @@ fn parse_key(name: &str) -> Option<SortKey> {
         "quotaBytesUsed" => SortKey::Size,
         "sharedWithMeTime" => SortKey::Shared,
         "viewedByMeTime" => SortKey::Viewed,
-        "modifiedByMeTime" | "starred" => SortKey::Nothing,
+        "modifiedByMeTime" | "starred" => SortKey::Ignored,
         _ => return None,
     })
 }
@@ -66,14 +70,17 @@ fn parse_key(name: &str) -> Option<SortKey> {
 fn compare_by_key(key: SortKey, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
     let email = &viewer.email;
     match key {
-        SortKey::Created => one.created.cmp(&other.created),
+        SortKey::Created => one.created_at.cmp(&other.created_at),
         // Folders come first.
         SortKey::Folder => other.is_folder().cmp(&one.is_folder()),
-        SortKey::Modified => one.modified.cmp(&other.modified),
+        SortKey::Modified => one.modified_at.cmp(&other.modified_at),
         SortKey::Name => one.name.to_lowercase().cmp(&other.name.to_lowercase()),
         SortKey::Size => one.body.size().cmp(&other.body.size()),
-        SortKey::Shared => one.shared.get(email).cmp(&other.shared.get(email)),
+        SortKey::Shared => one
+            .shared_since
+            .get(email)
+            .cmp(&other.shared_since.get(email)),
         SortKey::Viewed => one.viewed_at.get(email).cmp(&other.viewed_at.get(email)),
-        SortKey::Nothing => Ordering::Equal,
+        SortKey::Ignored => Ordering::Equal,
     }
 }

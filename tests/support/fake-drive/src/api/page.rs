@@ -13,7 +13,7 @@ const TOKEN_LIFETIME_HOURS: i64 = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PagePosition {
     /// The number of the shelf, or the number of a sorted listing.
-    pub(crate) shelf: u64,
+    pub(crate) list_number: u64,
     /// The position in the shelf or listing.
     pub(crate) seq: u64,
 }
@@ -33,17 +33,24 @@ pub(crate) fn fingerprint_query(parts: &[&str]) -> u64 {
 }
 
 impl PagePosition {
-    pub(crate) fn to_token(self, print: u64, now: i64) -> String {
+    pub(crate) fn to_token(self, fingerprint: u64, now: i64) -> String {
         format!(
             "~!!~{}",
-            URL_SAFE_NO_PAD.encode(format!("{print:x}.{}.{}.{now}", self.shelf, self.seq))
+            URL_SAFE_NO_PAD.encode(format!(
+                "{fingerprint:x}.{}.{}.{now}",
+                self.list_number, self.seq
+            ))
         )
     }
 
-    pub(crate) fn from_token(token: &str, print: u64, now: i64) -> Result<Self, DriveApiError> {
+    pub(crate) fn from_token(
+        token: &str,
+        fingerprint: u64,
+        now: i64,
+    ) -> Result<Self, DriveApiError> {
         Self::decode_token(token)
-            .filter(|(theirs, _, at)| {
-                *theirs == print && now - at <= TOKEN_LIFETIME_HOURS * 3_600_000
+            .filter(|(token_fingerprint, _, at)| {
+                *token_fingerprint == fingerprint && now - at <= TOKEN_LIFETIME_HOURS * 3_600_000
             })
             .map(|(_, position, _)| position)
             .ok_or_else(|| DriveApiError::invalid_value("pageToken"))
@@ -53,12 +60,12 @@ impl PagePosition {
         let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix("~!!~")?).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let mut parts = text.split('.');
-        let print = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let fingerprint = u64::from_str_radix(parts.next()?, 16).ok()?;
         let position = Self {
-            shelf: parts.next()?.parse().ok()?,
+            list_number: parts.next()?.parse().ok()?,
             seq: parts.next()?.parse().ok()?,
         };
-        Some((print, position, parts.next()?.parse().ok()?))
+        Some((fingerprint, position, parts.next()?.parse().ok()?))
     }
 }
 
@@ -68,17 +75,20 @@ mod tests {
 
     #[test]
     fn a_token_is_for_its_query_and_for_some_hours() {
-        let (print, position) = (
+        let (fingerprint, position) = (
             fingerprint_query(&["a", "b"]),
-            PagePosition { shelf: 2, seq: 77 },
+            PagePosition {
+                list_number: 2,
+                seq: 77,
+            },
         );
-        let token = position.to_token(print, 1000);
+        let token = position.to_token(fingerprint, 1000);
         assert_eq!(
-            PagePosition::from_token(&token, print, 1000 + 6 * 3_600_000),
+            PagePosition::from_token(&token, fingerprint, 1000 + 6 * 3_600_000),
             Ok(position)
         );
-        assert!(PagePosition::from_token(&token, print, 1001 + 6 * 3_600_000).is_err());
+        assert!(PagePosition::from_token(&token, fingerprint, 1001 + 6 * 3_600_000).is_err());
         assert!(PagePosition::from_token(&token, fingerprint_query(&["ab", ""]), 1000).is_err());
-        assert!(PagePosition::from_token("~!!~x", print, 1000).is_err());
+        assert!(PagePosition::from_token("~!!~x", fingerprint, 1000).is_err());
     }
 }

@@ -59,11 +59,14 @@ impl QueryCondition {
         if text.trim().is_empty() {
             return Ok(Self::All);
         }
-        let mut parser = tokenize(text).map(|tokens| Parser { tokens, at: 0 });
+        let mut parser = tokenize(text).map(|tokens| Parser {
+            tokens,
+            position: 0,
+        });
         let query = parser.as_mut().and_then(Parser::parse_expression);
-        let whole = parser.is_some_and(|parser| parser.at == parser.tokens.len());
+        let is_complete = parser.is_some_and(|parser| parser.position == parser.tokens.len());
         query
-            .filter(|_| whole)
+            .filter(|_| is_complete)
             .ok_or_else(|| DriveApiError::invalid_value("q"))
     }
 
@@ -90,72 +93,72 @@ impl QueryCondition {
 enum QueryToken {
     Word(String),
     Text(String),
-    Sign(String),
+    Symbol(String),
 }
 
 fn tokenize(text: &str) -> Option<Vec<QueryToken>> {
-    let mut letters = text.chars().peekable();
-    let mut found = Vec::new();
-    while let Some(letter) = letters.next() {
-        match letter {
+    let mut characters = text.chars().peekable();
+    let mut tokens = Vec::new();
+    while let Some(character) = characters.next() {
+        match character {
             ' ' | '\t' | '\n' => {}
-            '\'' => found.push(QueryToken::Text(read_quoted(&mut letters)?)),
-            '(' | ')' => found.push(QueryToken::Sign(letter.to_string())),
+            '\'' => tokens.push(QueryToken::Text(read_quoted(&mut characters)?)),
+            '(' | ')' => tokens.push(QueryToken::Symbol(character.to_string())),
             '=' | '<' | '>' | '!' => {
-                let mut sign = letter.to_string();
-                sign.extend(letters.next_if_eq(&'='));
-                found.push(QueryToken::Sign(sign));
+                let mut symbol = character.to_string();
+                symbol.extend(characters.next_if_eq(&'='));
+                tokens.push(QueryToken::Symbol(symbol));
             }
-            letter if letter.is_ascii_alphanumeric() => {
-                let mut word = letter.to_string();
+            character if character.is_ascii_alphanumeric() => {
+                let mut word = character.to_string();
                 // Some field names have several parts, such as `shortcutDetails.targetId`.
-                while let Some(more) =
-                    letters.next_if(|more| more.is_ascii_alphanumeric() || *more == '.')
+                while let Some(next) =
+                    characters.next_if(|next| next.is_ascii_alphanumeric() || *next == '.')
                 {
-                    word.push(more);
+                    word.push(next);
                 }
-                found.push(QueryToken::Word(word));
+                tokens.push(QueryToken::Word(word));
             }
             _ => return None,
         }
     }
 
-    Some(found)
+    Some(tokens)
 }
 
-fn read_quoted(letters: &mut impl Iterator<Item = char>) -> Option<String> {
+fn read_quoted(characters: &mut impl Iterator<Item = char>) -> Option<String> {
     let mut text = String::new();
     loop {
-        match letters.next()? {
+        match characters.next()? {
             '\'' => return Some(text),
-            '\\' => match letters.next()? {
+            '\\' => match characters.next()? {
                 escaped @ ('\'' | '\\') => text.push(escaped),
                 _ => return None,
             },
-            letter => text.push(letter),
+            character => text.push(character),
         }
     }
 }
 
 struct Parser {
     tokens: Vec<QueryToken>,
-    at: usize,
+    position: usize,
 }
 
 impl Parser {
     fn next(&mut self) -> Option<QueryToken> {
-        let token = self.tokens.get(self.at).cloned();
-        self.at += 1;
+        let token = self.tokens.get(self.position).cloned();
+        self.position += 1;
         token
     }
 
     fn consume(&mut self, word: &str) -> bool {
-        let found = match self.tokens.get(self.at) {
-            Some(QueryToken::Word(token) | QueryToken::Sign(token)) => token == word,
+        let is_match = match self.tokens.get(self.position) {
+            Some(QueryToken::Word(token) | QueryToken::Symbol(token)) => token == word,
             _ => false,
         };
-        self.at += usize::from(found);
-        found
+        self.position += usize::from(is_match);
+        is_match
     }
 
     /// Parses an expression. `and` and `or` have the same precedence and associate to the left.
@@ -183,7 +186,7 @@ impl Parser {
         match self.next()? {
             QueryToken::Text(value) => self.parse_membership(value),
             QueryToken::Word(field) => self.parse_comparison(&field),
-            QueryToken::Sign(_) => None,
+            QueryToken::Symbol(_) => None,
         }
     }
 
@@ -203,35 +206,39 @@ impl Parser {
     }
 
     fn parse_comparison(&mut self, field: &str) -> Option<QueryCondition> {
-        let compare = match self.next()? {
+        let comparison = match self.next()? {
             QueryToken::Word(word) if word == "contains" => QueryComparison::Contains,
-            QueryToken::Sign(sign) => sign_of(&sign)?,
+            QueryToken::Symbol(symbol) => sign_of(&symbol)?,
             _ => return None,
         };
 
-        let equality = matches!(compare, QueryComparison::Is | QueryComparison::IsNot);
+        let is_equality = matches!(comparison, QueryComparison::Is | QueryComparison::IsNot);
         match field {
-            "name" if equality || compare == QueryComparison::Contains => {
-                Some(QueryCondition::Name(compare, self.parse_text()?))
+            "name" if is_equality || comparison == QueryComparison::Contains => {
+                Some(QueryCondition::Name(comparison, self.parse_text()?))
             }
-            "fullText" if compare == QueryComparison::Contains => {
+            "fullText" if comparison == QueryComparison::Contains => {
                 Some(QueryCondition::FullText(self.parse_text()?))
             }
-            "mimeType" if equality || compare == QueryComparison::Contains => {
-                Some(QueryCondition::MediaType(compare, self.parse_text()?))
+            "mimeType" if is_equality || comparison == QueryComparison::Contains => {
+                Some(QueryCondition::MediaType(comparison, self.parse_text()?))
             }
-            "shortcutDetails.targetId" if equality => {
-                Some(QueryCondition::Target(compare, self.parse_text()?))
+            "shortcutDetails.targetId" if is_equality => {
+                Some(QueryCondition::Target(comparison, self.parse_text()?))
             }
-            "trashed" if equality => Some(QueryCondition::Trashed(self.parse_boolean(compare)?)),
-            "starred" if equality => Some(QueryCondition::Starred(self.parse_boolean(compare)?)),
-            "sharedWithMe" if equality => {
-                Some(QueryCondition::SharedWithMe(self.parse_boolean(compare)?))
+            "trashed" if is_equality => {
+                Some(QueryCondition::Trashed(self.parse_boolean(comparison)?))
             }
-            "createdTime" => self.parse_time(TimeField::Created, compare),
-            "modifiedTime" => self.parse_time(TimeField::Modified, compare),
-            "viewedByMeTime" => self.parse_time(TimeField::Viewed, compare),
-            "sharedWithMeTime" => self.parse_time(TimeField::SharedWithMe, compare),
+            "starred" if is_equality => {
+                Some(QueryCondition::Starred(self.parse_boolean(comparison)?))
+            }
+            "sharedWithMe" if is_equality => Some(QueryCondition::SharedWithMe(
+                self.parse_boolean(comparison)?,
+            )),
+            "createdTime" => self.parse_time(TimeField::Created, comparison),
+            "modifiedTime" => self.parse_time(TimeField::Modified, comparison),
+            "viewedByMeTime" => self.parse_time(TimeField::Viewed, comparison),
+            "sharedWithMeTime" => self.parse_time(TimeField::SharedWithMe, comparison),
             _ => None,
         }
     }
@@ -244,23 +251,27 @@ impl Parser {
         }
     }
 
-    fn parse_boolean(&mut self, compare: QueryComparison) -> Option<bool> {
+    fn parse_boolean(&mut self, comparison: QueryComparison) -> Option<bool> {
         let QueryToken::Word(word) = self.next()? else {
             return None;
         };
         let value = word.parse::<bool>().ok()?;
-        Some(value == (compare == QueryComparison::Is))
+        Some(value == (comparison == QueryComparison::Is))
     }
 
-    fn parse_time(&mut self, when: TimeField, compare: QueryComparison) -> Option<QueryCondition> {
+    fn parse_time(
+        &mut self,
+        time_field: TimeField,
+        comparison: QueryComparison,
+    ) -> Option<QueryCondition> {
         let millis = parse_timestamp(&self.parse_text()?)?;
-        (compare != QueryComparison::Contains)
-            .then_some(QueryCondition::Time(when, compare, millis))
+        (comparison != QueryComparison::Contains)
+            .then_some(QueryCondition::Time(time_field, comparison, millis))
     }
 }
 
-fn sign_of(sign: &str) -> Option<QueryComparison> {
-    Some(match sign {
+fn sign_of(symbol: &str) -> Option<QueryComparison> {
+    Some(match symbol {
         "=" => QueryComparison::Is,
         "!=" => QueryComparison::IsNot,
         "<" => QueryComparison::Less,

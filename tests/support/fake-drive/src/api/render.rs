@@ -7,11 +7,11 @@ use super::mask::FieldMask;
 use super::matching::is_shared_with;
 use crate::clock::format_timestamp;
 use crate::content;
-use crate::world::{Account, DriveContents, FakeContent, Item, SharedDrive, Viewer};
+use crate::drive_contents::{Account, DriveContents, FakeContent, Item, SharedDrive, Viewer};
 
 /// An item that is being rendered. Only the selected fields are computed.
 struct ItemRenderer<'a> {
-    world: &'a DriveContents,
+    contents: &'a DriveContents,
     viewer: &'a Viewer,
     item: &'a Item,
     mask: &'a FieldMask,
@@ -28,9 +28,9 @@ impl ItemRenderer<'_> {
 
 /// Renders the selected fields of an item. `mask` applies to a file.
 pub(crate) fn render_file(cx: &CallContext<'_>, mask: &FieldMask, item: &Item) -> Value {
-    let (world, viewer) = (&cx.state.world, &cx.viewer);
+    let (contents, viewer) = (&cx.state.contents, &cx.viewer);
     let mut file = ItemRenderer {
-        world,
+        contents,
         viewer,
         item,
         mask,
@@ -42,12 +42,12 @@ pub(crate) fn render_file(cx: &CallContext<'_>, mask: &FieldMask, item: &Item) -
     file.put("name", || json!(item.name));
     file.put("mimeType", || json!(item.body.media_type()));
     file.put("starred", || json!(false));
-    file.put("trashed", || json!(world.is_trashed(&item.id)));
+    file.put("trashed", || json!(contents.is_trashed(&item.id)));
     file.put("explicitlyTrashed", || json!(item.is_trashed));
     file.put("spaces", || json!(["drive"]));
     file.put("version", || json!(item.version.to_string()));
-    file.put("createdTime", || json!(format_timestamp(item.created)));
-    file.put("modifiedTime", || json!(format_timestamp(item.modified)));
+    file.put("createdTime", || json!(format_timestamp(item.created_at)));
+    file.put("modifiedTime", || json!(format_timestamp(item.modified_at)));
     file.put("webViewLink", || json!(web_link(item)));
     file.put("viewedByMe", || {
         json!(item.viewed_at.contains_key(&viewer.email))
@@ -55,13 +55,13 @@ pub(crate) fn render_file(cx: &CallContext<'_>, mask: &FieldMask, item: &Item) -
 
     file.put("isAppAuthorized", || json!(true));
     file.put("capabilities", || render_capabilities(item));
-    let shared = || {
+    let is_shared = || {
         item.drive.is_some()
-            || world
+            || contents
                 .ancestors(&item.id)
-                .any(|above| !above.shared.is_empty())
+                .any(|ancestor| !ancestor.shared_since.is_empty())
     };
-    file.put("shared", || json!(shared()));
+    file.put("shared", || json!(is_shared()));
     file.render_location();
     file.render_owners();
     file.render_content(&cx.call.base);
@@ -83,10 +83,10 @@ fn web_link(item: &Item) -> String {
 }
 
 fn render_capabilities(item: &Item) -> Value {
-    let download = !item.restrictions.no_download && !item.is_folder();
+    let can_download = !item.restrictions.no_download && !item.is_folder();
     json!({
-        "canDownload": download,
-        "canCopy": download,
+        "canDownload": can_download,
+        "canCopy": can_download,
         "canAccessViaGenAi": !item.restrictions.no_gen_ai,
         "canListChildren": item.is_folder(),
         "canEdit": false,
@@ -98,11 +98,11 @@ fn render_capabilities(item: &Item) -> Value {
 impl ItemRenderer<'_> {
     /// Renders the location, as far as the viewer can see it.
     fn render_location(&mut self) {
-        let (world, viewer, item) = (self.world, self.viewer, self.item);
+        let (contents, viewer, item) = (self.contents, self.viewer, self.item);
         if let Some(parent) = item
             .parent
             .as_ref()
-            .filter(|parent| world.can_see(viewer, parent))
+            .filter(|parent| contents.can_see(viewer, parent))
         {
             self.put("parents", || json!([parent]));
         }
@@ -121,7 +121,7 @@ impl ItemRenderer<'_> {
         }
 
         if let Some(at) = item
-            .shared
+            .shared_since
             .get(&viewer.email)
             .filter(|_| is_shared_with(viewer, item))
         {
@@ -131,14 +131,14 @@ impl ItemRenderer<'_> {
 
     /// Renders the owners. Items of a shared drive have no owner.
     fn render_owners(&mut self) {
-        let (world, viewer, item) = (self.world, self.viewer, self.item);
+        let (contents, viewer, item) = (self.contents, self.viewer, self.item);
         self.put("ownedByMe", || {
             json!(item.owner.as_ref() == Some(&viewer.email))
         });
         if let Some(owner) = item
             .owner
             .as_ref()
-            .and_then(|owner| world.accounts.get(owner))
+            .and_then(|owner| contents.accounts.get(owner))
         {
             self.put("lastModifyingUser", || render_user(owner, viewer));
             self.put("owners", || json!([render_user(owner, viewer)]));
@@ -147,15 +147,15 @@ impl ItemRenderer<'_> {
 
     /// Renders the properties of the content.
     fn render_content(&mut self, base: &str) {
-        let (world, item) = (self.world, self.item);
+        let (contents, item) = (self.contents, self.item);
         if let Some(size) = item.body.size() {
             self.put("size", || json!(size.to_string()));
             self.put("quotaBytesUsed", || json!(size.to_string()));
         }
 
-        if let Some(sums) = &item.sums {
-            self.put("md5Checksum", || json!(sums.md5));
-            self.put("sha256Checksum", || json!(sums.sha256));
+        if let Some(checksums) = &item.checksums {
+            self.put("md5Checksum", || json!(checksums.md5));
+            self.put("sha256Checksum", || json!(checksums.sha256));
             self.put("headRevisionId", || {
                 json!(format!("0B{}r{}", item.id, item.revision))
             });
@@ -176,12 +176,12 @@ impl ItemRenderer<'_> {
         }
 
         if let FakeContent::Shortcut(target) = &item.body {
-            self.put("shortcutDetails", || render_shortcut(world, target));
+            self.put("shortcutDetails", || render_shortcut(contents, target));
         }
 
-        let forms = content::export_formats(&item.body);
-        if !forms.is_empty() {
-            self.put("exportLinks", || render_links(item, forms, base));
+        let formats = content::export_formats(&item.body);
+        if !formats.is_empty() {
+            self.put("exportLinks", || render_links(item, formats, base));
         }
     }
 }
@@ -197,23 +197,24 @@ pub(crate) fn render_user(account: &Account, viewer: &Viewer) -> Value {
     })
 }
 
-fn render_links(item: &Item, forms: &[&str], base: &str) -> Value {
-    let address = |form: &str| json!(format!("{base}/export-links/{}?mimeType={form}", item.id));
+fn render_links(item: &Item, formats: &[&str], base: &str) -> Value {
+    let address =
+        |format: &str| json!(format!("{base}/export-links/{}?mimeType={format}", item.id));
     Value::Object(
-        forms
+        formats
             .iter()
-            .map(|form| ((*form).to_owned(), address(form)))
+            .map(|format| ((*format).to_owned(), address(format)))
             .collect(),
     )
 }
 
-fn render_shortcut(world: &DriveContents, target: &str) -> Value {
-    let found = world.items.get(target);
+fn render_shortcut(contents: &DriveContents, target: &str) -> Value {
+    let item = contents.items.get(target);
     let mut details = json!({ "targetId": target });
-    if let Some(found) = found {
-        details["targetMimeType"] = json!(found.body.media_type());
+    if let Some(item) = item {
+        details["targetMimeType"] = json!(item.body.media_type());
     }
-    if let Some(key) = found.and_then(|found| found.link_key.as_ref()) {
+    if let Some(key) = item.and_then(|item| item.link_key.as_ref()) {
         details["targetResourceKey"] = json!(key);
     }
     details
@@ -225,8 +226,8 @@ pub(crate) fn render_drive(drive: &SharedDrive) -> Value {
         "kind": "drive#drive",
         "id": drive.id,
         "name": drive.name,
-        "hidden": drive.hidden,
-        "createdTime": format_timestamp(drive.created),
+        "hidden": drive.is_hidden,
+        "createdTime": format_timestamp(drive.created_at),
         "colorRgb": "#0f9d58",
         "capabilities": { "canListChildren": true, "canDownload": true },
     })

@@ -81,8 +81,8 @@ fn fields_of(schema: &str) -> &'static str {
 /// The fields below a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldSchema {
-    Nothing,
-    Anything,
+    Leaf,
+    Any,
     Fields(&'static str),
 }
 
@@ -94,8 +94,8 @@ impl FieldSchema {
     /// Returns the fields below the named field; `None` if there is no such field.
     pub(crate) fn find_field(self, name: &str) -> Option<Self> {
         match self {
-            Self::Nothing => None,
-            Self::Anything => Some(Self::Anything),
+            Self::Leaf => None,
+            Self::Any => Some(Self::Any),
             Self::Fields(fields) => {
                 split_fields(fields).find_map(|field| field_schema(field, name))
             }
@@ -106,8 +106,8 @@ impl FieldSchema {
 fn field_schema(field: &'static str, name: &str) -> Option<FieldSchema> {
     let rest = field.strip_prefix(name)?;
     match rest.chars().next() {
-        None => Some(FieldSchema::Nothing),
-        Some('*') => Some(FieldSchema::Anything),
+        None => Some(FieldSchema::Leaf),
+        Some('*') => Some(FieldSchema::Any),
         Some(':') => Some(FieldSchema::of_schema(&rest[1..])),
         Some('(') => Some(FieldSchema::Fields(rest[1..].strip_suffix(')')?)),
         Some(_) => None,
@@ -117,13 +117,13 @@ fn field_schema(field: &'static str, name: &str) -> Option<FieldSchema> {
 /// Splits a list into its fields, each with the contents of its parentheses.
 fn split_fields(fields: &'static str) -> impl Iterator<Item = &'static str> {
     let mut depth = 0_usize;
-    let parts = fields.split(move |letter: char| {
-        match letter {
+    let parts = fields.split(move |character: char| {
+        match character {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        depth == 0 && letter.is_whitespace()
+        depth == 0 && character.is_whitespace()
     });
     parts.filter(|part| !part.is_empty())
 }
@@ -147,13 +147,13 @@ mod tests {
     fn fields_are_found_below_each_other() {
         let list = FieldSchema::of_schema("FileList");
         let file = list.find_field("files").unwrap();
-        assert_eq!(file.find_field("id"), Some(FieldSchema::Nothing));
+        assert_eq!(file.find_field("id"), Some(FieldSchema::Leaf));
         assert_eq!(file.find_field("idd"), None);
         assert_eq!(
             file.find_field("capabilities")
                 .unwrap()
                 .find_field("canDownload"),
-            Some(FieldSchema::Nothing)
+            Some(FieldSchema::Leaf)
         );
         assert_eq!(
             file.find_field("capabilities")
@@ -165,11 +165,11 @@ mod tests {
             file.find_field("owners")
                 .unwrap()
                 .find_field("emailAddress"),
-            Some(FieldSchema::Nothing)
+            Some(FieldSchema::Leaf)
         );
         assert_eq!(
             file.find_field("properties").unwrap().find_field("any"),
-            Some(FieldSchema::Anything)
+            Some(FieldSchema::Any)
         );
 
         let restriction = file
@@ -179,7 +179,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             restriction.find_field("restrictedForReaders"),
-            Some(FieldSchema::Nothing)
+            Some(FieldSchema::Leaf)
         );
         assert_eq!(list.find_field("file"), None);
     }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::CallContext;
 use super::failure::DriveApiError;
 use crate::content;
+use crate::drive_contents::{FakeContent, Item, Viewer};
 use crate::state::{DriveState, ExportOperation};
 use crate::wire::{HttpCall, Reply};
-use crate::world::{FakeContent, Item, Viewer};
 
 /// The largest export in bytes.
 const MAX_EXPORT_BYTES: usize = 10 * 1024 * 1024;
@@ -73,7 +73,7 @@ fn parse_range(range: &str, length: usize) -> Option<(usize, usize)> {
     (first <= last).then_some((first, last))
 }
 
-fn export_content(item: &Item, form: &str) -> Result<Bytes, DriveApiError> {
+fn export_content(item: &Item, export_type: &str) -> Result<Bytes, DriveApiError> {
     if content::export_formats(&item.body).is_empty() {
         return Err(check_download_allowed(
             "fileNotExportable",
@@ -88,46 +88,49 @@ fn export_content(item: &Item, form: &str) -> Result<Bytes, DriveApiError> {
         ));
     }
 
-    let bytes = content::export_body(&item.body, form);
+    let bytes = content::export_body(&item.body, export_type);
     bytes.ok_or_else(|| DriveApiError::bad_request("The requested conversion is not supported."))
 }
 
 pub(crate) fn export_file(cx: &CallContext<'_>) -> Result<Reply, DriveApiError> {
     let item = cx.visible_item(true)?;
-    let form = cx.call.query_param("mimeType").unwrap_or_default();
-    let bytes = export_content(item, form)?;
+    let export_type = cx.call.query_param("mimeType").unwrap_or_default();
+    let bytes = export_content(item, export_type)?;
     if bytes.len() > MAX_EXPORT_BYTES {
         let message = "This file is too large to be exported.";
         return Err(check_download_allowed("exportSizeLimitExceeded", message));
     }
-    Ok(Reply::new(200, form, bytes))
+    Ok(Reply::new(200, export_type, bytes))
 }
 
 /// Begins an export that is not subject to the size limit.
 pub(crate) fn begin_download(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
     let item = cx.visible_item(true)?;
-    let form = cx.call.query_param("mimeType").map(str::to_owned);
+    let export_type = cx.call.query_param("mimeType").map(str::to_owned);
     let file = item.id.clone();
-    download_content(item, form.as_deref())?;
-    let world = &mut cx.state.world;
-    let name = world.random.random_name(40);
-    let (polls, begun) = (world.quirks.operation_polls, world.clock.now());
+    download_content(item, export_type.as_deref())?;
+    let contents = &mut cx.state.contents;
+    let name = contents.random.random_name(40);
+    let (polls, started_at) = (contents.quirks.operation_polls, contents.clock.now());
     let operation = ExportOperation {
         email: cx.viewer.email.clone(),
         file,
-        form,
+        export_type,
         polls,
-        begun,
+        started_at,
     };
 
-    let shown = render_operation(&name, &operation, &cx.call.base);
+    let response = render_operation(&name, &operation, &cx.call.base);
     cx.state.operations.insert(name, operation);
 
-    Ok(shown)
+    Ok(response)
 }
 
 /// Returns the media type and the bytes of a download.
-fn download_content(item: &Item, form: Option<&str>) -> Result<(String, Bytes), DriveApiError> {
+fn download_content(
+    item: &Item,
+    export_type: Option<&str>,
+) -> Result<(String, Bytes), DriveApiError> {
     if let FakeContent::Bytes { media_type, bytes } = &item.body {
         if item.restrictions.no_download {
             return Err(check_download_allowed(
@@ -137,35 +140,35 @@ fn download_content(item: &Item, form: Option<&str>) -> Result<(String, Bytes), 
         }
         return Ok((media_type.clone(), bytes.clone()));
     }
-    let form = form.ok_or_else(|| DriveApiError::missing_parameter("mimeType"))?;
-    Ok((form.to_owned(), export_content(item, form)?))
+    let export_type = export_type.ok_or_else(|| DriveApiError::missing_parameter("mimeType"))?;
+    Ok((export_type.to_owned(), export_content(item, export_type)?))
 }
 
 fn render_operation(name: &str, operation: &ExportOperation, base: &str) -> Value {
-    let mut shown = json!({
+    let mut response = json!({
         "name": name,
         "done": operation.polls == 0,
         "metadata": { "@type": "type.googleapis.com/google.apps.drive.v3.DownloadFileMetadata" },
     });
 
     if operation.polls == 0 {
-        shown["response"] = json!({
+        response["response"] = json!({
             "@type": "type.googleapis.com/google.apps.drive.v3.DownloadFileResponse",
             "downloadUri": format!("{base}/download/{name}"),
-            "partialDownloadAllowed": operation.form.is_none(),
+            "partialDownloadAllowed": operation.export_type.is_none(),
         });
     }
 
-    shown
+    response
 }
 
 pub(crate) fn get_operation(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
-    let now = cx.state.world.clock.now();
-    let found = cx.state.operations.get_mut(&cx.id);
-    let mine = found.filter(|operation| {
-        operation.email == cx.viewer.email && now - operation.begun <= DOWNLOAD_LIFETIME_MS
+    let now = cx.state.contents.clock.now();
+    let stored = cx.state.operations.get_mut(&cx.id);
+    let own_operation = stored.filter(|operation| {
+        operation.email == cx.viewer.email && now - operation.started_at <= DOWNLOAD_LIFETIME_MS
     });
-    let operation = mine.ok_or_else(|| {
+    let operation = own_operation.ok_or_else(|| {
         DriveApiError::new(404, "notFound", format!("Operation not found: {}.", cx.id))
     })?;
     operation.polls = operation.polls.saturating_sub(1);
@@ -175,13 +178,13 @@ pub(crate) fn get_operation(cx: &mut CallContext<'_>) -> Result<Value, DriveApiE
 /// Answers requests for content at addresses outside the API: those of downloads and the links of
 /// items. A request without an access token gets a login page, as in a browser.
 pub(crate) fn answer_direct_link(state: &DriveState, call: &HttpCall) -> Option<Reply> {
-    let rest = call
+    let operation_link = call
         .path
         .strip_prefix("/download/")
         .map(|name| (true, name));
-    let (operation, name) =
-        rest.or_else(|| Some((false, call.path.strip_prefix("/export-links/")?)))?;
-    let now = state.world.clock.now();
+    let (is_operation, name) =
+        operation_link.or_else(|| Some((false, call.path.strip_prefix("/export-links/")?)))?;
+    let now = state.contents.clock.now();
     let Some(access) = call
         .bearer_token()
         .and_then(|token| state.oauth.find_access_token(token, now))
@@ -197,29 +200,29 @@ pub(crate) fn answer_direct_link(state: &DriveState, call: &HttpCall) -> Option<
         keys: super::parse_resource_keys(call),
     };
 
-    let (file, form) = if operation {
-        let found = state.operations.get(name);
-        let ready = found.filter(|operation| {
-            operation.polls == 0 && now - operation.begun <= DOWNLOAD_LIFETIME_MS
+    let (file, export_type) = if is_operation {
+        let entry = state.operations.get(name);
+        let ready = entry.filter(|operation| {
+            operation.polls == 0 && now - operation.started_at <= DOWNLOAD_LIFETIME_MS
         });
-        let Some(found) = ready.filter(|operation| operation.email == viewer.email) else {
+        let Some(entry) = ready.filter(|operation| operation.email == viewer.email) else {
             return Some(DriveApiError::file_not_found(name).to_reply());
         };
-        (found.file.as_str(), found.form.as_deref())
+        (entry.file.as_str(), entry.export_type.as_deref())
     } else {
         (name, call.query_param("mimeType"))
     };
 
     let item = state
-        .world
+        .contents
         .items
         .get(file)
-        .filter(|_| state.world.can_see(&viewer, file));
-    let taken = item
+        .filter(|_| state.contents.can_see(&viewer, file));
+    let result = item
         .ok_or_else(|| DriveApiError::file_not_found(file))
-        .and_then(|item| download_content(item, form));
+        .and_then(|item| download_content(item, export_type));
 
-    Some(taken.map_or_else(
+    Some(result.map_or_else(
         |failure| failure.to_reply(),
         |(media_type, bytes)| range_reply(call, &media_type, &bytes),
     ))

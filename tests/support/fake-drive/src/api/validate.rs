@@ -8,9 +8,9 @@ use crate::wire::HttpCall;
 /// Checks the names, types and presence of the query parameters, and parses the mask.
 pub(crate) fn validate_call(method: &Method, call: &HttpCall) -> Result<FieldMask, DriveApiError> {
     for (name, value) in &call.query {
-        let known = method.all_params().find(|param| param.name == name);
+        let spec = method.all_params().find(|param| param.name == name);
         check_value(
-            known.ok_or_else(|| DriveApiError::unknown_parameter(name))?,
+            spec.ok_or_else(|| DriveApiError::unknown_parameter(name))?,
             value,
         )?;
     }
@@ -27,23 +27,28 @@ pub(crate) fn validate_call(method: &Method, call: &HttpCall) -> Result<FieldMas
     }
 
     match call.query_param("fields") {
-        Some(fields) if !method.answer.is_empty() => FieldMask::parse(fields, method.answer),
-        _ => FieldMask::parse(default_field_mask(method.answer), method.answer)
-            .or(Ok(FieldMask::All)),
+        Some(fields) if !method.response_schema.is_empty() => {
+            FieldMask::parse(fields, method.response_schema)
+        }
+        _ => FieldMask::parse(
+            default_field_mask(method.response_schema),
+            method.response_schema,
+        )
+        .or(Ok(FieldMask::All)),
     }
 }
 
 fn check_value(param: ParamSpec, value: &str) -> Result<(), DriveApiError> {
-    let good = match param.kind {
+    let is_valid = match param.kind {
         ParamKind::Text => true,
         ParamKind::Bool => matches!(value, "true" | "false"),
-        ParamKind::Number(most) => value
+        ParamKind::Number(max) => value
             .parse::<u32>()
-            .is_ok_and(|number| (1..=most).contains(&number)),
+            .is_ok_and(|number| (1..=max).contains(&number)),
         ParamKind::OneOf(values) => values.split(',').any(|allowed| allowed == value),
     };
 
-    if good {
+    if is_valid {
         return Ok(());
     }
 
@@ -52,8 +57,8 @@ fn check_value(param: ParamSpec, value: &str) -> Result<(), DriveApiError> {
 }
 
 /// Returns the mask that applies when the request selects no fields.
-fn default_field_mask(answer: &str) -> &'static str {
-    match answer {
+fn default_field_mask(schema: &str) -> &'static str {
+    match schema {
         "File" => "kind,id,name,mimeType,driveId,teamDriveId,resourceKey",
         "FileList" => {
             "kind,incompleteSearch,nextPageToken,files(kind,id,name,mimeType,driveId,teamDriveId,resourceKey)"

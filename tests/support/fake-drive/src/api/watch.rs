@@ -7,8 +7,8 @@ use super::{CallContext, changes};
 use crate::channels::{Channel, is_allowed_address, resource_id};
 use crate::wire::Reply;
 
-const HOUR: i64 = 3_600_000;
-const LONGEST: i64 = 7 * 24 * HOUR;
+const HOUR_MS: i64 = 3_600_000;
+const MAX_LIFETIME_MS: i64 = 7 * 24 * HOUR_MS;
 
 fn parse_body(cx: &CallContext<'_>) -> Result<Value, DriveApiError> {
     let value = serde_json::from_slice::<Value>(&cx.call.body)
@@ -63,24 +63,24 @@ pub(crate) fn open_channel(cx: &mut CallContext<'_>) -> Result<Value, DriveApiEr
         address: address.to_owned(),
         token: text_field(&body, "token").map(str::to_owned),
         resource_uri: format!("{}/drive/v3/changes?alt=json", cx.call.base),
-        expires: parse_expiration(cx, &body)?,
-        sent: 0,
+        expires_at: parse_expiration(cx, &body)?,
+        sent_count: 0,
         feed,
     };
 
     let _closing = cx.state.outbox.send(channel.next_notification("sync"));
-    let shown = render_channel(&channel);
+    let response = render_channel(&channel);
     cx.state.channels.push(channel);
 
-    Ok(shown)
+    Ok(response)
 }
 
 /// Returns the requested expiration, which may be a number or a string of digits. The longest
 /// lifetime is a week; the default is an hour.
 fn parse_expiration(cx: &CallContext<'_>, body: &Value) -> Result<i64, DriveApiError> {
-    let now = cx.state.world.clock.now();
-    let asked = match body.get("expiration") {
-        None | Some(Value::Null) => now + HOUR,
+    let now = cx.state.contents.clock.now();
+    let requested = match body.get("expiration") {
+        None | Some(Value::Null) => now + HOUR_MS,
         Some(Value::String(digits)) => digits
             .parse()
             .map_err(|_| DriveApiError::invalid_value("resource.expiration"))?,
@@ -89,25 +89,25 @@ fn parse_expiration(cx: &CallContext<'_>, body: &Value) -> Result<i64, DriveApiE
             .ok_or_else(|| DriveApiError::invalid_value("resource.expiration"))?,
     };
 
-    if asked <= now {
+    if requested <= now {
         return Err(DriveApiError::invalid_value("resource.expiration"));
     }
 
-    Ok(asked.min(now + LONGEST))
+    Ok(requested.min(now + MAX_LIFETIME_MS))
 }
 
 fn render_channel(channel: &Channel) -> Value {
-    let mut shown = json!({
+    let mut response = json!({
         "kind": "api#channel",
         "id": channel.id,
         "resourceId": resource_id(&channel.feed),
         "resourceUri": channel.resource_uri,
-        "expiration": channel.expires.to_string(),
+        "expiration": channel.expires_at.to_string(),
     });
     if let Some(token) = &channel.token {
-        shown["token"] = json!(token);
+        response["token"] = json!(token);
     }
-    shown
+    response
 }
 
 /// Closes a channel of the same account and app.

@@ -6,17 +6,18 @@ use bytes::Bytes;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
+use crate::drive_contents::{SheetTable, Slide};
 use crate::wire::escape_html;
-use crate::world::{SheetTable, Slide};
 
-const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
-const TYPES: &str = "http://schemas.openxmlformats.org/package/2006/content-types";
-const LINKS: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
-const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-const CELLS: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-const SHOW: &str = "http://schemas.openxmlformats.org/presentationml/2006/main";
-const DRAWING: &str = "http://schemas.openxmlformats.org/drawingml/2006/main";
-const PACKAGE: &str = "application/vnd.openxmlformats-officedocument";
+const XML_DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
+const CONTENT_TYPES_NS: &str = "http://schemas.openxmlformats.org/package/2006/content-types";
+const PACKAGE_LINKS_NS: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
+const RELATIONSHIPS_NS: &str =
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const SPREADSHEET_NS: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const PRESENTATION_NS: &str = "http://schemas.openxmlformats.org/presentationml/2006/main";
+const DRAWING_NS: &str = "http://schemas.openxmlformats.org/drawingml/2006/main";
+const MEDIA_TYPE_PREFIX: &str = "application/vnd.openxmlformats-officedocument";
 
 /// The parts of an office file: paths and texts.
 type Parts = Vec<(String, String)>;
@@ -27,7 +28,7 @@ fn zip_parts(parts: &Parts) -> Option<Bytes> {
         writer
             .start_file(path.as_str(), SimpleFileOptions::default())
             .ok()?;
-        writer.write_all(XML.as_bytes()).ok()?;
+        writer.write_all(XML_DECLARATION.as_bytes()).ok()?;
         writer.write_all(text.as_bytes()).ok()?;
     }
     Some(Bytes::from(writer.finish().ok()?.into_inner()))
@@ -35,11 +36,11 @@ fn zip_parts(parts: &Parts) -> Option<Bytes> {
 
 fn content_types_part(parts: &[(String, &str)]) -> (String, String) {
     let part = |(path, kind): &(String, &str)| {
-        format!("<Override PartName=\"/{path}\" ContentType=\"{PACKAGE}.{kind}+xml\"/>")
+        format!("<Override PartName=\"/{path}\" ContentType=\"{MEDIA_TYPE_PREFIX}.{kind}+xml\"/>")
     };
     let overrides: String = parts.iter().map(part).collect();
     let text = format!(
-        "<Types xmlns=\"{TYPES}\"><Default Extension=\"rels\" \
+        "<Types xmlns=\"{CONTENT_TYPES_NS}\"><Default Extension=\"rels\" \
          ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\
          <Default Extension=\"xml\" ContentType=\"application/xml\"/>{overrides}</Types>"
     );
@@ -50,12 +51,14 @@ fn content_types_part(parts: &[(String, &str)]) -> (String, String) {
 fn relationships_part(path: &str, targets: &[(&str, String)]) -> (String, String) {
     let link = |(number, (kind, target)): (usize, &(&str, String))| {
         let id = number + 1;
-        format!("<Relationship Id=\"rId{id}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>")
+        format!(
+            "<Relationship Id=\"rId{id}\" Type=\"{RELATIONSHIPS_NS}/{kind}\" Target=\"{target}\"/>"
+        )
     };
-    let all: String = targets.iter().enumerate().map(link).collect();
+    let relationships: String = targets.iter().enumerate().map(link).collect();
     (
         path.to_owned(),
-        format!("<Relationships xmlns=\"{LINKS}\">{all}</Relationships>"),
+        format!("<Relationships xmlns=\"{PACKAGE_LINKS_NS}\">{relationships}</Relationships>"),
     )
 }
 
@@ -88,7 +91,7 @@ pub(crate) fn build_workbook(tables: &[SheetTable]) -> Option<Bytes> {
         (
             "xl/workbook.xml".to_owned(),
             format!(
-                "<workbook xmlns=\"{CELLS}\" xmlns:r=\"{OFFICE}\"><sheets>{sheets}</sheets></workbook>"
+                "<workbook xmlns=\"{SPREADSHEET_NS}\" xmlns:r=\"{RELATIONSHIPS_NS}\"><sheets>{sheets}</sheets></workbook>"
             ),
         ),
         relationships_part("xl/_rels/workbook.xml.rels", &targets),
@@ -112,18 +115,18 @@ fn build_worksheet(table: &SheetTable) -> String {
         format!("<row r=\"{}\">{cells}</row>", at + 1)
     });
     format!(
-        "<worksheet xmlns=\"{CELLS}\"><sheetData>{}</sheetData></worksheet>",
+        "<worksheet xmlns=\"{SPREADSHEET_NS}\"><sheetData>{}</sheetData></worksheet>",
         rows.collect::<String>()
     )
 }
 
 fn build_cell(column: usize, row: usize, text: &str) -> String {
-    let place = format!("{}{row}", column_name(column));
+    let cell_reference = format!("{}{row}", column_name(column));
     if text.parse::<f64>().is_ok_and(f64::is_finite) {
-        return format!("<c r=\"{place}\"><v>{text}</v></c>");
+        return format!("<c r=\"{cell_reference}\"><v>{text}</v></c>");
     }
     format!(
-        "<c r=\"{place}\" t=\"inlineStr\"><is><t>{}</t></is></c>",
+        "<c r=\"{cell_reference}\" t=\"inlineStr\"><is><t>{}</t></is></c>",
         escape_html(text)
     )
 }
@@ -158,8 +161,8 @@ pub(crate) fn build_presentation(slides: &[Slide]) -> Option<Bytes> {
 
     let entry = |number: usize| format!("<p:sldId id=\"{}\" r:id=\"rId{number}\"/>", 255 + number);
     let list: String = numbers.clone().map(entry).collect();
-    let show = format!(
-        "<p:presentation xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:sldIdLst>{list}\
+    let presentation = format!(
+        "<p:presentation xmlns:a=\"{DRAWING_NS}\" xmlns:r=\"{RELATIONSHIPS_NS}\" xmlns:p=\"{PRESENTATION_NS}\"><p:sldIdLst>{list}\
          </p:sldIdLst><p:sldSz cx=\"9144000\" cy=\"6858000\"/></p:presentation>"
     );
     let targets: Vec<_> = numbers
@@ -172,7 +175,7 @@ pub(crate) fn build_presentation(slides: &[Slide]) -> Option<Bytes> {
             "_rels/.rels",
             &[("officeDocument", "ppt/presentation.xml".to_owned())],
         ),
-        ("ppt/presentation.xml".to_owned(), show),
+        ("ppt/presentation.xml".to_owned(), presentation),
         relationships_part("ppt/_rels/presentation.xml.rels", &targets),
     ];
     for (number, slide) in numbers.zip(slides) {
@@ -184,15 +187,15 @@ pub(crate) fn build_presentation(slides: &[Slide]) -> Option<Bytes> {
 
 fn slide_parts(number: usize, slide: &Slide) -> Parts {
     let notes = format!("../notesSlides/notesSlide{number}.xml");
-    let back = format!("../slides/slide{number}.xml");
+    let slide_link = format!("../slides/slide{number}.xml");
     let title = build_shape(2, "title", std::slice::from_ref(&slide.title));
-    let page = format!("{title}{}", build_shape(3, "body", &slide.lines));
-    let said: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
+    let shapes = format!("{title}{}", build_shape(3, "body", &slide.lines));
+    let note_lines: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
 
     vec![
         (
             format!("ppt/slides/slide{number}.xml"),
-            shape_tree("sld", &page),
+            shape_tree("sld", &shapes),
         ),
         relationships_part(
             &format!("ppt/slides/_rels/slide{number}.xml.rels"),
@@ -200,18 +203,18 @@ fn slide_parts(number: usize, slide: &Slide) -> Parts {
         ),
         (
             format!("ppt/notesSlides/notesSlide{number}.xml"),
-            shape_tree("notes", &build_shape(2, "body", &said)),
+            shape_tree("notes", &build_shape(2, "body", &note_lines)),
         ),
         relationships_part(
             &format!("ppt/notesSlides/_rels/notesSlide{number}.xml.rels"),
-            &[("slide", back)],
+            &[("slide", slide_link)],
         ),
     ]
 }
 
 fn shape_tree(root: &str, shapes: &str) -> String {
     format!(
-        "<p:{root} xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:cSld><p:spTree><p:nvGrpSpPr>\
+        "<p:{root} xmlns:a=\"{DRAWING_NS}\" xmlns:r=\"{RELATIONSHIPS_NS}\" xmlns:p=\"{PRESENTATION_NS}\"><p:cSld><p:spTree><p:nvGrpSpPr>\
          <p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>{shapes}</p:spTree></p:cSld>\
          </p:{root}>"
     )

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-const LINES_OF_A_PAGE: usize = 50;
+const LINES_PER_PAGE: usize = 50;
 
 /// Builds a PDF of the lines of a text, in Helvetica. Characters outside Latin-1 become question
 /// marks.
@@ -13,7 +13,7 @@ pub(crate) fn build_pdf(text: &str) -> Bytes {
     let pages: Vec<_> = if lines.is_empty() {
         vec![&[][..]]
     } else {
-        lines.chunks(LINES_OF_A_PAGE).collect()
+        lines.chunks(LINES_PER_PAGE).collect()
     };
 
     let kids: String = (0..pages.len()).fold(String::new(), |kids, page| {
@@ -73,13 +73,13 @@ fn content_stream(lines: &[String]) -> String {
 }
 
 fn escape_text(line: &str) -> String {
-    let letter = |letter: char| match letter {
+    let character = |letter: char| match letter {
         '(' | ')' | '\\' => format!("\\{letter}"),
         ' '..='~' => letter.to_string(),
         '\u{a0}'..='\u{ff}' => format!("\\{:03o}", u32::from(letter)),
         _ => "?".to_owned(),
     };
-    line.chars().map(letter).collect()
+    line.chars().map(character).collect()
 }
 
 fn assemble_file(objects: &[String]) -> Bytes {

@@ -28,16 +28,16 @@ pub(super) fn show_consent(state: &mut DriveState, call: &HttpCall) -> Reply {
         Err((error, message)) => return pages::render_error(error, &message),
     };
 
-    let plan = parse_planned_decision(call)
+    let planned = parse_planned_decision(call)
         .or_else(|| state.oauth.planned_decisions.pop_front())
         .or_else(|| state.oauth.default_decision.clone());
-    if let Some(consent) = plan {
-        return apply_decision(state, request, &consent);
+    if let Some(decision) = planned {
+        return apply_decision(state, request, &decision);
     }
 
-    let name = state.world.random.random_name(24);
-    let page = pages::render_consent(&name, &request, state.world.accounts.values());
-    state.oauth.requests.insert(name, request);
+    let name = state.contents.random.random_name(24);
+    let page = pages::render_consent(&name, &request, state.contents.accounts.values());
+    state.oauth.consent_requests.insert(name, request);
 
     page
 }
@@ -74,9 +74,9 @@ fn parse_request(
         ));
     }
 
-    let bad = |message: &str| ("invalid_request", message.to_owned());
+    let invalid = |message: &str| ("invalid_request", message.to_owned());
     if call.query_param("response_type") != Some("code") {
-        return Err(bad("response_type has to be code."));
+        return Err(invalid("response_type has to be code."));
     }
 
     let scopes: Vec<_> = call
@@ -86,27 +86,27 @@ fn parse_request(
         .map(canonical_scope)
         .collect();
     if scopes.is_empty() {
-        return Err(bad("Required parameter is missing: scope"));
+        return Err(invalid("Required parameter is missing: scope"));
     }
 
     let challenge = call.query_param("code_challenge").map(str::to_owned);
     if challenge.is_some() && call.query_param("code_challenge_method") != Some("S256") {
-        return Err(bad("code_challenge_method has to be S256."));
+        return Err(invalid("code_challenge_method has to be S256."));
     }
 
-    let text = |name| call.query_param(name).map(str::to_owned);
+    let param_text = |name| call.query_param(name).map(str::to_owned);
     Ok(ConsentForm {
         client: client.to_owned(),
-        redirect: redirect.to_owned(),
+        redirect_uri: redirect.to_owned(),
         scopes,
-        state: text("state"),
+        state: param_text("state"),
         challenge,
-        nonce: text("nonce"),
-        offline: call.query_param("access_type") == Some("offline"),
+        nonce: param_text("nonce"),
+        is_offline: call.query_param("access_type") == Some("offline"),
         prompt: call
             .query_param("prompt")
             .is_some_and(|prompt| prompt.split(' ').any(|word| word == "consent")),
-        hint: text("login_hint"),
+        hint: param_text("login_hint"),
     })
 }
 
@@ -119,7 +119,8 @@ pub(super) fn handle_decision(state: &mut DriveState, call: &HttpCall) -> Reply 
             .map(|(_, value)| value.as_str())
     };
 
-    let Some(request) = field("request").and_then(|name| state.oauth.requests.remove(name)) else {
+    let Some(request) = field("request").and_then(|name| state.oauth.consent_requests.remove(name))
+    else {
         return pages::render_error(
             "invalid_request",
             "This question has been answered already.",
@@ -130,7 +131,7 @@ pub(super) fn handle_decision(state: &mut DriveState, call: &HttpCall) -> Reply 
         return apply_decision(state, request, &ConsentDecision::Deny);
     }
 
-    let ticked: Vec<_> = form
+    let selected_scopes: Vec<_> = form
         .iter()
         .filter(|(field, _)| field == "scope")
         .map(|(_, value)| value)
@@ -138,7 +139,7 @@ pub(super) fn handle_decision(state: &mut DriveState, call: &HttpCall) -> Reply 
     let scopes = request
         .scopes
         .iter()
-        .filter(|scope| is_identity(scope) || ticked.contains(scope));
+        .filter(|scope| is_identity(scope) || selected_scopes.contains(scope));
     let scopes = scopes.cloned().collect();
 
     grant_permission(state, request, field("account").unwrap_or_default(), scopes)
@@ -147,9 +148,9 @@ pub(super) fn handle_decision(state: &mut DriveState, call: &HttpCall) -> Reply 
 fn apply_decision(
     state: &mut DriveState,
     request: ConsentForm,
-    consent: &ConsentDecision,
+    decision: &ConsentDecision,
 ) -> Reply {
-    match consent {
+    match decision {
         ConsentDecision::Allow { email } => {
             let scopes = request.scopes.clone();
             grant_permission(state, request, email, scopes)
@@ -174,10 +175,10 @@ fn grant_permission(
     email: &str,
     scopes: Vec<String>,
 ) -> Reply {
-    if !state.world.accounts.contains_key(email) {
+    if !state.contents.accounts.contains_key(email) {
         return pages::render_error("invalid_request", &format!("There is no account {email}."));
     }
-    let code = format!("4/0A{}", state.world.random.random_name(60));
+    let code = format!("4/0A{}", state.contents.random.random_name(60));
     let reply = redirect_back(
         &request,
         &[
@@ -186,19 +187,19 @@ fn grant_permission(
             ("authuser", "0"),
         ],
     );
-    let first = state
+    let is_first_consent = state
         .oauth
-        .known
+        .known_grants
         .insert((email.to_owned(), request.client.clone()));
-    let made = state.world.clock.now();
+    let issued_at = state.contents.clock.now();
     state.oauth.codes.insert(
         code,
         AuthorizationCode {
             request,
             email: email.to_owned(),
             scopes,
-            first,
-            made,
+            is_first_consent,
+            issued_at,
         },
     );
 
@@ -206,7 +207,7 @@ fn grant_permission(
 }
 
 fn redirect_back(request: &ConsentForm, fields: &[(&str, &str)]) -> Reply {
-    let Ok(mut url) = Url::parse(&request.redirect) else {
+    let Ok(mut url) = Url::parse(&request.redirect_uri) else {
         return pages::render_error("redirect_uri_mismatch", "The address is none.");
     };
     let mut pairs = url.query_pairs_mut();

@@ -2,8 +2,8 @@
 
 use super::ConsentForm;
 use super::authorize::is_identity;
+use crate::drive_contents::Account;
 use crate::wire::{Reply, escape_html};
-use crate::world::Account;
 
 const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\"><style>body{font:16px/1.5 system-ui;\
     max-width:28rem;margin:3rem auto;padding:0 1rem}label{display:block;margin:.4rem 0}button{font:inherit;\
@@ -26,31 +26,31 @@ pub(super) fn render_consent<'a>(
     accounts: impl Iterator<Item = &'a Account>,
 ) -> Reply {
     let accounts: Vec<_> = accounts.collect();
-    let hinted = accounts
+    let hinted_index = accounts
         .iter()
         .position(|account| Some(&account.email) == request.hint.as_ref())
         .unwrap_or(0);
-    let radio = |(at, account): (usize, &&Account)| {
+    let account_option = |(at, account): (usize, &&Account)| {
         let (email, name) = (escape_html(&account.email), escape_html(&account.name));
-        let checked = if at == hinted { " checked" } else { "" };
+        let checked = if at == hinted_index { " checked" } else { "" };
         format!(
             "<label><input type=\"radio\" name=\"account\" value=\"{email}\"{checked}> {name} ({email})</label>"
         )
     };
-    let people: String = accounts.iter().enumerate().map(radio).collect();
+    let account_options: String = accounts.iter().enumerate().map(account_option).collect();
 
-    let tick = |scope: &String| {
+    let scope_option = |scope: &String| {
         let (text, scope) = (escape_html(describe_scope(scope)), escape_html(scope));
         format!(
             "<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>"
         )
     };
 
-    let ticks: String = request
+    let scope_options: String = request
         .scopes
         .iter()
         .filter(|scope| !is_identity(scope))
-        .map(tick)
+        .map(scope_option)
         .collect();
     Reply::html_reply(
         200,
@@ -58,8 +58,8 @@ pub(super) fn render_consent<'a>(
             "<title>Permission</title>{STYLE}<h1>An app asks for permission</h1>\
              <p>This is not the real drive: it is one for tests and demonstrations, with made-up accounts.</p>\
              <form method=\"post\" action=\"/o/oauth2/v2/auth/answer\">\
-             <input type=\"hidden\" name=\"request\" value=\"{name}\"><fieldset><legend>Account</legend>{people}\
-             </fieldset><fieldset><legend>{app} may</legend>{ticks}</fieldset>\
+             <input type=\"hidden\" name=\"request\" value=\"{name}\"><fieldset><legend>Account</legend>{account_options}\
+             </fieldset><fieldset><legend>{app} may</legend>{scope_options}</fieldset>\
              <button name=\"decision\" value=\"allow\">Allow</button>\
              <button name=\"decision\" value=\"deny\">Deny</button></form>",
             app = escape_html(&request.client),

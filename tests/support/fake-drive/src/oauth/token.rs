@@ -25,7 +25,8 @@ impl TokenError {
     }
 }
 
-const DEAD: TokenError = TokenError(400, "invalid_grant", "Token has been expired or revoked.");
+const EXPIRED_TOKEN: TokenError =
+    TokenError(400, "invalid_grant", "Token has been expired or revoked.");
 
 /// The fields of the form.
 struct TokenForm(Vec<(String, String)>);
@@ -41,7 +42,7 @@ impl TokenForm {
 
 pub(super) fn exchange_grant(state: &mut DriveState, call: &HttpCall) -> Reply {
     let form = TokenForm(call.form_fields());
-    let answer =
+    let result =
         authenticate_client(state, call, &form).and_then(|client| match form.get("grant_type") {
             Some("authorization_code") => exchange_code(state, &client, &form),
             Some("refresh_token") => by_refresh(state, &client, &form),
@@ -52,7 +53,7 @@ pub(super) fn exchange_grant(state: &mut DriveState, call: &HttpCall) -> Reply {
             )),
         });
 
-    match answer {
+    match result {
         Ok(value) => Reply::json_reply(200, &value).with_header("cache-control", "no-store"),
         Err(refusal) => refusal.to_reply(),
     }
@@ -64,18 +65,21 @@ fn authenticate_client(
     call: &HttpCall,
     form: &TokenForm,
 ) -> Result<String, TokenError> {
-    let in_form = || {
+    let form_credentials = || {
         Some((
             form.get("client_id")?.to_owned(),
             form.get("client_secret").unwrap_or_default().to_owned(),
         ))
     };
 
-    let (id, secret) = call.basic_credentials().or_else(in_form).ok_or(TokenError(
-        400,
-        "invalid_request",
-        "Could not determine client ID from request.",
-    ))?;
+    let (id, secret) = call
+        .basic_credentials()
+        .or_else(form_credentials)
+        .ok_or(TokenError(
+            400,
+            "invalid_request",
+            "Could not determine client ID from request.",
+        ))?;
     let app = state.oauth.apps.get(&id).ok_or(TokenError(
         401,
         "invalid_client",
@@ -95,16 +99,16 @@ fn exchange_code(
     form: &TokenForm,
 ) -> Result<Value, TokenError> {
     let malformed = TokenError(400, "invalid_grant", "Malformed auth code.");
-    let now = state.world.clock.now();
+    let now = state.contents.clock.now();
     // A code is valid for one attempt, whether that attempt succeeds or not.
     let code = form
         .get("code")
         .and_then(|code| state.oauth.codes.remove(code))
         .ok_or(malformed)?;
-    if code.request.client != client || now - code.made > CODE_LIFETIME_MS {
+    if code.request.client != client || now - code.issued_at > CODE_LIFETIME_MS {
         return Err(TokenError(400, "invalid_grant", "Bad Request"));
     }
-    if form.get("redirect_uri") != Some(code.request.redirect.as_str()) {
+    if form.get("redirect_uri") != Some(code.request.redirect_uri.as_str()) {
         return Err(TokenError(400, "redirect_uri_mismatch", "Bad Request"));
     }
 
@@ -123,14 +127,14 @@ fn exchange_code(
 }
 
 fn issue_tokens(state: &mut DriveState, code: &AuthorizationCode, now: i64) -> Value {
-    let mut answer = access(state, &code.email, &code.request.client, &code.scopes, now);
-    let wanted = code.request.offline && (code.request.prompt || code.first);
-    if state.oauth.without_refresh > 0 {
-        state.oauth.without_refresh -= 1;
-    } else if wanted {
+    let mut response = access(state, &code.email, &code.request.client, &code.scopes, now);
+    let wants_refresh = code.request.is_offline && (code.request.prompt || code.is_first_consent);
+    if state.oauth.exchanges_without_refresh > 0 {
+        state.oauth.exchanges_without_refresh -= 1;
+    } else if wants_refresh {
         refresh_access_token(
             state,
-            &mut answer,
+            &mut response,
             &code.email,
             &code.request.client,
             &code.scopes,
@@ -139,70 +143,74 @@ fn issue_tokens(state: &mut DriveState, code: &AuthorizationCode, now: i64) -> V
     }
 
     if code.scopes.iter().any(|scope| scope == "openid") {
-        answer["id_token"] = json!(build_identity_token(state, code, now));
+        response["id_token"] = json!(build_identity_token(state, code, now));
     }
 
-    answer
+    response
 }
 
 fn access(state: &mut DriveState, email: &str, client: &str, scopes: &[String], now: i64) -> Value {
-    let seconds = state.world.quirks.access_seconds;
+    let seconds = state.contents.quirks.access_seconds;
     let access = AccessToken::new(email, client, scopes.to_vec(), now + seconds * 1000);
     let token = state
         .oauth
-        .issue_access_token(&mut state.world.random, access);
+        .issue_access_token(&mut state.contents.random, access);
     json!({ "access_token": token, "expires_in": seconds, "scope": scopes.join(" "), "token_type": "Bearer" })
 }
 
 fn refresh_access_token(
     state: &mut DriveState,
-    answer: &mut Value,
+    response: &mut Value,
     email: &str,
     client: &str,
     scopes: &[String],
     now: i64,
 ) {
-    let seconds = state.world.quirks.refresh_seconds;
+    let seconds = state.contents.quirks.refresh_seconds;
     let access = AccessToken::new(email, client, scopes.to_vec(), 0);
     let expires = seconds.map(|seconds| now + seconds * 1000);
-    answer["refresh_token"] = json!(state.oauth.grant_refresh(
-        &mut state.world.random,
+    response["refresh_token"] = json!(state.oauth.grant_refresh(
+        &mut state.contents.random,
         &access,
         expires
     ));
 
     if let Some(seconds) = seconds {
-        answer["refresh_token_expires_in"] = json!(seconds);
+        response["refresh_token_expires_in"] = json!(seconds);
     }
 }
 
 fn by_refresh(state: &mut DriveState, client: &str, form: &TokenForm) -> Result<Value, TokenError> {
-    let now = state.world.clock.now();
+    let now = state.contents.clock.now();
     let token = form.get("refresh_token").unwrap_or_default();
-    let found = state
+    let candidate = state
         .oauth
-        .refresh
+        .refresh_tokens
         .get(token)
         .filter(|refresh| refresh.client == client);
-    let alive = found
-        .filter(|refresh| refresh.expires.is_none_or(|expires| expires > now))
-        .ok_or(DEAD)?;
-    let (email, scopes, expires) = (alive.email.clone(), alive.scopes.clone(), alive.expires);
-    let mut answer = access(state, &email, client, &scopes, now);
-    if state.world.quirks.rotation {
-        state.oauth.refresh.remove(token);
-        refresh_access_token(state, &mut answer, &email, client, &scopes, now);
+    let refresh_token = candidate
+        .filter(|refresh| refresh.expires_at.is_none_or(|expires| expires > now))
+        .ok_or(EXPIRED_TOKEN)?;
+    let (email, scopes, expires) = (
+        refresh_token.email.clone(),
+        refresh_token.scopes.clone(),
+        refresh_token.expires_at,
+    );
+    let mut response = access(state, &email, client, &scopes, now);
+    if state.contents.quirks.rotation {
+        state.oauth.refresh_tokens.remove(token);
+        refresh_access_token(state, &mut response, &email, client, &scopes, now);
     } else if let Some(expires) = expires {
-        answer["refresh_token_expires_in"] = json!((expires - now) / 1000);
+        response["refresh_token_expires_in"] = json!((expires - now) / 1000);
     }
 
-    Ok(answer)
+    Ok(response)
 }
 
 /// Builds an unsigned identity token. The client reads it from the same connection on which it
 /// asked for it, so it needs no signature.
 fn build_identity_token(state: &DriveState, code: &AuthorizationCode, now: i64) -> String {
-    let account = state.world.accounts.get(&code.email);
+    let account = state.contents.accounts.get(&code.email);
     let mut claims = json!({
         "iss": "https://accounts.google.com",
         "azp": code.request.client,
@@ -225,13 +233,13 @@ fn build_identity_token(state: &DriveState, code: &AuthorizationCode, now: i64) 
         claims["nonce"] = json!(nonce);
     }
 
-    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let encode_part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let header = json!({ "alg": "RS256", "kid": "none-of-the-real-ones", "typ": "JWT" });
 
     format!(
         "{}.{}.{}",
-        part(&header),
-        part(&claims),
+        encode_part(&header),
+        encode_part(&claims),
         URL_SAFE_NO_PAD.encode("unsigned")
     )
 }
@@ -244,18 +252,18 @@ pub(super) fn revoke_token(state: &mut DriveState, call: &HttpCall) -> Reply {
         .or_else(|| call.query_param("token"))
         .unwrap_or_default();
     let oauth = &state.oauth;
-    let by_refresh = oauth
-        .refresh
+    let refresh_grant = oauth
+        .refresh_tokens
         .get(token)
         .map(|refresh| (refresh.email.clone(), refresh.client.clone()));
-    let by_access = || {
+    let access_grant = || {
         oauth
-            .access
+            .access_tokens
             .get(token)
             .map(|access| (access.email.clone(), access.client.clone()))
     };
 
-    let Some((email, client)) = by_refresh.or_else(by_access) else {
+    let Some((email, client)) = refresh_grant.or_else(access_grant) else {
         return TokenError(400, "invalid_token", "Token expired or revoked").to_reply();
     };
 

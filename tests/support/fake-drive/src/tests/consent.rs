@@ -108,11 +108,11 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 
 #[tokio::test]
 async fn a_code_becomes_tokens_and_an_identity() {
-    let mut rig = DriveFixture::new().await;
-    let answer = rig.redirect_parameters(allow(), &[]).await;
+    let mut fixture = DriveFixture::new().await;
+    let answer = fixture.redirect_parameters(allow(), &[]).await;
     assert_eq!(answer["state"], "s1");
 
-    let (status, tokens) = rig.exchange(&answer["code"]).await;
+    let (status, tokens) = fixture.exchange(&answer["code"]).await;
     assert_eq!(
         (status, text(&tokens, "token_type"), &tokens["expires_in"]),
         (200, "Bearer", &json!(3599))
@@ -128,25 +128,25 @@ async fn a_code_becomes_tokens_and_an_identity() {
         (text(&claims, "email"), text(&claims, "nonce")),
         (ADA, "n1")
     );
-    assert_eq!(text(&claims, "aud"), rig.drive.client_credentials().0);
+    assert_eq!(text(&claims, "aud"), fixture.drive.client_credentials().0);
 
-    rig.token = text(&tokens, "access_token").to_owned();
-    rig.get_ok("files").await;
-    rig.drive.advance_clock(3600);
-    assert_eq!(rig.get("files").await.0, 401);
+    fixture.token = text(&tokens, "access_token").to_owned();
+    fixture.get_ok("files").await;
+    fixture.drive.advance_clock(3600);
+    assert_eq!(fixture.get("files").await.0, 401);
 
-    let (status, fresh) = rig.refresh(text(&tokens, "refresh_token")).await;
-    assert_eq!((status, fresh.get("refresh_token")), (200, None));
-    rig.token = text(&fresh, "access_token").to_owned();
-    rig.get_ok("files").await;
+    let (status, refreshed) = fixture.refresh(text(&tokens, "refresh_token")).await;
+    assert_eq!((status, refreshed.get("refresh_token")), (200, None));
+    fixture.token = text(&refreshed, "access_token").to_owned();
+    fixture.get_ok("files").await;
     // A code is valid once.
-    let (status, again) = rig.exchange(&answer["code"]).await;
-    assert_eq!((status, text(&again, "error")), (400, "invalid_grant"));
+    let (status, error) = fixture.exchange(&answer["code"]).await;
+    assert_eq!((status, text(&error, "error")), (400, "invalid_grant"));
 }
 
 #[tokio::test]
 async fn wrong_exchanges_are_refused() {
-    let rig = DriveFixture::new().await;
+    let fixture = DriveFixture::new().await;
     for (field, value, status, error) in [
         ("code_verifier", "another", 400, "invalid_grant"),
         ("code", "4/unknown", 400, "invalid_grant"),
@@ -160,22 +160,22 @@ async fn wrong_exchanges_are_refused() {
         ("client_id", "nobody", 401, "invalid_client"),
         ("grant_type", "password", 400, "unsupported_grant_type"),
     ] {
-        let answer = rig.redirect_parameters(allow(), &[]).await;
+        let answer = fixture.redirect_parameters(allow(), &[]).await;
         let mut form = exchange(&answer["code"]).to_vec();
         form.push((field, value));
-        let (got, body) = rig.token(&form).await;
+        let (got, body) = fixture.token(&form).await;
         assert_eq!((got, text(&body, "error")), (status, error), "{field}");
     }
 
-    let answer = rig.redirect_parameters(allow(), &[]).await;
-    rig.drive.advance_clock(601);
-    assert_eq!(rig.exchange(&answer["code"]).await.0, 400);
+    let answer = fixture.redirect_parameters(allow(), &[]).await;
+    fixture.drive.advance_clock(601);
+    assert_eq!(fixture.exchange(&answer["code"]).await.0, 400);
 }
 
 #[tokio::test]
 async fn wrong_questions_get_a_page_and_no_redirect() {
-    let rig = DriveFixture::new().await;
-    rig.drive.set_default_consent(Some(allow()));
+    let fixture = DriveFixture::new().await;
+    fixture.drive.set_default_consent(Some(allow()));
     for (field, value, status) in [
         ("client_id", "nobody", 401),
         ("redirect_uri", "https://elsewhere.test/", 400),
@@ -184,7 +184,7 @@ async fn wrong_questions_get_a_page_and_no_redirect() {
         ("scope", "", 400),
         ("code_challenge_method", "plain", 400),
     ] {
-        let response = rig.ask(&[(field, value)]).await;
+        let response = fixture.ask(&[(field, value)]).await;
         assert_eq!(response.status().as_u16(), status, "{field}");
         assert!(response.text().await.unwrap().contains("<h1>Error"));
     }
@@ -192,14 +192,16 @@ async fn wrong_questions_get_a_page_and_no_redirect() {
 
 #[tokio::test]
 async fn people_refuse_and_leave_things_out() {
-    let mut rig = DriveFixture::new().await;
-    let answer = rig.redirect_parameters(ConsentDecision::Deny, &[]).await;
+    let mut fixture = DriveFixture::new().await;
+    let answer = fixture
+        .redirect_parameters(ConsentDecision::Deny, &[])
+        .await;
     assert_eq!(
         (answer["error"].as_str(), answer["state"].as_str()),
         ("access_denied", "s1")
     );
 
-    let answer = rig
+    let answer = fixture
         .redirect_parameters(
             ConsentDecision::Untick {
                 email: ADA.to_owned(),
@@ -209,14 +211,14 @@ async fn people_refuse_and_leave_things_out() {
         .await;
     assert!(!answer["scope"].contains("drive"));
 
-    let (_, tokens) = rig.exchange(&answer["code"]).await;
+    let (_, tokens) = fixture.exchange(&answer["code"]).await;
     assert_eq!(
         text(&tokens, "scope"),
         "openid https://www.googleapis.com/auth/userinfo.email"
     );
 
-    rig.token = text(&tokens, "access_token").to_owned();
-    let (status, body) = rig.get("files").await;
+    fixture.token = text(&tokens, "access_token").to_owned();
+    let (status, body) = fixture.get("files").await;
     assert_eq!(
         (status, reason(&body).as_str()),
         (403, "insufficientPermissions")
@@ -226,15 +228,20 @@ async fn people_refuse_and_leave_things_out() {
         "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
     );
 
-    let answer = parse_redirect(&rig.ask(&[("auto", "allow"), ("account", ADA)]).await);
+    let answer = parse_redirect(&fixture.ask(&[("auto", "allow"), ("account", ADA)]).await);
     assert!(answer.contains_key("code"));
 }
 
 #[tokio::test]
 async fn the_page_lets_people_choose() {
-    let rig = DriveFixture::new().await;
-    rig.drive.get_or_create_account(BEN);
-    let page = rig.ask(&[("login_hint", BEN)]).await.text().await.unwrap();
+    let fixture = DriveFixture::new().await;
+    fixture.drive.get_or_create_account(BEN);
+    let page = fixture
+        .ask(&[("login_hint", BEN)])
+        .await
+        .text()
+        .await
+        .unwrap();
     assert!(page.contains(&format!("value=\"{BEN}\" checked")) && page.contains(ADA));
 
     let request = page
@@ -244,19 +251,20 @@ async fn the_page_lets_people_choose() {
         .split('"')
         .next()
         .unwrap();
-    let url = format!("{}/o/oauth2/v2/auth/answer", rig.drive.base_url());
+    let url = format!("{}/o/oauth2/v2/auth/answer", fixture.drive.base_url());
     let form = [
         ("request", request),
         ("account", BEN),
         ("scope", READONLY),
         ("decision", "allow"),
     ];
-    let response = rig.http.post(&url).form(&form).send().await.unwrap();
+    let response = fixture.http.post(&url).form(&form).send().await.unwrap();
     let code = parse_redirect(&response).remove("code").unwrap();
-    let (_, tokens) = rig.exchange(&code).await;
+    let (_, tokens) = fixture.exchange(&code).await;
     assert!(text(&tokens, "scope").contains(READONLY));
     assert_eq!(
-        rig.http
+        fixture
+            .http
             .post(&url)
             .form(&form)
             .send()
@@ -270,14 +278,19 @@ async fn the_page_lets_people_choose() {
 
 #[tokio::test]
 async fn permissions_end() {
-    let mut rig = DriveFixture::new().await;
-    let (one, two) = (rig.obtain_tokens().await, rig.obtain_tokens().await);
-    let (old, young) = (text(&one, "refresh_token"), text(&two, "refresh_token"));
-    assert_eq!(rig.refresh(old).await.0, 200);
+    let mut fixture = DriveFixture::new().await;
+    let (first_tokens, second_tokens) =
+        (fixture.obtain_tokens().await, fixture.obtain_tokens().await);
+    let (old, second_token) = (
+        text(&first_tokens, "refresh_token"),
+        text(&second_tokens, "refresh_token"),
+    );
+    assert_eq!(fixture.refresh(old).await.0, 200);
 
     let revoke = async |token: &str| {
-        let url = format!("{}/revoke", rig.drive.base_url());
-        rig.http
+        let url = format!("{}/revoke", fixture.drive.base_url());
+        fixture
+            .http
             .post(url)
             .form(&[("token", token)])
             .send()
@@ -286,76 +299,91 @@ async fn permissions_end() {
             .status()
             .as_u16()
     };
-    assert_eq!(revoke(young).await, 200);
-    assert_eq!(revoke(young).await, 400);
+    assert_eq!(revoke(second_token).await, 200);
+    assert_eq!(revoke(second_token).await, 400);
 
     // The revocation ends the whole permission, not only this token.
-    let (status, body) = rig.refresh(old).await;
+    let (status, body) = fixture.refresh(old).await;
     assert_eq!((status, text(&body, "error")), (400, "invalid_grant"));
 
-    rig.token = text(&one, "access_token").to_owned();
-    assert_eq!(rig.get("files").await.0, 401);
-    let three = rig.obtain_tokens().await;
-    rig.drive.revoke_permissions(ADA);
-    assert_eq!(rig.refresh(text(&three, "refresh_token")).await.0, 400);
+    fixture.token = text(&first_tokens, "access_token").to_owned();
+    assert_eq!(fixture.get("files").await.0, 401);
+    let third_tokens = fixture.obtain_tokens().await;
+    fixture.drive.revoke_permissions(ADA);
+    assert_eq!(
+        fixture
+            .refresh(text(&third_tokens, "refresh_token"))
+            .await
+            .0,
+        400
+    );
 }
 
 #[tokio::test]
 async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
-    let rig = DriveFixture::new().await;
-    rig.drive.withhold_refresh_tokens(1);
-    assert_eq!(rig.obtain_tokens().await.get("refresh_token"), None);
-    let answer = rig
+    let fixture = DriveFixture::new().await;
+    fixture.drive.withhold_refresh_tokens(1);
+    assert_eq!(fixture.obtain_tokens().await.get("refresh_token"), None);
+    let answer = fixture
         .redirect_parameters(allow(), &[("prompt", "none")])
         .await;
     assert_eq!(
-        rig.exchange(&answer["code"]).await.1.get("refresh_token"),
+        fixture
+            .exchange(&answer["code"])
+            .await
+            .1
+            .get("refresh_token"),
         None
     );
 
-    rig.drive
+    fixture
+        .drive
         .set_quirks(|quirks| quirks.refresh_seconds = Some(604_800));
-    let tokens = rig.obtain_tokens().await;
+    let tokens = fixture.obtain_tokens().await;
     assert_eq!(tokens["refresh_token_expires_in"], 604_800);
-    rig.drive.advance_clock(604_801);
-    assert_eq!(rig.refresh(text(&tokens, "refresh_token")).await.0, 400);
+    fixture.drive.advance_clock(604_801);
+    assert_eq!(fixture.refresh(text(&tokens, "refresh_token")).await.0, 400);
 
-    rig.drive.set_quirks(|quirks| {
+    fixture.drive.set_quirks(|quirks| {
         *quirks = Quirks {
             rotation: true,
             ..Quirks::default()
         }
     });
 
-    let tokens = rig.obtain_tokens().await;
+    let tokens = fixture.obtain_tokens().await;
     let first = text(&tokens, "refresh_token");
-    let (_, turned) = rig.refresh(first).await;
-    assert_eq!(rig.refresh(first).await.0, 400);
-    assert_eq!(rig.refresh(text(&turned, "refresh_token")).await.0, 200);
+    let (_, rotated) = fixture.refresh(first).await;
+    assert_eq!(fixture.refresh(first).await.0, 400);
+    assert_eq!(
+        fixture.refresh(text(&rotated, "refresh_token")).await.0,
+        200
+    );
 
-    rig.drive.set_quirks(|quirks| quirks.rotation = false);
-    let oldest = rig.obtain_tokens().await;
+    fixture.drive.set_quirks(|quirks| quirks.rotation = false);
+    let oldest = fixture.obtain_tokens().await;
     for _ in 0..100 {
-        rig.obtain_tokens().await;
+        fixture.obtain_tokens().await;
     }
 
-    assert_eq!(rig.refresh(text(&oldest, "refresh_token")).await.0, 400);
+    assert_eq!(fixture.refresh(text(&oldest, "refresh_token")).await.0, 400);
 }
 
 #[tokio::test]
 async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
-    let rig = DriveFixture::new().await;
-    let answer = rig.redirect_parameters(allow(), &[]).await;
-    let (id, secret) = rig.drive.client_credentials();
-    let url = format!("{}/token", rig.drive.base_url());
-    let post = rig
+    let fixture = DriveFixture::new().await;
+    let answer = fixture.redirect_parameters(allow(), &[]).await;
+    let (id, secret) = fixture.drive.client_credentials();
+    let url = format!("{}/token", fixture.drive.base_url());
+    let post = fixture
         .http
         .post(&url)
         .basic_auth(id, Some(secret))
         .form(&exchange(&answer["code"]));
     let tokens: Value = post.send().await.unwrap().json().await.unwrap();
     let refresh = text(&tokens, "refresh_token");
-    rig.drive
+    fixture
+        .drive
         .add_client("own", "own-secret", &["https://own.test/back"]);
     let form = [
         ("grant_type", "refresh_token"),
@@ -363,17 +391,17 @@ async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
         ("client_id", "own"),
         ("client_secret", "own-secret"),
     ];
-    assert_eq!(rig.token(&form).await.0, 400);
+    assert_eq!(fixture.token(&form).await.0, 400);
 
-    rig.drive.plan_fault(PlannedFault::oauth_error(
+    fixture.drive.plan_fault(PlannedFault::oauth_error(
         "/token",
         400,
         "invalid_grant",
         Some("invalid_rapt"),
     ));
     assert_eq!(
-        text(&rig.refresh(refresh).await.1, "error_subtype"),
+        text(&fixture.refresh(refresh).await.1, "error_subtype"),
         "invalid_rapt"
     );
-    assert_eq!(rig.refresh(refresh).await.0, 200);
+    assert_eq!(fixture.refresh(refresh).await.0, 200);
 }

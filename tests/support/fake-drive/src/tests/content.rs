@@ -4,44 +4,48 @@ use super::*;
 use crate::Restrictions;
 
 async fn fetch(
-    rig: &DriveFixture,
+    fixture: &DriveFixture,
     path: &str,
     range: Option<&str>,
 ) -> (u16, Vec<u8>, Option<String>) {
-    let mut request = rig.request(Method::GET, path);
+    let mut request = fixture.request(Method::GET, path);
     if let Some(range) = range {
         request = request.header("range", range);
     }
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
-    let said = response
+    let content_range = response
         .headers()
         .get("content-range")
         .map(|value| value.to_str().unwrap().to_owned());
-    (status, response.bytes().await.unwrap().to_vec(), said)
+    (
+        status,
+        response.bytes().await.unwrap().to_vec(),
+        content_range,
+    )
 }
 
 #[tokio::test]
 async fn bytes_come_whole_or_in_ranges_with_their_sums() {
-    let rig = DriveFixture::new().await;
-    let file = rig
+    let fixture = DriveFixture::new().await;
+    let file = fixture
         .drive
-        .add_file(&rig.root, "a.txt", "text/plain", "0123456789")
+        .add_file(&fixture.root, "a.txt", "text/plain", "0123456789")
         .unwrap();
     let media = format!("files/{file}?alt=media");
     assert_eq!(
-        fetch(&rig, &media, None).await,
+        fetch(&fixture, &media, None).await,
         (200, b"0123456789".to_vec(), None)
     );
 
-    let part = fetch(&rig, &media, Some("bytes=2-4")).await;
+    let part = fetch(&fixture, &media, Some("bytes=2-4")).await;
     assert_eq!(
         part,
         (206, b"234".to_vec(), Some("bytes 2-4/10".to_owned()))
     );
-    assert_eq!(fetch(&rig, &media, Some("bytes=10-")).await.0, 416);
+    assert_eq!(fetch(&fixture, &media, Some("bytes=10-")).await.0, 416);
 
-    let sums = rig
+    let sums = fixture
         .get_ok(&format!(
             "files/{file}?fields=md5Checksum,size,headRevisionId"
         ))
@@ -51,7 +55,8 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
         (&json!("781e5e245d69b566979b86e28d23f2c7"), &json!("10"))
     );
 
-    rig.drive
+    fixture
+        .drive
         .replace_content(
             &file,
             crate::FakeContent::Bytes {
@@ -60,7 +65,7 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
             },
         )
         .unwrap();
-    let edited = rig
+    let edited = fixture
         .get_ok(&format!(
             "files/{file}?fields=md5Checksum,size,headRevisionId"
         ))
@@ -71,35 +76,37 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
 
 #[tokio::test]
 async fn what_cannot_be_had_says_why() {
-    let rig = DriveFixture::new().await;
-    let doc = rig.add_doc(&rig.root, "doc");
-    let file = rig
+    let fixture = DriveFixture::new().await;
+    let doc = fixture.add_doc(&fixture.root, "doc");
+    let file = fixture
         .drive
-        .add_file(&rig.root, "a.txt", "text/plain", "x")
+        .add_file(&fixture.root, "a.txt", "text/plain", "x")
         .unwrap();
-    let form = rig
+    let unsupported = fixture
         .drive
         .add_item(
-            &rig.root,
+            &fixture.root,
             "form",
             crate::FakeContent::Other("application/vnd.google-apps.form".to_owned()),
         )
         .unwrap();
-    let bad = rig
+    let malware = fixture
         .drive
-        .add_file(&rig.root, "b.exe", "application/x-dosexec", "x")
+        .add_file(&fixture.root, "b.exe", "application/x-dosexec", "x")
         .unwrap();
-    rig.drive
+    fixture
+        .drive
         .set_restrictions(
-            &bad,
+            &malware,
             Restrictions {
                 abusive: true,
                 ..Restrictions::default()
             },
         )
         .unwrap();
-    let locked = rig.add_doc(&rig.root, "locked");
-    rig.drive
+    let locked = fixture.add_doc(&fixture.root, "locked");
+    fixture
+        .drive
         .set_restrictions(
             &locked,
             Restrictions {
@@ -119,7 +126,7 @@ async fn what_cannot_be_had_says_why() {
             (403, "fileNotExportable"),
         ),
         (
-            format!("files/{form}/export?mimeType=text/plain"),
+            format!("files/{unsupported}/export?mimeType=text/plain"),
             (403, "fileNotExportable"),
         ),
         (
@@ -127,11 +134,11 @@ async fn what_cannot_be_had_says_why() {
             (400, "badRequest"),
         ),
         (
-            format!("files/{bad}?alt=media"),
+            format!("files/{malware}?alt=media"),
             (403, "cannotDownloadAbusiveFile"),
         ),
         (
-            format!("files/{bad}?alt=media&acknowledgeAbuse=true"),
+            format!("files/{malware}?alt=media&acknowledgeAbuse=true"),
             (200, ""),
         ),
         (
@@ -143,11 +150,11 @@ async fn what_cannot_be_had_says_why() {
             (200, ""),
         ),
     ] {
-        let (status, reason) = rig.get_error(&path).await;
+        let (status, reason) = fixture.get_error(&path).await;
         assert_eq!((status, reason.as_str()), expected, "{path}");
     }
 
-    let capabilities = rig
+    let capabilities = fixture
         .get_ok(&format!(
             "files/{locked}?fields=capabilities(canDownload,canAccessViaGenAi)"
         ))
@@ -160,20 +167,23 @@ async fn what_cannot_be_had_says_why() {
 
 #[tokio::test]
 async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
-    let rig = DriveFixture::new().await;
+    let fixture = DriveFixture::new().await;
     let picture = format!(
         "# Big\n\n![p](data:image/png;base64,{})\n",
         "A".repeat(11 * 1024 * 1024)
     );
-    let doc = rig.drive.add_doc(&rig.root, "Big", &picture).unwrap();
+    let doc = fixture
+        .drive
+        .add_doc(&fixture.root, "Big", &picture)
+        .unwrap();
     let markdown = format!("files/{doc}/export?mimeType=text/markdown");
     assert_eq!(
-        rig.get_error(&markdown).await,
+        fixture.get_error(&markdown).await,
         (403, "exportSizeLimitExceeded".to_owned())
     );
     assert_eq!(
         fetch(
-            &rig,
+            &fixture,
             &format!("files/{doc}/export?mimeType=text/plain"),
             None
         )
@@ -182,32 +192,32 @@ async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
         200
     );
 
-    let (status, begun) = rig
+    let (status, operation) = fixture
         .post(
             &format!("files/{doc}/download?mimeType=text/markdown"),
             &json!({}),
         )
         .await;
-    assert_eq!((status, &begun["done"]), (200, &json!(false)));
-    let name = begun["name"].as_str().unwrap();
-    let done = rig.get_ok(&format!("operations/{name}")).await;
+    assert_eq!((status, &operation["done"]), (200, &json!(false)));
+    let name = operation["name"].as_str().unwrap();
+    let done = fixture.get_ok(&format!("operations/{name}")).await;
     assert_eq!(done["done"], true);
     let address = done["response"]["downloadUri"].as_str().unwrap();
-    let response = rig
+    let response = fixture
         .http
         .get(address)
-        .bearer_auth(&rig.token)
+        .bearer_auth(&fixture.token)
         .send()
         .await
         .unwrap();
     assert_eq!(response.bytes().await.unwrap().len(), picture.len());
-    let stranger = rig.http.get(address).send().await.unwrap();
+    let anonymous = fixture.http.get(address).send().await.unwrap();
     assert!(
-        stranger.headers()["content-type"]
+        anonymous.headers()["content-type"]
             .to_str()
             .unwrap()
             .starts_with("text/html")
     );
-    rig.drive.advance_clock(25 * 3600);
-    assert_eq!(rig.get(&format!("operations/{name}")).await.0, 404);
+    fixture.drive.advance_clock(25 * 3600);
+    assert_eq!(fixture.get(&format!("operations/{name}")).await.0, 404);
 }

@@ -14,26 +14,27 @@ const F: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,vers
 /// prints how long it took.
 #[tokio::test]
 async fn a_page_costs_what_it_shows() {
-    let rig = DriveFixture::new().await;
+    let fixture = DriveFixture::new().await;
     let begin = Instant::now();
-    let mut folder = rig.root.clone();
+    let mut folder = fixture.root.clone();
     for number in 0..10_000 {
         if number % 100 == 0 {
-            folder = rig.add_folder(&rig.root, "f");
+            folder = fixture.add_folder(&fixture.root, "f");
         }
-        rig.drive
+        fixture
+            .drive
             .add_file(&folder, "n.txt", "text/plain", "x")
             .unwrap();
     }
 
-    let made = begin.elapsed();
+    let setup_time = begin.elapsed();
     let begin = Instant::now();
-    assert_eq!(rig.list_names("pageSize=1000").await.len(), 10_100);
+    assert_eq!(fixture.list_names("pageSize=1000").await.len(), 10_100);
     let listed = begin.elapsed();
     let begin = Instant::now();
     let mut next = String::new();
     loop {
-        let page = rig
+        let page = fixture
             .get_ok(&format!(
                 "files?pageSize=1000&fields=nextPageToken,files({F}){next}"
             ))
@@ -47,9 +48,9 @@ async fn a_page_costs_what_it_shows() {
     let described = begin.elapsed();
     let begin = Instant::now();
     let query = format!("pageSize=1000&q='{folder}'+in+parents");
-    assert_eq!(rig.list_names(&query).await.len(), 100);
+    assert_eq!(fixture.list_names(&query).await.len(), 100);
     println!(
-        "10,000 files: made in {made:?}, listed in {listed:?}, with all that a connector asks in \
+        "10,000 files: made in {setup_time:?}, listed in {listed:?}, with all that a connector asks in \
          {described:?}, one folder of 100 in {:?}",
         begin.elapsed()
     );

@@ -33,41 +33,44 @@ async fn start_listener() -> (String, Inbox) {
     (url, inbox)
 }
 
-async fn wait_until(rig: &DriveFixture, deliveries: usize) {
+async fn wait_until(fixture: &DriveFixture, deliveries: usize) {
     for _ in 0..200 {
-        if rig.drive.sent_notifications().len() >= deliveries {
+        if fixture.drive.sent_notifications().len() >= deliveries {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("only {:?}", rig.drive.sent_notifications());
+    panic!("only {:?}", fixture.drive.sent_notifications());
 }
 
 #[tokio::test]
 async fn channels_tell_changes_until_they_are_stopped_or_over() {
-    let rig = DriveFixture::new().await;
+    let fixture = DriveFixture::new().await;
     let (address, inbox) = start_listener().await;
-    let path = format!("changes/watch?pageToken={}", rig.start("").await);
+    let path = format!("changes/watch?pageToken={}", fixture.start("").await);
     let body = json!({ "id": "c1", "type": "web_hook", "address": address, "token": "t1" });
-    let (status, channel) = rig.post(&path, &body).await;
+    let (status, channel) = fixture.post(&path, &body).await;
     assert_eq!(
         (status, &channel["kind"], &channel["id"]),
         (200, &json!("api#channel"), &json!("c1"))
     );
-    let left = channel["expiration"]
+    let remaining_ms = channel["expiration"]
         .as_str()
         .unwrap()
         .parse::<i64>()
         .unwrap()
-        - rig.drive.now_millis();
-    assert!((3_590_000..=3_600_000).contains(&left), "{left}");
-    let again = rig.post(&path, &body).await;
+        - fixture.drive.now_millis();
+    assert!(
+        (3_590_000..=3_600_000).contains(&remaining_ms),
+        "{remaining_ms}"
+    );
+    let duplicate = fixture.post(&path, &body).await;
     assert_eq!(
-        (again.0, reason(&again.1).as_str()),
+        (duplicate.0, reason(&duplicate.1).as_str()),
         (400, "channelIdNotUnique")
     );
-    rig.add_doc(&rig.root, "a");
-    wait_until(&rig, 2).await;
+    fixture.add_doc(&fixture.root, "a");
+    wait_until(&fixture, 2).await;
     let message = |state: &str, number: &str| {
         (
             "c1".to_owned(),
@@ -81,25 +84,25 @@ async fn channels_tell_changes_until_they_are_stopped_or_over() {
         *inbox.lock().unwrap(),
         [message("sync", "1"), message("change", "2")]
     );
-    assert_eq!(rig.drive.sent_notifications()[1].status, Some(200));
+    assert_eq!(fixture.drive.sent_notifications()[1].status, Some(200));
 
-    let stop = json!({ "id": "c1", "resourceId": channel["resourceId"] });
-    assert_eq!(rig.post("channels/stop", &stop).await.0, 204);
-    assert_eq!(rig.post("channels/stop", &stop).await.0, 404);
-    let expiration = (rig.drive.now_millis() + 30 * 24 * 3_600_000).to_string();
+    let stop_body = json!({ "id": "c1", "resourceId": channel["resourceId"] });
+    assert_eq!(fixture.post("channels/stop", &stop_body).await.0, 204);
+    assert_eq!(fixture.post("channels/stop", &stop_body).await.0, 404);
+    let expiration = (fixture.drive.now_millis() + 30 * 24 * 3_600_000).to_string();
     let body =
         json!({ "id": "c2", "type": "web_hook", "address": address, "expiration": expiration });
-    rig.post(&path, &body).await;
-    assert_eq!(rig.drive.open_channel_ids(), ["c2"]);
-    rig.drive.advance_clock(7 * 24 * 3600 + 1);
-    assert!(rig.drive.open_channel_ids().is_empty());
+    fixture.post(&path, &body).await;
+    assert_eq!(fixture.drive.open_channel_ids(), ["c2"]);
+    fixture.drive.advance_clock(7 * 24 * 3600 + 1);
+    assert!(fixture.drive.open_channel_ids().is_empty());
 }
 
 #[tokio::test]
 async fn wrong_channels_are_refused() {
-    let rig = DriveFixture::new().await;
-    let token = rig.start("").await;
-    let good = json!({ "id": "c", "type": "web_hook", "address": "https://example.test/" });
+    let fixture = DriveFixture::new().await;
+    let token = fixture.start("").await;
+    let valid = json!({ "id": "c", "type": "web_hook", "address": "https://example.test/" });
     for (field, value, expected) in [
         ("id", json!(null), "required"),
         ("id", json!("x".repeat(65)), "invalid"),
@@ -112,9 +115,9 @@ async fn wrong_channels_are_refused() {
         ("expiration", json!("1000"), "invalid"),
         ("expiration", json!("soon"), "invalid"),
     ] {
-        let mut body = good.clone();
+        let mut body = valid.clone();
         body[field] = value.clone();
-        let (status, answer) = rig
+        let (status, answer) = fixture
             .post(&format!("changes/watch?pageToken={token}"), &body)
             .await;
         assert_eq!(
@@ -124,5 +127,5 @@ async fn wrong_channels_are_refused() {
         );
     }
 
-    assert_eq!(rig.post("changes/watch", &good).await.0, 400);
+    assert_eq!(fixture.post("changes/watch", &valid).await.0, 400);
 }

@@ -33,7 +33,7 @@ impl DriveContents {
         let id = format!("1{}", self.random.random_name(32));
         let mut item = self.new_item(id.clone(), name, body, owner, drive);
         item.parent = Some(parent.to_owned());
-        self.shelves.insert_item(&item);
+        self.item_index.insert_item(&item);
         self.items.insert(id.clone(), item);
         self.log_change(&id, &self.feeds_of(&id));
         Ok(id)
@@ -56,26 +56,26 @@ impl DriveContents {
     fn change_item(
         &mut self,
         id: &str,
-        deep: bool,
-        act: impl FnOnce(&mut Self) -> EditResult,
+        is_deep: bool,
+        edit: impl FnOnce(&mut Self) -> EditResult,
     ) -> EditResult {
         if !self.items.contains_key(id) {
             return Err(EditRefused(format!("no item {id}")));
         }
 
-        let touched = if deep {
+        let affected = if is_deep {
             self.touched(id)
         } else {
             vec![id.to_owned()]
         };
 
-        let before: Vec<_> = touched.iter().map(|id| self.feeds_of(id)).collect();
-        act(self)?;
-        for (id, before) in touched.iter().zip(before) {
+        let feeds_before: Vec<_> = affected.iter().map(|id| self.feeds_of(id)).collect();
+        edit(self)?;
+        for (id, feeds_before) in affected.iter().zip(feeds_before) {
             if let Some(item) = self.items.get_mut(id) {
                 item.version += 1;
             }
-            let feeds = &before | &self.feeds_of(id);
+            let feeds = &feeds_before | &self.feeds_of(id);
             self.log_change(id, &feeds);
         }
 
@@ -87,9 +87,9 @@ impl DriveContents {
             Descendants::None => vec![id.to_owned()],
             Descendants::All => self.descendants(id),
             Descendants::Some => {
-                let tree = self.descendants(id);
-                tree.into_iter()
-                    .filter(|below| below == id || self.random.flip_coin())
+                let ids = self.descendants(id);
+                ids.into_iter()
+                    .filter(|descendant| descendant == id || self.random.flip_coin())
                     .collect()
             }
         }
@@ -101,10 +101,10 @@ impl DriveContents {
         }
     }
 
-    fn set(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut super::Item)) -> EditResult {
-        self.change_item(id, deep, |world| {
-            if let Some(item) = world.items.get_mut(id) {
-                act(item);
+    fn set(&mut self, id: &str, is_deep: bool, edit: impl FnOnce(&mut super::Item)) -> EditResult {
+        self.change_item(id, is_deep, |contents| {
+            if let Some(item) = contents.items.get_mut(id) {
+                edit(item);
             }
             Ok(())
         })
@@ -118,9 +118,9 @@ impl DriveContents {
     pub(crate) fn replace_content(&mut self, id: &str, body: FakeContent) -> EditResult {
         let now = self.clock.now();
         self.set(id, false, |item| {
-            item.sums = Checksums::of(&body);
+            item.checksums = Checksums::of(&body);
             item.body = body;
-            item.modified = now;
+            item.modified_at = now;
             item.revision += 1;
         })
     }
@@ -131,7 +131,7 @@ impl DriveContents {
 
     /// Sets the time of the last modification, as uploads of old files do.
     pub(crate) fn set_modified_time(&mut self, id: &str, modified: i64) -> EditResult {
-        self.set(id, false, |item| item.modified = modified)
+        self.set(id, false, |item| item.modified_at = modified)
     }
 
     pub(crate) fn view(&mut self, email: &str, id: &str) -> EditResult {
@@ -141,22 +141,22 @@ impl DriveContents {
         })
     }
 
-    pub(crate) fn bin(&mut self, id: &str, binned: bool) -> EditResult {
-        self.set(id, true, |item| item.is_trashed = binned)
+    pub(crate) fn bin(&mut self, id: &str, is_trashed: bool) -> EditResult {
+        self.set(id, true, |item| item.is_trashed = is_trashed)
     }
 
     pub(crate) fn share(&mut self, id: &str, email: &str) -> EditResult {
         let now = self.clock.now();
-        self.shelves.share(email, id);
+        self.item_index.share(email, id);
         self.set(id, true, |item| {
-            item.shared.insert(email.to_owned(), now);
+            item.shared_since.insert(email.to_owned(), now);
         })
     }
 
     pub(crate) fn unshare(&mut self, id: &str, email: &str) -> EditResult {
-        self.shelves.unshare(email, id);
+        self.item_index.unshare(email, id);
         self.set(id, true, |item| {
-            item.shared.remove(email);
+            item.shared_since.remove(email);
         })
     }
 
@@ -171,12 +171,12 @@ impl DriveContents {
     }
 
     /// Hides an item and everything in it from an account, or reveals it again.
-    pub(crate) fn withhold(&mut self, id: &str, email: &str, withheld: bool) -> EditResult {
+    pub(crate) fn withhold(&mut self, id: &str, email: &str, is_withheld: bool) -> EditResult {
         self.set(id, true, |item| {
-            if withheld {
-                item.withheld.insert(email.to_owned());
+            if is_withheld {
+                item.withheld_from.insert(email.to_owned());
             } else {
-                item.withheld.remove(email);
+                item.withheld_from.remove(email);
             }
         })
     }
@@ -185,14 +185,14 @@ impl DriveContents {
     pub(crate) fn move_to(&mut self, id: &str, parent: &str) -> EditResult {
         let folder = self.folder(parent)?;
         let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
-        if self.ancestors(parent).any(|above| above.id == id) {
+        if self.ancestors(parent).any(|ancestor| ancestor.id == id) {
             return Err(EditRefused("a folder cannot lie in itself".to_owned()));
         }
         if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
             return Err(EditRefused("a root cannot be moved".to_owned()));
         }
-        self.change_item(id, true, |world| {
-            world.move_descendants(id, parent, owner, drive);
+        self.change_item(id, true, |contents| {
+            contents.move_descendants(id, parent, owner, drive);
             Ok(())
         })
     }
@@ -204,12 +204,12 @@ impl DriveContents {
         owner: Option<String>,
         drive: Option<String>,
     ) {
-        for below in self.descendants(id) {
-            let Some(mut item) = self.items.remove(&below) else {
+        for descendant in self.descendants(id) {
+            let Some(mut item) = self.items.remove(&descendant) else {
                 continue;
             };
-            self.shelves.remove_item(&item);
-            if below == id {
+            self.item_index.remove_item(&item);
+            if descendant == id {
                 item.parent = Some(parent.to_owned());
             }
 
@@ -220,8 +220,8 @@ impl DriveContents {
                 item.owner.clone_from(&owner);
             }
 
-            self.shelves.insert_item(&item);
-            self.items.insert(below, item);
+            self.item_index.insert_item(&item);
+            self.items.insert(descendant, item);
         }
     }
 
@@ -231,15 +231,15 @@ impl DriveContents {
             return Err(EditRefused("a root cannot be removed".to_owned()));
         }
 
-        self.change_item(id, true, |world| {
-            for below in world.descendants(id) {
-                if let Some(item) = world.items.remove(&below) {
-                    world.shelves.remove_item(&item);
-                    for email in item.shared.keys() {
-                        world.shelves.unshare(email, &below);
+        self.change_item(id, true, |contents| {
+            for descendant in contents.descendants(id) {
+                if let Some(item) = contents.items.remove(&descendant) {
+                    contents.item_index.remove_item(&item);
+                    for email in item.shared_since.keys() {
+                        contents.item_index.unshare(email, &descendant);
                     }
                 }
-                world.shelves.children.remove(&below);
+                contents.item_index.children.remove(&descendant);
             }
             Ok(())
         })
@@ -256,12 +256,12 @@ impl DriveContents {
             Some(id.clone()),
         );
         self.items.insert(id.clone(), root);
-        let created = self.clock.now();
+        let created_at = self.clock.now();
         let drive = SharedDrive {
             id: id.clone(),
             name: name.to_owned(),
-            hidden: false,
-            created,
+            is_hidden: false,
+            created_at,
             members: BTreeSet::default(),
         };
 
@@ -276,18 +276,18 @@ impl DriveContents {
 
     /// Makes an account a member of a shared drive, or ends the membership. Only the account's own
     /// log records this change.
-    pub(crate) fn set_member(&mut self, drive: &str, email: &str, member: bool) -> EditResult {
-        let found = self
+    pub(crate) fn set_member(&mut self, drive: &str, email: &str, is_member: bool) -> EditResult {
+        let shared_drive = self
             .drives
             .get_mut(drive)
             .ok_or_else(|| EditRefused(format!("no drive {drive}")))?;
-        if member {
-            found.members.insert(email.to_owned());
+        if is_member {
+            shared_drive.members.insert(email.to_owned());
         } else {
-            found.members.remove(email);
+            shared_drive.members.remove(email);
         }
 
-        self.shelves.invalidate_shared();
+        self.item_index.invalidate_shared();
         self.record_change(
             ChangeFeed::User(email.to_owned()),
             &ChangedObject::Drive(drive.to_owned()),
@@ -297,12 +297,12 @@ impl DriveContents {
     }
 
     pub(crate) fn rename_drive(&mut self, drive: &str, name: &str) -> EditResult {
-        let found = self
+        let shared_drive = self
             .drives
             .get_mut(drive)
             .ok_or_else(|| EditRefused(format!("no drive {drive}")))?;
-        name.clone_into(&mut found.name);
-        let members: Vec<_> = found
+        name.clone_into(&mut shared_drive.name);
+        let members: Vec<_> = shared_drive
             .members
             .iter()
             .cloned()

@@ -3,7 +3,7 @@
 mod edits;
 mod feed;
 mod item;
-mod shelves;
+mod item_index;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ pub use edits::EditRefused;
 pub(crate) use feed::{ChangeFeed, ChangeLog, ChangedObject};
 pub(crate) use item::{DOC, Item, SHEET, SLIDES};
 pub use item::{FakeContent, Restrictions, SheetTable, Slide};
-pub(crate) use shelves::{ItemIndex, ItemSet};
+pub(crate) use item_index::{ItemIndex, ItemSet};
 
 use crate::clock::Clock;
 use crate::quirks::Quirks;
@@ -33,8 +33,8 @@ pub(crate) struct Account {
 pub(crate) struct SharedDrive {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) hidden: bool,
-    pub(crate) created: i64,
+    pub(crate) is_hidden: bool,
+    pub(crate) created_at: i64,
     pub(crate) members: BTreeSet<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct DriveContents {
     pub(crate) accounts: BTreeMap<String, Account>,
     pub(crate) drives: BTreeMap<String, SharedDrive>,
     pub(crate) items: HashMap<String, Item>,
-    pub(crate) shelves: ItemIndex,
+    pub(crate) item_index: ItemIndex,
     logs: HashMap<ChangeFeed, ChangeLog>,
     /// The feeds with changes that have not been announced to channels.
     pub(crate) changed_feeds: BTreeSet<ChangeFeed>,
@@ -68,7 +68,7 @@ impl DriveContents {
             accounts: BTreeMap::new(),
             drives: BTreeMap::new(),
             items: HashMap::new(),
-            shelves: ItemIndex::default(),
+            item_index: ItemIndex::default(),
             logs: HashMap::new(),
             changed_feeds: BTreeSet::new(),
             next_seq: 1,
@@ -119,19 +119,19 @@ impl DriveContents {
             id,
             seq: self.next_seq,
             name: name.to_owned(),
-            sums: item::Checksums::of(&body),
+            checksums: item::Checksums::of(&body),
             body,
             parent: None,
             owner,
             drive,
-            created: now,
-            modified: now,
+            created_at: now,
+            modified_at: now,
             version: 1,
             revision: 1,
             is_trashed: false,
-            shared: BTreeMap::new(),
+            shared_since: BTreeMap::new(),
             link_key: None,
-            withheld: BTreeSet::new(),
+            withheld_from: BTreeSet::new(),
             viewed_at: BTreeMap::new(),
             restrictions: Restrictions::default(),
         }
@@ -146,15 +146,15 @@ impl DriveContents {
 
     /// Returns the item and everything in it, from the item downward.
     pub(crate) fn descendants(&self, id: &str) -> Vec<String> {
-        let mut found = vec![id.to_owned()];
+        let mut ids = vec![id.to_owned()];
         let mut at = 0;
-        while at < found.len() {
-            if let Some(shelf) = self.shelves.children.get(&found[at]) {
-                found.extend(shelf.values().cloned());
+        while at < ids.len() {
+            if let Some(item_set) = self.item_index.children.get(&ids[at]) {
+                ids.extend(item_set.values().cloned());
             }
             at += 1;
         }
-        found
+        ids
     }
 
     pub(crate) fn is_member(&self, email: &str, drive: &str) -> bool {
@@ -166,19 +166,19 @@ impl DriveContents {
     /// Checks whether the viewer may read the item. The item or a folder above it must belong to
     /// the viewer or be shared with them, and nothing on the way may be withheld.
     pub(crate) fn can_see(&self, viewer: &Viewer, id: &str) -> bool {
-        let mut granted = false;
+        let mut is_granted = false;
         for item in self.ancestors(id) {
-            if item.withheld.contains(&viewer.email) {
+            if item.withheld_from.contains(&viewer.email) {
                 return false;
             }
-            granted = granted || self.grants_access(viewer, item);
+            is_granted = is_granted || self.grants_access(viewer, item);
         }
-        granted
+        is_granted
     }
 
     fn grants_access(&self, viewer: &Viewer, item: &Item) -> bool {
         item.owner.as_ref() == Some(&viewer.email)
-            || item.shared.contains_key(&viewer.email)
+            || item.shared_since.contains_key(&viewer.email)
             || item
                 .drive
                 .as_ref()
@@ -199,8 +199,8 @@ impl DriveContents {
     }
 
     fn record_change(&mut self, feed: ChangeFeed, subject: &ChangedObject) {
-        let (now, twice) = (self.clock.now(), self.quirks.duplicates);
-        self.change_log(&feed).add_entry(subject, now, twice);
+        let (now, logs_twice) = (self.clock.now(), self.quirks.duplicates);
+        self.change_log(&feed).add_entry(subject, now, logs_twice);
         self.changed_feeds.insert(feed);
     }
 
@@ -210,10 +210,10 @@ impl DriveContents {
     fn feeds_of(&self, id: &str) -> BTreeSet<ChangeFeed> {
         let drive = self.items.get(id).and_then(|item| item.drive.clone());
         let viewers = self.accounts.keys().filter(|email| {
-            let member = drive
+            let is_member = drive
                 .as_ref()
                 .is_some_and(|drive| self.is_member(email, drive));
-            !member
+            !is_member
                 && self.can_see(
                     &Viewer {
                         email: (*email).clone(),
@@ -237,11 +237,11 @@ fn display_name(email: &str) -> String {
         .next()
         .unwrap_or_default()
         .split(['.', '-', '_']);
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters
+    let capitalize = |word: &str| {
+        let mut characters = word.chars();
+        characters
             .next()
-            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .map(|first| first.to_uppercase().chain(characters).collect::<String>())
     };
-    words.filter_map(capital).collect::<Vec<_>>().join(" ")
+    words.filter_map(capitalize).collect::<Vec<_>>().join(" ")
 }

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::warn;
 
 /// The smallest answer in bytes that counts. Smaller ones are frequent and sent immediately.
-const LARGE_ANSWER: u64 = 64 * 1024;
+const LARGE_RESPONSE_BYTES: u64 = 64 * 1024;
 /// The seconds after which a refused request is worth another attempt.
 const RETRY_SECONDS: &str = "2";
 
@@ -38,8 +38,8 @@ impl BytesInFlight {
 
 /// The bytes that one request has taken. Dropping this gives them back.
 struct ByteLease {
-    room: BytesInFlight,
-    taken: Mutex<LeasedBytes>,
+    bytes_in_flight: BytesInFlight,
+    leased: Mutex<LeasedBytes>,
 }
 
 #[derive(Default)]
@@ -49,26 +49,26 @@ struct LeasedBytes {
 }
 
 impl ByteLease {
-    fn new(room: BytesInFlight) -> Arc<Self> {
+    fn new(bytes_in_flight: BytesInFlight) -> Arc<Self> {
         Arc::new(Self {
-            room,
-            taken: Mutex::default(),
+            bytes_in_flight,
+            leased: Mutex::default(),
         })
     }
 
     /// Takes more bytes, if they are available.
     fn take_more(&self, bytes: u64) -> bool {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.room.take_bytes(bytes), &mut taken.permit) {
-            (None, _) => taken.is_refused = true,
+        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.bytes_in_flight.take_bytes(bytes), &mut leased.permit) {
+            (None, _) => leased.is_refused = true,
             (Some(more), Some(permit)) => permit.merge(more),
-            (Some(first), none) => *none = Some(first),
+            (Some(first), slot) => *slot = Some(first),
         }
-        !taken.is_refused
+        !leased.is_refused
     }
 
     fn is_refused(&self) -> bool {
-        self.taken
+        self.leased
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .is_refused
@@ -117,15 +117,15 @@ impl HttpBody for LeasedBody {
 /// Counts the bodies of requests while they are answered, and large answers until they are sent. A
 /// request that exceeds the limit is answered with 503.
 pub(crate) async fn limit_bytes_in_flight(
-    State(room): State<BytesInFlight>,
+    State(bytes_in_flight): State<BytesInFlight>,
     request: Request,
     next: Next,
 ) -> Response {
     let response = if request.body().is_end_stream() {
         next.run(request).await
     } else {
-        let lease = ByteLease::new(room.clone());
-        let held = Arc::clone(&lease);
+        let lease = ByteLease::new(bytes_in_flight.clone());
+        let request_lease = Arc::clone(&lease);
         let request = request.map(|body| {
             Body::new(LeasedBody {
                 body,
@@ -134,18 +134,18 @@ pub(crate) async fn limit_bytes_in_flight(
             })
         });
         let response = next.run(request).await;
-        if held.is_refused() {
+        if request_lease.is_refused() {
             return overloaded_response(&response);
         }
         response
     };
 
     let size = response.body().size_hint().lower();
-    if size < LARGE_ANSWER {
+    if size < LARGE_RESPONSE_BYTES {
         return response;
     }
 
-    let lease = ByteLease::new(room);
+    let lease = ByteLease::new(bytes_in_flight);
     if !lease.take_more(size) {
         return overloaded_response(&response);
     }

@@ -41,12 +41,12 @@ pub(super) struct ForeignRecords {
 
 impl ForeignRecords {
     /// Reads a file, as one JSON value or one on each line.
-    pub(super) fn read_records(whole: &str, format: ImportFormat) -> Result<Self> {
+    pub(super) fn read_records(text: &str, format: ImportFormat) -> Result<Self> {
         let mut records = Self::default();
-        match serde_json::from_str(whole) {
+        match serde_json::from_str(text) {
             Ok(value) => records.add_record(value)?,
             Err(_) => {
-                for (number, line) in whole
+                for (number, line) in text
                     .lines()
                     .enumerate()
                     .filter(|(_, line)| !line.trim().is_empty())
@@ -62,15 +62,15 @@ impl ForeignRecords {
             }
         }
 
-        let of_zep = records.sessions.first().or(records.facts.first());
-        let foreign = match format {
-            ImportFormat::Mem0 => of_zep,
+        let first_zep_record = records.sessions.first().or(records.facts.first());
+        let foreign_record = match format {
+            ImportFormat::Mem0 => first_zep_record,
             ImportFormat::Zep => records.memories.first(),
             ImportFormat::Auto | ImportFormat::Recollect => None,
         };
 
-        if let Some((place, _)) = foreign {
-            bail!("record {place} is of another service than --format says; leave --format out");
+        if let Some((position, _)) = foreign_record {
+            bail!("record {position} is of another service than --format says; leave --format out");
         }
 
         Ok(records)
@@ -81,19 +81,19 @@ impl ForeignRecords {
     }
 
     fn add_record(&mut self, value: Value) -> Result<()> {
-        let place = self.len() + 1;
+        let position = self.len() + 1;
         let object = match value {
             Value::Array(items) => {
                 return items.into_iter().try_for_each(|item| self.add_record(item));
             }
             Value::Object(object) => object,
-            other => bail!("record {place} is {}; {ACCEPTED}", name_of(&other)),
+            other => bail!("record {position} is {}; {ACCEPTED}", name_of(&other)),
         };
 
         if object.get("memory").is_some_and(Value::is_string) {
-            self.memories.push((place, object));
+            self.memories.push((position, object));
         } else if object.get("fact").is_some_and(Value::is_string) {
-            self.facts.push((place, object));
+            self.facts.push((position, object));
         } else {
             let is_session = object.get("messages").is_some_and(Value::is_array);
             let lists = LIST_FIELDS
@@ -101,11 +101,11 @@ impl ForeignRecords {
                 .filter(|name| object.get(**name).is_some_and(Value::is_array));
             let lists: Vec<&str> = lists.copied().collect();
             if !is_session && lists.is_empty() {
-                bail!("record {place} is of no known shape; {ACCEPTED}");
+                bail!("record {position} is of no known shape; {ACCEPTED}");
             }
             self.add_lists(&object, &lists)?;
             if is_session {
-                self.sessions.push((place, object));
+                self.sessions.push((position, object));
             }
         }
 
@@ -150,21 +150,23 @@ fn name_of(value: &Value) -> &'static str {
 pub(super) async fn import_foreign(
     ctx: &Ctx,
     tenant: &Tenant,
-    whole: &str,
+    text: &str,
     options: &ImportOptions,
     bar: &ProgressBar,
 ) -> Result<ImportReport> {
-    let records = ForeignRecords::read_records(whole, options.format)?;
+    let records = ForeignRecords::read_records(text, options.format)?;
     let tag = target_tag(&records, options)?;
-    let known = ctx.containers.get(tenant, &tag).await?;
-    let id = known
+    let existing = ctx.containers.get(tenant, &tag).await?;
+    let id = existing
         .as_ref()
-        .map_or_else(ContainerId::random, |known| known.primary_id().clone());
+        .map_or_else(ContainerId::random, |existing| {
+            existing.primary_id().clone()
+        });
     let mut report = ImportReport::new(tag.clone());
     let documents = convert_memories(ctx, &records, &id, &mut report)?;
     let conversations = convert_conversations(&records, &tag, &mut report)?;
-    let container = match known {
-        Some(known) => known,
+    let container = match existing {
+        Some(existing) => existing,
         None => create_container(ctx, tenant, &tag, id, ctx.clock.now()).await?,
     };
 
@@ -176,9 +178,9 @@ pub(super) async fn import_foreign(
         bar.inc(batch.len() as u64);
     }
 
-    for (place, conversation) in conversations {
+    for (position, conversation) in conversations {
         let is_new = submit_if_new(ctx, tenant, &container, conversation).await;
-        if is_new.with_context(|| format!("record {place} of the file"))? {
+        if is_new.with_context(|| format!("record {position} of the file"))? {
             report.documents.queued += 1;
         } else {
             report.documents.already_present += 1;
@@ -197,12 +199,12 @@ fn target_tag(records: &ForeignRecords, options: &ImportOptions) -> Result<Conta
 
     let users = mem0::user_ids(&records.memories);
     if users.len() > 1 {
-        let some: Vec<&str> = users.iter().take(3).map(String::as_str).collect();
+        let some_users: Vec<&str> = users.iter().take(3).map(String::as_str).collect();
         bail!(
             "the file has memories of {} users ({}, …), which would become one container: export each user alone, or \
              say --container-tag if that is what you want",
             users.len(),
-            some.join(", ")
+            some_users.join(", ")
         );
     }
 
@@ -216,10 +218,10 @@ fn convert_conversations(
     report: &mut ImportReport,
 ) -> Result<Vec<(usize, NewDocument)>> {
     let mut conversations = Vec::new();
-    for (place, session) in &records.sessions {
+    for (position, session) in &records.sessions {
         let conversation = zep::conversation_of_session(tag, session);
-        match conversation.with_context(|| format!("record {place} of the file"))? {
-            Some(conversation) => conversations.push((*place, conversation)),
+        match conversation.with_context(|| format!("record {position} of the file"))? {
+            Some(conversation) => conversations.push((*position, conversation)),
             None => report.documents.without_content += 1,
         }
     }
@@ -232,14 +234,14 @@ async fn submit_if_new(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    new: NewDocument,
+    document: NewDocument,
 ) -> Result<bool> {
-    let custom_id = new.custom_id.as_ref();
+    let custom_id = document.custom_id.as_ref();
     let id = custom_id
         .map(|custom_id| DocumentId::derived(tenant.org(), container.primary_id(), custom_id));
-    let before = current_revision(ctx, tenant, id.as_ref()).await?;
-    submit_document(ctx, tenant, new).await?;
-    Ok(before != current_revision(ctx, tenant, id.as_ref()).await?)
+    let revision_before = current_revision(ctx, tenant, id.as_ref()).await?;
+    submit_document(ctx, tenant, document).await?;
+    Ok(revision_before != current_revision(ctx, tenant, id.as_ref()).await?)
 }
 
 /// Converts the memories to documents.
@@ -253,18 +255,19 @@ fn convert_memories(
     let memories = records
         .memories
         .iter()
-        .map(|(place, record)| (place, mem0::memory_of_record(record)));
+        .map(|(position, record)| (position, mem0::memory_of_record(record)));
     let facts = records
         .facts
         .iter()
-        .map(|(place, record)| (place, zep::memory_of_fact(record)));
+        .map(|(position, record)| (position, zep::memory_of_fact(record)));
     let mut documents = Vec::new();
-    for (place, note) in memories.chain(facts) {
-        let document = note.and_then(|note| {
-            note.map(|note| note.into_document(container, now))
+    for (position, memory) in memories.chain(facts) {
+        let document = memory.and_then(|memory| {
+            memory
+                .map(|memory| memory.into_document(container, now))
                 .transpose()
         });
-        match document.with_context(|| format!("record {place} of the file"))? {
+        match document.with_context(|| format!("record {position} of the file"))? {
             Some(document) => documents.push(document),
             None => report.documents.without_content += 1,
         }
@@ -279,11 +282,11 @@ async fn current_revision(
     id: Option<&DocumentId>,
 ) -> Result<Option<Revision>> {
     let Some(id) = id else { return Ok(None) };
-    let known = ctx
+    let document = ctx
         .documents
         .get(tenant, std::slice::from_ref(id))
         .await?
         .pop()
         .flatten();
-    Ok(known.map(|document| document.revision))
+    Ok(document.map(|document| document.revision))
 }

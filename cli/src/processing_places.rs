@@ -16,9 +16,9 @@ use tokio::time::{Instant, timeout_at};
 /// half of the rest. An organization that floods the queue therefore leaves places to others,
 /// without a fixed reserve for anybody.
 pub(crate) struct ProcessingPlaces {
-    all: usize,
+    total: usize,
     taken: Mutex<HashMap<OrgId, usize>>,
-    left: Notify,
+    place_freed: Notify,
 }
 
 /// A place for one document. Dropping it frees the place.
@@ -28,11 +28,11 @@ pub(crate) struct Place {
 }
 
 impl ProcessingPlaces {
-    pub(crate) fn new(all: usize) -> Arc<Self> {
+    pub(crate) fn new(total: usize) -> Arc<Self> {
         Arc::new(Self {
-            all,
+            total,
             taken: Mutex::default(),
-            left: Notify::new(),
+            place_freed: Notify::new(),
         })
     }
 
@@ -41,31 +41,33 @@ impl ProcessingPlaces {
     pub(crate) async fn take_place(
         self: &Arc<Self>,
         org: &OrgId,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Option<Place> {
-        let end = Instant::now() + patience;
+        let deadline = Instant::now() + max_wait;
         loop {
             if let Some(place) = self.try_take_place(org) {
                 return Some(place);
             }
-            timeout_at(end, self.left.notified()).await.ok()?;
+            timeout_at(deadline, self.place_freed.notified())
+                .await
+                .ok()?;
         }
     }
 
     /// Waits until a place is free. Only one task may wait at a time.
     pub(crate) async fn wait_for_free_place(&self) {
         while self.free_places(&self.lock_taken()) == 0 {
-            self.left.notified().await;
+            self.place_freed.notified().await;
         }
     }
 
     fn try_take_place(self: &Arc<Self>, org: &OrgId) -> Option<Place> {
         let mut taken = self.lock_taken();
-        let own = taken.get(org).copied().unwrap_or_default();
-        if own >= self.free_places(&taken) {
+        let taken_by_org = taken.get(org).copied().unwrap_or_default();
+        if taken_by_org >= self.free_places(&taken) {
             return None;
         }
-        taken.insert(org.clone(), own + 1);
+        taken.insert(org.clone(), taken_by_org + 1);
         Some(Place {
             places: self.clone(),
             org: org.clone(),
@@ -73,7 +75,7 @@ impl ProcessingPlaces {
     }
 
     fn free_places(&self, taken: &HashMap<OrgId, usize>) -> usize {
-        self.all.saturating_sub(taken.values().sum())
+        self.total.saturating_sub(taken.values().sum())
     }
 
     fn lock_taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
@@ -84,14 +86,16 @@ impl ProcessingPlaces {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock_taken();
-        let left = taken.get(&self.org).map_or(0, |own| own.saturating_sub(1));
-        if left == 0 {
+        let remaining = taken
+            .get(&self.org)
+            .map_or(0, |count| count.saturating_sub(1));
+        if remaining == 0 {
             taken.remove(&self.org);
         } else {
-            taken.insert(self.org.clone(), left);
+            taken.insert(self.org.clone(), remaining);
         }
         drop(taken);
-        self.places.left.notify_one();
+        self.places.place_freed.notify_one();
     }
 }
 
@@ -106,32 +110,32 @@ mod tests {
     #[test]
     fn no_organization_takes_the_places_of_the_others() {
         let places = ProcessingPlaces::new(8);
-        let mut held = Vec::new();
+        let mut taken_places = Vec::new();
         for (name, share) in [("flood", 4), ("second", 2), ("third", 1), ("quiet", 1)] {
-            let mut own: Vec<Place> =
+            let mut own_places: Vec<Place> =
                 std::iter::from_fn(|| places.try_take_place(&org(name))).collect();
-            assert_eq!(own.len(), share, "{name}");
-            held.append(&mut own);
+            assert_eq!(own_places.len(), share, "{name}");
+            taken_places.append(&mut own_places);
         }
         assert!(
             places.try_take_place(&org("late")).is_none(),
             "all are taken"
         );
-        held.clear();
+        taken_places.clear();
         assert_eq!(places.free_places(&places.lock_taken()), 8);
     }
 
     #[tokio::test]
     async fn a_place_that_becomes_free_goes_to_who_waits() {
         let places = ProcessingPlaces::new(2);
-        let first = places.try_take_place(&org("a")).expect("a place");
+        let first_place = places.try_take_place(&org("a")).expect("a place");
         assert!(
             places.take_place(&org("a"), Duration::ZERO).await.is_none(),
             "it has its share"
         );
         let same = org("a");
         let wait = places.take_place(&same, Duration::from_secs(60));
-        let (second, ()) = tokio::join!(wait, async { drop(first) });
+        let (second, ()) = tokio::join!(wait, async { drop(first_place) });
         assert!(second.is_some());
     }
 }

@@ -34,22 +34,22 @@ impl ItemIndex {
                 .or_default()
                 .insert(item.seq, item.id.clone());
         }
-        if let Some(shelf) = self.owner_set(item) {
-            shelf.insert(item.seq, item.id.clone());
+        if let Some(item_set) = self.owner_set(item) {
+            item_set.insert(item.seq, item.id.clone());
         }
     }
 
     pub(crate) fn remove_item(&mut self, item: &Item) {
         self.revision += 1;
-        if let Some(shelf) = item
+        if let Some(item_set) = item
             .parent
             .as_ref()
             .and_then(|parent| self.children.get_mut(parent))
         {
-            shelf.remove(&item.seq);
+            item_set.remove(&item.seq);
         }
-        if let Some(shelf) = self.owner_set(item) {
-            shelf.remove(&item.seq);
+        if let Some(item_set) = self.owner_set(item) {
+            item_set.remove(&item.seq);
         }
     }
 
@@ -86,36 +86,45 @@ impl ItemIndex {
 impl DriveContents {
     /// Returns the items that an account sees because somebody shared them or a folder above them.
     pub(crate) fn shared_items(&mut self, email: &str) -> Arc<ItemSet> {
-        let revision = self.shelves.revision;
-        if let Some((as_of, shelf)) = self.shelves.shared.get(email)
-            && *as_of == revision
+        let revision = self.item_index.revision;
+        if let Some((cached_revision, item_set)) = self.item_index.shared.get(email)
+            && *cached_revision == revision
         {
-            return shelf.clone();
+            return item_set.clone();
         }
 
-        let mut seen = HashSet::new();
-        for root in self.shelves.shared_roots.get(email).into_iter().flatten() {
-            let found = if self.quirks.shared_folders_only {
+        let mut all_ids = HashSet::new();
+        for root in self
+            .item_index
+            .shared_roots
+            .get(email)
+            .into_iter()
+            .flatten()
+        {
+            let shared_ids = if self.quirks.shared_folders_only {
                 vec![root.clone()]
             } else {
                 self.descendants(root)
             };
-            seen.extend(found);
+            all_ids.extend(shared_ids);
         }
 
-        let others = seen.into_iter().filter_map(|id| self.items.get(&id));
+        let shared = all_ids.into_iter().filter_map(|id| self.items.get(&id));
         // Members find the items of a shared drive in that drive.
-        let theirs = |drive: &String| self.is_member(email, drive);
-        let foreign = others.filter(|item| {
-            item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs)
+        let is_member_drive = |drive: &String| self.is_member(email, drive);
+        let foreign_items = shared.filter(|item| {
+            item.owner.as_deref() != Some(email)
+                && !item.drive.as_ref().is_some_and(is_member_drive)
         });
 
-        let shelf: ItemSet = foreign.map(|item| (item.seq, item.id.clone())).collect();
-        let shelf = Arc::new(shelf);
-        self.shelves
+        let item_set: ItemSet = foreign_items
+            .map(|item| (item.seq, item.id.clone()))
+            .collect();
+        let item_set = Arc::new(item_set);
+        self.item_index
             .shared
-            .insert(email.to_owned(), (revision, shelf.clone()));
+            .insert(email.to_owned(), (revision, item_set.clone()));
 
-        shelf
+        item_set
     }
 }

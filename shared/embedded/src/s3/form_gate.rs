@@ -13,7 +13,7 @@ use futures::Stream;
 use hyper::body::Body;
 
 /// The most bytes that the reader gets before it is polled again.
-const PIECE_BYTES: usize = 4 * 1024;
+const CHUNK_BYTES: usize = 4 * 1024;
 /// The most bytes before the file. This is enough for the fields and for what the reader takes
 /// ahead of each.
 const MAX_BYTES_BEFORE_FILE: usize = 1024 * 1024;
@@ -36,10 +36,10 @@ impl GateOpener {
 pub(super) struct FormGate<B> {
     body: Pin<Box<B>>,
     /// The bytes that have arrived and were not passed on yet.
-    waiting: Bytes,
-    given: usize,
+    buffered: Bytes,
+    passed_bytes: usize,
     /// Set if the reader has just received a piece.
-    pauses: bool,
+    must_pause: bool,
     opener: GateOpener,
 }
 
@@ -47,9 +47,9 @@ impl<B> FormGate<B> {
     pub(super) fn new(body: B, opener: GateOpener) -> Self {
         Self {
             body: Box::pin(body),
-            waiting: Bytes::new(),
-            given: 0,
-            pauses: false,
+            buffered: Bytes::new(),
+            passed_bytes: 0,
+            must_pause: false,
             opener,
         }
     }
@@ -84,30 +84,30 @@ where
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let is_open = this.opener.0.load(Ordering::Relaxed);
-        if !is_open && std::mem::take(&mut this.pauses) {
+        if !is_open && std::mem::take(&mut this.must_pause) {
             // The reader processes what it has, and polls again at once if that is not enough.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
 
-        if this.waiting.is_empty() {
-            this.waiting = match ready!(this.poll_bytes(cx)) {
+        if this.buffered.is_empty() {
+            this.buffered = match ready!(this.poll_bytes(cx)) {
                 Some(Ok(bytes)) => bytes,
                 other => return Poll::Ready(other),
             };
         }
 
         if is_open {
-            return Poll::Ready(Some(Ok(std::mem::take(&mut this.waiting))));
+            return Poll::Ready(Some(Ok(std::mem::take(&mut this.buffered))));
         }
 
-        let piece = this.waiting.split_to(this.waiting.len().min(PIECE_BYTES));
-        this.given += piece.len();
-        if this.given > MAX_BYTES_BEFORE_FILE {
+        let chunk = this.buffered.split_to(this.buffered.len().min(CHUNK_BYTES));
+        this.passed_bytes += chunk.len();
+        if this.passed_bytes > MAX_BYTES_BEFORE_FILE {
             return Poll::Ready(Some(Err("too many bytes before the file".into())));
         }
 
-        this.pauses = true;
-        Poll::Ready(Some(Ok(piece)))
+        this.must_pause = true;
+        Poll::Ready(Some(Ok(chunk)))
     }
 }

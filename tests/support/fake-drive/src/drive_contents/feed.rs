@@ -39,11 +39,11 @@ impl Default for ChangeLog {
 impl ChangeLog {
     /// Adds an entry and removes the earlier one for the same subject. With `twice`, also adds a
     /// second entry that later entries do not remove.
-    pub(crate) fn add_entry(&mut self, subject: &ChangedObject, at: i64, twice: bool) {
-        if let Some(old) = self.latest.remove(subject) {
-            self.entries.remove(&old);
+    pub(crate) fn add_entry(&mut self, subject: &ChangedObject, at: i64, is_duplicated: bool) {
+        if let Some(old_position) = self.latest.remove(subject) {
+            self.entries.remove(&old_position);
         }
-        if twice {
+        if is_duplicated {
             self.entries.insert(self.next, (subject.clone(), at));
             self.next += 1;
         }
@@ -59,10 +59,10 @@ impl ChangeLog {
     /// Returns the entries from a position on.
     pub(crate) fn entries_since(
         &self,
-        from: u64,
+        start: u64,
     ) -> impl Iterator<Item = (u64, &ChangedObject, i64)> {
         self.entries
-            .range(from..)
+            .range(start..)
             .map(|(at, (subject, time))| (*at, subject, *time))
     }
 }
@@ -82,17 +82,17 @@ mod tests {
         log.add_entry(&a, 1, false);
         log.add_entry(&b, 2, false);
         log.add_entry(&a, 3, false);
-        let seen: Vec<_> = log
+        let entries: Vec<_> = log
             .entries_since(begin)
             .map(|(_, subject, at)| (subject.clone(), at))
             .collect();
-        assert_eq!(seen, [(b.clone(), 2), (a.clone(), 3)]);
+        assert_eq!(entries, [(b.clone(), 2), (a.clone(), 3)]);
 
         log.add_entry(&b, 4, true);
-        let seen: Vec<_> = log
+        let entries: Vec<_> = log
             .entries_since(begin)
             .map(|(_, subject, _)| subject.clone())
             .collect();
-        assert_eq!(seen, [a, b.clone(), b]);
+        assert_eq!(entries, [a, b.clone(), b]);
     }
 }

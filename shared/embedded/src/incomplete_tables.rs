@@ -25,19 +25,19 @@ pub(crate) fn remove_incomplete_tables(file: &Path) -> anyhow::Result<()> {
             table,
             "the table {table} was left half made and is created again"
         );
-        let change = sqlite::begin_write(&mut connection)?;
+        let transaction = sqlite::begin_write(&mut connection)?;
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name = ?1 OR substr(name, 1, ?2) = ?3)";
         let prefix = format!("{table}::");
         let length = i64::try_from(prefix.chars().count())?;
-        let parts: Vec<String> = change
+        let parts: Vec<String> = transaction
             .prepare(sql)?
             .query_map((&table, length, &prefix), |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         for part in parts {
-            change.execute(&format!("DROP TABLE {}", quote_identifier(&part)), [])?;
+            transaction.execute(&format!("DROP TABLE {}", quote_identifier(&part)), [])?;
         }
-        change.execute("DELETE FROM _tables WHERE table_name = ?1", [&table])?;
-        change.commit()?;
+        transaction.execute("DELETE FROM _tables WHERE table_name = ?1", [&table])?;
+        transaction.commit()?;
     }
 
     Ok(())
@@ -48,22 +48,23 @@ fn find_incomplete_tables(connection: &Connection) -> anyhow::Result<Vec<String>
     let sql = "SELECT table_name, gsi_definitions, lsi_definitions FROM _tables";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut half_made = Vec::new();
+    let mut incomplete = Vec::new();
     for row in rows {
         let (table, global, local): (String, Option<String>, Option<String>) = row?;
         let indexes = [("gsi", global), ("lsi", local)];
-        let mut whole = table_exists(connection, &table)?;
+        let mut is_complete = table_exists(connection, &table)?;
         for (kind, definitions) in indexes {
             for index in index_names(definitions.as_deref())? {
-                whole = whole && table_exists(connection, &format!("{table}::{kind}::{index}"))?;
+                is_complete =
+                    is_complete && table_exists(connection, &format!("{table}::{kind}::{index}"))?;
             }
         }
-        if !whole && is_table_empty(connection, &table)? {
-            half_made.push(table);
+        if !is_complete && is_table_empty(connection, &table)? {
+            incomplete.push(table);
         }
     }
 
-    Ok(half_made)
+    Ok(incomplete)
 }
 
 /// Returns the names of the indexes in their definitions.

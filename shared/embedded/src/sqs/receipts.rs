@@ -36,7 +36,7 @@ impl Receipt {
             return Err(SqsError::missing_parameter("ReceiptHandle"));
         }
 
-        let read = || {
+        let parse = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(handle).ok()?).ok()?;
             let mut numbers = text.split('/').map(str::parse);
             let mut next = || numbers.next()?.ok();
@@ -47,7 +47,7 @@ impl Receipt {
             })
         };
 
-        read().ok_or_else(|| SqsError::bad_receipt(handle))
+        parse().ok_or_else(|| SqsError::bad_receipt(handle))
     }
 }
 
@@ -57,7 +57,7 @@ struct MessageInFlight {
     due_ms: i64,
     group: Option<String>,
     /// Set if the message was not received again since.
-    current: bool,
+    is_current: bool,
 }
 
 /// Formats the sequence number of a message in a FIFO queue: 20 digits.
@@ -65,33 +65,33 @@ pub(super) fn sequence_number(seq: i64) -> String {
     format!("{seq:020}")
 }
 
-pub(super) fn delete(store: &QueueStore, query: ReceiptRequest) -> SqsResult<EmptyAnswer> {
-    run_and_wake(store, &query.queue_url, |tx, queue, now| {
-        delete_one(tx, queue, &query, now)
+pub(super) fn delete(store: &QueueStore, request: ReceiptRequest) -> SqsResult<EmptyAnswer> {
+    run_and_wake(store, &request.queue_url, |tx, queue, now| {
+        delete_one(tx, queue, &request, now)
     })
 }
 
 pub(super) fn change_visibility(
     store: &QueueStore,
-    query: ReceiptRequest,
+    request: ReceiptRequest,
 ) -> SqsResult<EmptyAnswer> {
-    run_and_wake(store, &query.queue_url, |tx, queue, now| {
-        change_visibility_of_one(tx, queue, &query, now)
+    run_and_wake(store, &request.queue_url, |tx, queue, now| {
+        change_visibility_of_one(tx, queue, &request, now)
     })
 }
 
 pub(super) fn delete_batch(
     store: &QueueStore,
-    query: BatchEntries<ReceiptRequest>,
+    request: BatchEntries<ReceiptRequest>,
 ) -> SqsResult<BatchAnswer<EmptyAnswer>> {
-    run_batch_and_wake(store, query, delete_one)
+    run_batch_and_wake(store, request, delete_one)
 }
 
 pub(super) fn change_visibility_batch(
     store: &QueueStore,
-    query: BatchEntries<ReceiptRequest>,
+    request: BatchEntries<ReceiptRequest>,
 ) -> SqsResult<BatchAnswer<EmptyAnswer>> {
-    run_batch_and_wake(store, query, change_visibility_of_one)
+    run_batch_and_wake(store, request, change_visibility_of_one)
 }
 
 /// Runs `work` in a transaction, and then wakes a receiver, because a message or its group may have
@@ -113,15 +113,15 @@ fn run_and_wake<T>(
 
 fn run_batch_and_wake(
     store: &QueueStore,
-    query: BatchEntries<ReceiptRequest>,
-    one: impl Fn(&Transaction<'_>, &Queue, &ReceiptRequest, i64) -> SqsResult<EmptyAnswer>,
+    request: BatchEntries<ReceiptRequest>,
+    operation: impl Fn(&Transaction<'_>, &Queue, &ReceiptRequest, i64) -> SqsResult<EmptyAnswer>,
 ) -> SqsResult<BatchAnswer<EmptyAnswer>> {
-    check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
-    run_and_wake(store, &query.queue_url, |tx, queue, now| {
+    check_batch(request.entries.iter().map(|entry| entry.id.as_str()))?;
+    run_and_wake(store, &request.queue_url, |tx, queue, now| {
         let mut answer = BatchAnswer::new();
-        for entry in query.entries {
+        for entry in request.entries {
             // A failure of this service must undo the whole batch.
-            match one(tx, queue, &entry, now) {
+            match operation(tx, queue, &entry, now) {
                 Err(failure) if !failure.sender_fault => return Err(failure),
                 outcome => answer.push_outcome(entry.id, outcome),
             }
@@ -136,25 +136,25 @@ fn run_batch_and_wake(
 fn delete_one(
     tx: &Transaction<'_>,
     queue: &Queue,
-    query: &ReceiptRequest,
+    request: &ReceiptRequest,
     now: i64,
 ) -> SqsResult<EmptyAnswer> {
-    let receipt = Receipt::decode(&query.receipt_handle)?;
-    let Some(held) = find_received_message(tx, queue, receipt, &query.receipt_handle)? else {
+    let receipt = Receipt::decode(&request.receipt_handle)?;
+    let Some(message) = find_received_message(tx, queue, receipt, &request.receipt_handle)? else {
         return Ok(EmptyAnswer {});
     };
 
-    if queue.is_fifo() && (!held.current || held.due_ms <= now) {
+    if queue.is_fifo() && (!message.is_current || message.due_ms <= now) {
         let reason = "The receipt handle has expired.";
         return Err(SqsError::invalid_parameter(
             "ReceiptHandle",
-            &query.receipt_handle,
+            &request.receipt_handle,
             reason,
         ));
     }
 
-    if held.current {
-        remove_message(tx, queue, receipt.seq, held.group.as_deref(), now)?;
+    if message.is_current {
+        remove_message(tx, queue, receipt.seq, message.group.as_deref(), now)?;
     }
 
     Ok(EmptyAnswer {})
@@ -164,17 +164,17 @@ fn delete_one(
 fn change_visibility_of_one(
     tx: &Transaction<'_>,
     queue: &Queue,
-    query: &ReceiptRequest,
+    request: &ReceiptRequest,
     now: i64,
 ) -> SqsResult<EmptyAnswer> {
-    let seconds = query
+    let seconds = request
         .visibility_timeout
         .ok_or_else(|| SqsError::missing_parameter("VisibilityTimeout"))?;
     let due = now + visibility_ms(seconds)?;
-    let receipt = Receipt::decode(&query.receipt_handle)?;
-    let held = find_received_message(tx, queue, receipt, &query.receipt_handle)?
+    let receipt = Receipt::decode(&request.receipt_handle)?;
+    let message = find_received_message(tx, queue, receipt, &request.receipt_handle)?
         .ok_or_else(SqsError::not_in_flight)?;
-    if !held.current || held.state != STATE_WAITING || held.due_ms <= now {
+    if !message.is_current || message.state != STATE_WAITING || message.due_ms <= now {
         return Err(SqsError::not_in_flight());
     }
 
@@ -196,19 +196,19 @@ fn find_received_message(
     }
 
     let sql = "SELECT state, due_ms, group_id, receipt FROM messages WHERE seq = ?1 AND queue = ?2";
-    let held = connection
+    let message = connection
         .prepare_cached(sql)?
         .query_row([receipt.seq, queue.id], |row| {
-            let current = row.get::<_, Option<i64>>(3)? == Some(receipt.number);
+            let is_current = row.get::<_, Option<i64>>(3)? == Some(receipt.number);
             Ok(MessageInFlight {
                 state: row.get(0)?,
                 due_ms: row.get(1)?,
                 group: row.get(2)?,
-                current,
+                is_current,
             })
         });
 
-    Ok(held.optional()?)
+    Ok(message.optional()?)
 }
 
 /// Removes a message. The next message of its FIFO group may become ready.
@@ -251,14 +251,14 @@ pub(super) fn sweep_expired(store: &QueueStore) -> SqsResult<()> {
             queues.extend(find_queue(tx, &name)?.map(|queue| (queue.id, queue)));
         }
 
-        let shortest = queues.values().map(retention_ms).min().unwrap_or(i64::MAX);
+        let shortest_retention = queues.values().map(retention_ms).min().unwrap_or(i64::MAX);
 
-        for old in list_sent_until(tx, now.saturating_sub(shortest))? {
-            let Some(queue) = queues.get(&old.queue) else {
+        for message in list_sent_until(tx, now.saturating_sub(shortest_retention))? {
+            let Some(queue) = queues.get(&message.queue) else {
                 continue;
             };
-            if old.sent_ms <= now.saturating_sub(retention_ms(queue)) {
-                remove_message(tx, queue, old.seq, old.group.as_deref(), now)?;
+            if message.sent_ms <= now.saturating_sub(retention_ms(queue)) {
+                remove_message(tx, queue, message.seq, message.group.as_deref(), now)?;
             }
         }
 
@@ -285,13 +285,13 @@ fn list_sent_until(tx: &Transaction<'_>, ms: i64) -> SqsResult<Vec<ExpiringMessa
     let mut statement =
         tx.prepare_cached("SELECT seq, queue, group_id, sent_ms FROM messages ORDER BY seq")?;
     let mut rows = statement.query([])?;
-    let mut old = Vec::new();
+    let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
         let sent_ms = row.get(3)?;
         if sent_ms > ms {
             break;
         }
-        old.push(ExpiringMessage {
+        messages.push(ExpiringMessage {
             seq: row.get(0)?,
             queue: row.get(1)?,
             group: row.get(2)?,
@@ -299,5 +299,5 @@ fn list_sent_until(tx: &Transaction<'_>, ms: i64) -> SqsResult<Vec<ExpiringMessa
         });
     }
 
-    Ok(old)
+    Ok(messages)
 }

@@ -133,22 +133,22 @@ pub(crate) struct Item {
     pub(crate) seq: u64,
     pub(crate) name: String,
     pub(crate) body: FakeContent,
-    pub(crate) sums: Option<Checksums>,
+    pub(crate) checksums: Option<Checksums>,
     pub(crate) parent: Option<String>,
     /// The email address of the owner; `None` in a shared drive.
     pub(crate) owner: Option<String>,
     pub(crate) drive: Option<String>,
-    pub(crate) created: i64,
-    pub(crate) modified: i64,
+    pub(crate) created_at: i64,
+    pub(crate) modified_at: i64,
     pub(crate) version: u64,
     pub(crate) revision: u64,
     pub(crate) is_trashed: bool,
     /// The accounts with which the item itself is shared, and the times since when.
-    pub(crate) shared: BTreeMap<String, i64>,
+    pub(crate) shared_since: BTreeMap<String, i64>,
     /// The key that gives everybody who knows it read access.
     pub(crate) link_key: Option<String>,
     /// The accounts from which the item and everything in it is withheld.
-    pub(crate) withheld: BTreeSet<String>,
+    pub(crate) withheld_from: BTreeSet<String>,
     pub(crate) viewed_at: BTreeMap<String, i64>,
     pub(crate) restrictions: Restrictions,
 }

@@ -118,7 +118,7 @@ impl<'a> MemoryLine<'a> {
             forgotten.reason.as_ref()
         });
 
-        let source = |source: &'a memory::SupportingSpan| SourceLine {
+        let to_source_line = |source: &'a memory::SupportingSpan| SourceLine {
             document_id: &source.document,
             start: source.start,
             end: source.end,
@@ -142,10 +142,10 @@ impl<'a> MemoryLine<'a> {
             memory_relations: memory
                 .relations
                 .iter()
-                .map(|(id, does)| (id, does.as_str()))
+                .map(|(id, relation)| (id, relation.as_str()))
                 .collect(),
             contradicts: &memory.contradicts,
-            sources: memory.sources.iter().map(source).collect(),
+            sources: memory.sources.iter().map(to_source_line).collect(),
             confidence: memory.confidence,
             trust: memory.trust,
             speaker: memory.speaker.as_deref(),

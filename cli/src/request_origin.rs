@@ -104,10 +104,10 @@ fn client_address(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         .iter()
         .next_back()
         .and_then(|value| value.to_str().ok());
-    let told = last
+    let forwarded = last
         .and_then(|list| list.rsplit(',').next())
         .and_then(|address| address.trim().parse().ok());
-    told.filter(|_| is_loopback(peer)).unwrap_or(peer)
+    forwarded.filter(|_| is_loopback(peer)).unwrap_or(peer)
 }
 
 /// Checks whether the address of a server, as in `http://localhost:8787`, belongs to this machine
@@ -138,17 +138,17 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_count_as_loopback() {
-        for good in [
+        for valid in [
             "localhost",
             "localhost:8787",
             "127.0.0.1:80",
             "[::1]:8787",
             "LOCALHOST",
         ] {
-            assert!(names_loopback(good), "{good}");
+            assert!(names_loopback(valid), "{valid}");
         }
 
-        for bad in [
+        for invalid in [
             "evil.example",
             "evil.example:8787",
             "127.0.0.1.evil.example",
@@ -156,29 +156,29 @@ mod tests {
             "10.0.0.1",
             "[2001:db8::1]",
         ] {
-            assert!(!names_loopback(bad), "{bad}");
+            assert!(!names_loopback(invalid), "{invalid}");
         }
     }
 
     #[test]
     fn only_addresses_of_this_machine_are_its_own() {
-        for good in [
+        for valid in [
             "http://127.0.0.1:8787",
             "http://localhost",
             "http://[::1]:8787/",
             "https://localhost/x",
         ] {
-            assert!(is_own_address(good), "{good}");
+            assert!(is_own_address(valid), "{valid}");
         }
 
-        for bad in [
+        for invalid in [
             "https://memory.example.com",
             "http://10.0.0.1",
             "http://localhost@evil.example",
             "",
             "x y",
         ] {
-            assert!(!is_own_address(bad), "{bad}");
+            assert!(!is_own_address(invalid), "{invalid}");
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_client_of_a_proxy_on_this_machine_is_the_last_that_it_names() {
-        let told = |peer: &str, lists: &[&str]| {
+        let client = |peer: &str, lists: &[&str]| {
             let mut headers = HeaderMap::new();
             for list in lists {
                 headers.append("x-forwarded-for", list.parse().unwrap());
@@ -229,15 +229,15 @@ mod tests {
             client_address(peer.parse().unwrap(), &headers).to_string()
         };
 
-        assert_eq!(told("127.0.0.1", &[]), "127.0.0.1");
-        assert_eq!(told("127.0.0.1", &["203.0.113.7"]), "203.0.113.7");
+        assert_eq!(client("127.0.0.1", &[]), "127.0.0.1");
+        assert_eq!(client("127.0.0.1", &["203.0.113.7"]), "203.0.113.7");
         assert_eq!(
-            told("::1", &["1.1.1.1", "9.9.9.9, 2001:db8::1"]),
+            client("::1", &["1.1.1.1", "9.9.9.9, 2001:db8::1"]),
             "2001:db8::1"
         );
-        assert_eq!(told("127.0.0.1", &["garbage"]), "127.0.0.1");
+        assert_eq!(client("127.0.0.1", &["garbage"]), "127.0.0.1");
         assert_eq!(
-            told("198.51.100.1", &["203.0.113.7"]),
+            client("198.51.100.1", &["203.0.113.7"]),
             "198.51.100.1",
             "anybody can write it"
         );
