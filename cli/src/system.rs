@@ -27,9 +27,9 @@ pub struct LocalSystem {
 
 impl LocalSystem {
     /// Opens a data folder, and creates what is missing in it. `durability` determines what
-    /// survives a power cut. Links to files and uploads begin with `public`, the base address at
-    /// which [`crate::bucket_routes`] are served. Without one they lead nowhere. If the machine's
-    /// clock has been set back, time continues from the last write to the folder.
+    /// survives a power cut. Links to files and uploads begin with `public_url`, the base address
+    /// at which [`crate::bucket_routes`] are served. Without one they lead nowhere. If the
+    /// machine's clock has been set back, time continues from the last write to the folder.
     ///
     /// # Errors
     /// Fails if the folder cannot be used.

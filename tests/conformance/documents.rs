@@ -239,7 +239,7 @@ async fn a_request_makes_its_document_once(setting: &PortFixture) {
         retry_unavailable(async || {
             setting
                 .ctx()
-                .recent_requests
+                .idempotency
                 .remember(&setting.alpha, "k", repeat.clone(), None, now, until)
                 .await
         })

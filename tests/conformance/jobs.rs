@@ -82,7 +82,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             task: TaskId::random(),
             step: i,
         };
-        let mend = Job::MendV1 {
+        let repair = Job::RepairV1 {
             container: container.clone(),
             documents: Vec::new(),
         };
@@ -96,7 +96,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             (2, purge),
             (2, task),
             (2, compact),
-            (2, mend),
+            (2, repair),
             (3, sync),
         ] {
             let message = process_job(setting, work);

@@ -33,7 +33,7 @@ async fn remember(
     let remember = async || {
         setting
             .ctx()
-            .recent_requests
+            .idempotency
             .remember(tenant, key, new.clone(), None, now, until)
             .await
     };
@@ -67,7 +67,7 @@ async fn what_is_stale_is_replaced_once(setting: &PortFixture) {
     let instead = async |new: &RememberedRequest| {
         let until = now.plus_seconds(120);
         let remember = async || {
-            let repeats = &setting.ctx().recent_requests;
+            let repeats = &setting.ctx().idempotency;
             repeats
                 .remember(
                     &setting.alpha,

@@ -341,7 +341,7 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let template = load_template();
     let workers = read_file("cli/src/workers.rs");
     let pace = workers
-        .split("const SWEEP_EVERY: Duration = Duration::from_secs(")
+        .split("const SWEEP_INTERVAL: Duration = Duration::from_secs(")
         .nth(1);
     let pace: u64 = pace
         .and_then(|rest| rest.split(')').next()?.parse().ok())

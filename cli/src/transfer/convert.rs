@@ -8,7 +8,7 @@ use domain::{
     Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentStatus, DocumentType,
     Dreaming, Metadata, Pack, Statement, TaskType, Timestamp, TopicId, Trust,
 };
-use memory::statement_from_client;
+use memory_model::statement_from_client;
 use serde_json::{Map, Value};
 use service::{BodyCopy, CLIENT_EXTRACTOR, DocumentCopy, ServedCopy, StatementsCopy};
 

@@ -6,7 +6,7 @@ use domain::memory::{EventPeriod, ReviewDecision};
 use domain::{
     ContainerId, DocumentId, MemoryEdit, MemoryId, MemoryKind, Settings, Timestamp, Trust,
 };
-use memory::Memory;
+use memory_model::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::{ContainerCopy, DocumentCopy};
@@ -118,7 +118,7 @@ impl<'a> MemoryLine<'a> {
             forgotten.reason.as_ref()
         });
 
-        let to_source_line = |source: &'a memory::SupportingSpan| SourceLine {
+        let to_source_line = |source: &'a memory_model::SupportingSpan| SourceLine {
             document_id: &source.document,
             start: source.start,
             end: source.end,

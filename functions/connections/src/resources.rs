@@ -116,7 +116,7 @@ pub(crate) async fn list_resources(
     }))
 }
 
-/// Returns the first resources, at least `wanted` of them or all, and whether these are all.
+/// Returns the first resources, at least `min_count` of them or all, and whether these are all.
 async fn read_resources(
     state: &ConnectionsState,
     connector: &dyn Connector,

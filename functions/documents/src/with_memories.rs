@@ -10,7 +10,7 @@ use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
     check_length, deserialize_count, parse_scope,
 };
-use memory::{Ledger, Memory};
+use memory_model::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 use service::{DocumentNameKind, ListQuery, find_documents, list_documents};
 

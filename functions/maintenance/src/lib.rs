@@ -83,7 +83,7 @@ impl MaintenanceWorker {
             Job::CompactV1 { container } => {
                 compact_container(&self.ctx, &tenant, container).await?
             }
-            Job::MendV1 {
+            Job::RepairV1 {
                 container,
                 documents,
             } => {

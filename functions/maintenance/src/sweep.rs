@@ -131,7 +131,7 @@ async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.index.list_due_erasures(now, MAX_PICKED_UP).await?;
     for (org, container) in &due {
-        let job = Job::MendV1 {
+        let job = Job::RepairV1 {
             container: container.clone(),
             documents: Vec::new(),
         };

@@ -5,7 +5,7 @@ use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
 };
 use edge::App;
-use memory::{Ledger, Memory};
+use memory_model::{Ledger, Memory};
 use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;

@@ -8,7 +8,7 @@ use domain::{
     Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent};
-use memory::Memory;
+use memory_model::Memory;
 use serde::{Deserialize, Serialize};
 use service::{
     ContainerScope, DocumentNameKind, apply_memory_edits, find_documents, read_served_pack,

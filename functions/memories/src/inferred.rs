@@ -6,7 +6,7 @@ use axum::extract::State;
 use domain::memory::ReviewDecision;
 use domain::{ContainerTag, Error, MemoryEdit, MemoryId, PortError, Timestamp};
 use edge::{ApiResult, Auth, Json, Path, ReadSurroundings, WriteSurroundings, review_status};
-use memory::Memory;
+use memory_model::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::apply_memory_edits;

@@ -9,7 +9,7 @@ use edge::{
     ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField,
     deserialize_count, parse_scope,
 };
-use memory::Memory;
+use memory_model::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use service::find_containers;

@@ -5,7 +5,7 @@ use domain::{
     Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_optional_object};
-use memory::{Memory, statement_from_client, topic_id_of};
+use memory_model::{Memory, statement_from_client, topic_id_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::apply_memory_edits;

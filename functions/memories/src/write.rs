@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_optional_object};
 use http::StatusCode;
-use memory::{DocumentStatements, Ledger, Memory, statement_from_client};
+use memory_model::{DocumentStatements, Ledger, Memory, statement_from_client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::{find_writable_container, write_memories};
@@ -253,8 +253,9 @@ fn memory_stated_at<'a>(
     document: &DocumentId,
     start: usize,
 ) -> Option<&'a Memory> {
-    let matches_position =
-        |source: &memory::SupportingSpan| source.document == *document && source.start == start;
+    let matches_position = |source: &memory_model::SupportingSpan| {
+        source.document == *document && source.start == start
+    };
     ledger
         .memories_of_document(document)
         .into_iter()

@@ -91,7 +91,7 @@ impl QueueWorker for Processor {
                 }
                 Job::PurgeV1 { .. }
                 | Job::CompactV1 { .. }
-                | Job::MendV1 { .. }
+                | Job::RepairV1 { .. }
                 | Job::TaskV1 { .. }
                 | Job::SyncV1 { .. } => {
                     warn!("a message came to the wrong queue");

@@ -10,11 +10,11 @@ use domain::{
     Tenant, Timestamp,
 };
 use futures::{StreamExt, stream};
-use memory::model::{
+use memory_model::model::{
     ExtractionOutcome, ExtractorKind, FallbackReason, ModelRequest, answer_schema, build_requests,
     combine_answers, validate_answer,
 };
-use memory::{Passage, Role, SourceText, TextOrigin, parse_person_name};
+use memory_model::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use remote::{AnswerError, ModelClient, Question};
 use service::CLIENT_EXTRACTOR;
 use service::Ctx;

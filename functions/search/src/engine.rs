@@ -6,14 +6,14 @@ use container_index::{IndexedChunks, IndexedMemories, decode_attributes};
 use domain::{
     ContainerId, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant, Timestamp,
 };
-use memory::Memory;
+use memory_model::Memory;
 use search_engine::{
     ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
 };
 use service::Ctx;
 use service::{ContainerScope, find_containers, path_matches};
 
-use crate::Recall;
+use crate::SearchState;
 
 /// A question, and the restrictions on its answers.
 #[derive(Debug, Clone)]
@@ -67,13 +67,13 @@ pub(crate) async fn find_physical_containers(
 /// # Errors
 /// Those of the ports.
 pub(crate) async fn open_chunks(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedChunks>> {
     let mut indexed_chunks = Vec::with_capacity(ids.len());
     for id in ids {
-        indexed_chunks.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
+        indexed_chunks.push(state.chunks.open(&state.app.ctx, tenant, id).await?);
     }
     Ok(indexed_chunks)
 }
@@ -83,13 +83,13 @@ pub(crate) async fn open_chunks(
 /// # Errors
 /// Those of the ports.
 pub(crate) async fn open_memories(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedMemories>> {
     let mut indexed_memories = Vec::with_capacity(ids.len());
     for id in ids {
-        indexed_memories.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
+        indexed_memories.push(state.memories.open(&state.app.ctx, tenant, id).await?);
     }
     Ok(indexed_memories)
 }

@@ -24,16 +24,16 @@ pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm indexes.
 #[derive(Clone)]
-struct Recall {
+struct SearchState {
     app: App,
     chunks: Arc<ViewCache<IndexedChunks>>,
     memories: Arc<ViewCache<IndexedMemories>>,
     sorters: Arc<profile::SorterCache>,
 }
 
-impl FromRef<Recall> for App {
-    fn from_ref(recall: &Recall) -> Self {
-        recall.app.clone()
+impl FromRef<SearchState> for App {
+    fn from_ref(state: &SearchState) -> Self {
+        state.app.clone()
     }
 }
 
@@ -48,7 +48,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             "/v3/container-tags/{tag}/profile",
             get(profile::get_tag_profile),
         )
-        .with_state(Recall {
+        .with_state(SearchState {
             app,
             chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
             memories: Arc::new(ViewCache::new(cache_bytes / 2)),

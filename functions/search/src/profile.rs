@@ -14,12 +14,12 @@ use edge::{
     resolve_tag,
 };
 use http::HeaderMap;
-use memory::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
+use memory_model::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use service::{ContainerScope, find_containers, find_existing_container};
 
-use crate::Recall;
+use crate::SearchState;
 use crate::engine::open_memories;
 
 #[derive(Debug, Default, Deserialize)]
@@ -63,7 +63,7 @@ struct ProfileParts {
 }
 
 pub(crate) async fn get_profile(
-    State(recall): State<Recall>,
+    State(state): State<SearchState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     headers: HeaderMap,
     Json(request): Json<ProfileRequest>,
@@ -91,19 +91,19 @@ pub(crate) async fn get_profile(
         .map(|value| crate::v4::check_threshold(value, "threshold"))
         .transpose()?;
 
-    let container = find_container(&recall, &tenant, &scope).await?;
+    let container = find_container(&state, &tenant, &scope).await?;
     let sorter = match request.includes_part(ProfilePart::Buckets) {
         true => Some(
-            recall
+            state
                 .sorters
-                .get_or_create(effective_buckets(&recall, &tenant, container.as_ref()).await?),
+                .get_or_create(effective_buckets(&state, &tenant, container.as_ref()).await?),
         ),
         false => None,
     };
     let shown_keys = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
 
     let built_profile = load_profile(
-        &recall,
+        &state,
         &tenant,
         container.as_ref(),
         filter.as_ref(),
@@ -115,7 +115,7 @@ pub(crate) async fn get_profile(
     let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
         Some(q) => Some(
             search_for_question(
-                &recall,
+                &state,
                 &tenant,
                 q,
                 &scope,
@@ -141,13 +141,13 @@ pub(crate) async fn get_profile(
 
 /// Returns the profile of an existing tag, without buckets.
 pub(crate) async fn get_tag_profile(
-    State(recall): State<Recall>,
+    State(state): State<SearchState>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =
-        find_existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let built_profile = load_profile(&recall, &tenant, Some(&container), None, None).await?;
+        find_existing_container(&state.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let built_profile = load_profile(&state, &tenant, Some(&container), None, None).await?;
     let profile = ProfileParts {
         statics: Some(built_profile.static_lines),
         dynamic: Some(built_profile.dynamic_lines),
@@ -173,7 +173,7 @@ pub(crate) struct BucketsResponse {
 }
 
 pub(crate) async fn list_buckets(
-    State(recall): State<Recall>,
+    State(state): State<SearchState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<BucketsRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {
@@ -182,10 +182,10 @@ pub(crate) async fn list_buckets(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let container = find_container(&recall, &tenant, &scope).await?;
+    let container = find_container(&state, &tenant, &scope).await?;
 
     Ok(Json(BucketsResponse {
-        buckets: effective_buckets(&recall, &tenant, container.as_ref()).await?,
+        buckets: effective_buckets(&state, &tenant, container.as_ref()).await?,
     }))
 }
 
@@ -207,20 +207,20 @@ fn named_scope(
 
 /// Returns the container of the scope, or `None` before anything has been written to it.
 async fn find_container(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Option<Container>> {
-    Ok(find_containers(&recall.app.ctx, tenant, scope).await?.pop())
+    Ok(find_containers(&state.app.ctx, tenant, scope).await?.pop())
 }
 
 /// Returns the buckets of the organization, with those that the container adds.
 async fn effective_buckets(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     container: Option<&Container>,
 ) -> Result<Vec<ProfileBucket>> {
-    let settings = recall.app.ctx.settings.get(tenant).await?;
+    let settings = state.app.ctx.settings.get(tenant).await?;
     let container_buckets = container
         .map(|container| container.profile_buckets.as_slice())
         .unwrap_or_default();
@@ -259,7 +259,7 @@ fn shown_bucket_keys(
 }
 
 async fn load_profile(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     container: Option<&Container>,
     filter: Option<&Filter>,
@@ -268,12 +268,12 @@ async fn load_profile(
     let ids = container
         .map(|container| container.ids.as_slice())
         .unwrap_or_default();
-    let indexed_memories = open_memories(recall, tenant, ids).await?;
+    let indexed_memories = open_memories(state, tenant, ids).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
         .map(|memories| memories.ledger())
         .collect();
-    let now = recall.app.ctx.clock.now();
+    let now = state.app.ctx.clock.now();
 
     Ok(build_profile(
         &ledgers,
@@ -287,7 +287,7 @@ async fn load_profile(
 
 /// Searches the container for the question that came with the profile request.
 async fn search_for_question(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     q: &str,
     scope: &ContainerScope,
@@ -295,7 +295,7 @@ async fn search_for_question(
     filters: Option<Value>,
 ) -> Result<Value> {
     let response =
-        crate::v4::search_for_profile(recall, tenant, q, scope, threshold, filters).await?;
+        crate::v4::search_for_profile(state, tenant, q, scope, threshold, filters).await?;
     serde_json::to_value(response).map_err(|_| Error::internal("results serialize"))
 }
 

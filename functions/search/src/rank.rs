@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::Timestamp;
-use memory::words::{content_words, split_words};
+use memory_model::words::{content_words, split_words};
 use search_engine::{Embedder, StaticEmbedder};
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -2,7 +2,7 @@
 
 use container_index::{IndexedChunks, IndexedMemories};
 use domain::{Attribution, DocumentType, IndexedDocument, PortError, Result, Timestamp, Trust};
-use memory::{Ledger, Memory, MemoryRelation};
+use memory_model::{Ledger, Memory, MemoryRelation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

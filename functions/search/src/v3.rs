@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::{find_document, read_document_text};
 
-use crate::Recall;
+use crate::SearchState;
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, find_chunks, find_physical_containers, open_chunks,
 };
@@ -100,7 +100,7 @@ struct DocumentGroup {
 }
 
 pub(crate) async fn search_documents(
-    State(recall): State<Recall>,
+    State(state): State<SearchState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<DocumentSearchRequest>,
 ) -> ApiResult<Json<DocumentSearchResponse>> {
@@ -110,7 +110,7 @@ pub(crate) async fn search_documents(
         request.container_tags.as_deref(),
     )?;
     let only_document = match &request.doc_id {
-        Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
+        Some(id) => Some(find_document(&state.app.ctx, &tenant, id, &scope).await?),
         None => None,
     };
 
@@ -126,12 +126,12 @@ pub(crate) async fn search_documents(
         filepath: request.filepath.clone(),
         only_document: only_document.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
-        now: recall.app.ctx.clock.now(),
+        now: state.app.ctx.clock.now(),
         include_forgotten: false,
     };
 
-    let ids = find_physical_containers(&recall.app.ctx, &tenant, &scope).await?;
-    let indexed_chunks = open_chunks(&recall, &tenant, &ids).await?;
+    let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
+    let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
     let found = find_document_chunks(&indexed_chunks, &question, &request)?;
     let mut results = Vec::new();
     for mut group in group_by_document(&found, threshold, limit) {
@@ -146,7 +146,7 @@ pub(crate) async fn search_documents(
     }
 
     if request.include_full_docs {
-        add_full_texts(&recall, &tenant, &mut results).await?;
+        add_full_texts(&state, &tenant, &mut results).await?;
     }
 
     Ok(Json(DocumentSearchResponse {
@@ -294,11 +294,11 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
 }
 
 async fn add_full_texts(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     results: &mut [DocumentResult],
 ) -> Result<()> {
-    let ctx = &recall.app.ctx;
+    let ctx = &state.app.ctx;
     let ids: Vec<_> = results
         .iter()
         .filter_map(|result| domain::DocumentId::parse(&result.document_id))

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::ContainerScope;
 
-use crate::Recall;
+use crate::SearchState;
 use crate::engine::{
     SearchQuestion, elapsed_millis, find_chunks, find_memories, find_physical_containers,
     open_chunks, open_memories,
@@ -106,7 +106,7 @@ pub(crate) struct SearchResponse {
 }
 
 pub(crate) async fn search_memories(
-    State(recall): State<Recall>,
+    State(state): State<SearchState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
@@ -114,7 +114,7 @@ pub(crate) async fn search_memories(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    Ok(Json(search(&recall, &tenant, &scope, &request).await?))
+    Ok(Json(search(&state, &tenant, &scope, &request).await?))
 }
 
 /// Searches for the present memories that answer the question of a profile request.
@@ -122,7 +122,7 @@ pub(crate) async fn search_memories(
 /// # Errors
 /// [`Error::Invalid`] for a blank question, and those of the ports.
 pub(crate) async fn search_for_profile(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     q: &str,
     scope: &ContainerScope,
@@ -136,19 +136,19 @@ pub(crate) async fn search_for_profile(
         ..SearchRequest::default()
     };
 
-    search(recall, tenant, scope, &request).await
+    search(state, tenant, scope, &request).await
 }
 
 async fn search(
-    recall: &Recall,
+    state: &SearchState,
     tenant: &Tenant,
     scope: &ContainerScope,
     request: &SearchRequest,
 ) -> Result<SearchResponse> {
     let begun = Instant::now();
-    let search = Search::from_request(request, recall.app.ctx.clock.now())?;
-    let ids = find_physical_containers(&recall.app.ctx, tenant, scope).await?;
-    let sources = search.open_sources(recall, tenant, &ids).await?;
+    let search = Search::from_request(request, state.app.ctx.clock.now())?;
+    let ids = find_physical_containers(&state.app.ctx, tenant, scope).await?;
+    let sources = search.open_sources(state, tenant, &ids).await?;
 
     let mut rows = search.find_rows(&sources)?;
     if request.rerank {
@@ -223,12 +223,12 @@ impl<'a> Search<'a> {
     /// Opens the data that the search and its results need, as of the requested time.
     async fn open_sources(
         &self,
-        recall: &Recall,
+        state: &SearchState,
         tenant: &Tenant,
         ids: &[ContainerId],
     ) -> Result<Sources> {
         let mut memories = match self.mode {
-            SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, ids).await?,
+            SearchMode::Memories | SearchMode::Hybrid => open_memories(state, tenant, ids).await?,
             SearchMode::Documents => Vec::new(),
         };
         if self.request.as_of.is_some() {
@@ -240,7 +240,7 @@ impl<'a> Search<'a> {
 
         let chunks = match self.mode {
             SearchMode::Memories if !self.request.include.chunks => Vec::new(),
-            _ => open_chunks(recall, tenant, ids).await?,
+            _ => open_chunks(state, tenant, ids).await?,
         };
 
         Ok(Sources { memories, chunks })

@@ -14,6 +14,7 @@ mod connections;
 mod containers;
 mod documents;
 mod error;
+mod idempotency;
 mod index;
 mod jobs;
 mod names;
@@ -21,7 +22,6 @@ mod presign;
 mod purge;
 mod rate_limits;
 mod receive;
-mod recent_requests;
 mod records;
 mod request_log;
 mod settings;
@@ -79,7 +79,7 @@ pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Cl
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
         keys: Arc::new(api_keys::DynamoKeys(secrets.clone())),
-        recent_requests: Arc::new(recent_requests::DynamoRecentRequests(activity.clone())),
+        idempotency: Arc::new(idempotency::DynamoIdempotencyStore(activity.clone())),
         tasks: Arc::new(tasks::DynamoTasks(records.clone())),
         connections: Arc::new(connections::DynamoConnections(records.clone())),
         sync: Arc::new(sync::DynamoSync(records)),

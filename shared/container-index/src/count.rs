@@ -2,7 +2,7 @@
 
 use domain::ports::PortResult;
 use domain::{Container, Tenant, Timestamp};
-use memory::Ledger;
+use memory_model::Ledger;
 use service::Ctx;
 
 use crate::cache::ViewCache;

@@ -13,8 +13,8 @@ use domain::{
     BlobRef, ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, MemoryEdit,
     MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
 };
-use memory::asking::topic_question_words;
-use memory::{DocumentStatements, Ledger, Memory};
+use memory_model::asking::topic_question_words;
+use memory_model::{DocumentStatements, Ledger, Memory};
 use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
 use service::Ctx;
 use tracing::debug;

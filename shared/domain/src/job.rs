@@ -75,7 +75,8 @@ pub enum Job {
     },
     /// Repairs what a reader could not read, and rebuilds the index of the container if its erasure
     /// is due.
-    MendV1 {
+    #[serde(rename = "mend-v1")]
+    RepairV1 {
         /// The id of the container.
         container: ContainerId,
         /// Documents that may be damaged, in addition to those that the index of the container
@@ -161,6 +162,13 @@ mod tests {
         let envelope = JobMessage::parse(golden).unwrap();
         assert_eq!(envelope.to_json(), golden);
         assert!(matches!(envelope.job, Job::ProcessV1 { .. }));
+
+        let golden =
+            r#"{"org":"acme","job":"mend-v1","container":"1111111111111111111111","documents":[]}"#;
+        let envelope = JobMessage::parse(golden).unwrap();
+        assert_eq!(envelope.to_json(), golden);
+        assert!(matches!(envelope.job, Job::RepairV1 { .. }));
+
         assert!(JobMessage::parse("poison").is_none());
     }
 }

@@ -38,7 +38,7 @@ pub use documents::{
     ClaimOutcome, CreationConditions, Documents, OVERDUE_AFTER_SECONDS, OverdueWork,
 };
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
-pub use organization::{Keys, RecentRequests, RememberedRequest, SettingsStore, Tasks, Vault};
+pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
 
 /// The result of a port method.
 pub type PortResult<T> = Result<T, PortError>;

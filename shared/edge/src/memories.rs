@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::memory::ReviewDecision;
 use domain::{Attribution, ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
-use memory::{Ledger, Memory};
+use memory_model::{Ledger, Memory};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -185,7 +185,7 @@ fn event_dates(memory: &Memory) -> Vec<Timestamp> {
 }
 
 fn source_spans(memory: &Memory) -> Vec<SourceSpan> {
-    let source = |support: &memory::SupportingSpan| SourceSpan {
+    let source = |support: &memory_model::SupportingSpan| SourceSpan {
         document_id: support.document.clone(),
         start: support.start,
         end: support.end,

@@ -159,7 +159,7 @@ impl LockedFolder<'_> {
         sync().with_context(|| format!("cannot write to {}", path.display()))
     }
 
-    /// Returns the key in the file `name`. Calls `make` for a new key if there is none.
+    /// Returns the key in the file `name`. Calls `make_key` for a new key if there is none.
     ///
     /// If several processes ask at the same time, all get the same key, and it is on the disk
     /// before any of them gets it.

@@ -21,7 +21,7 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// Starts TLS on the connection if `secure` is set.
+/// Starts TLS on the connection if `is_secure` is set.
 pub(crate) async fn open_stream(
     tcp: TcpStream,
     is_secure: bool,

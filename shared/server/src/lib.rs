@@ -71,7 +71,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// Answers the requests on `listener` with `answer`, which gets the address of the client, until
+/// Answers the requests on `listener` with `handler`, which gets the address of the client, until
 /// `shutdown` resolves.
 ///
 /// Upgrades and HTTP/2 are not offered. A request for an upgrade is answered as if it had not asked

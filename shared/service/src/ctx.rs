@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{Backlog, OrganizationCaps};
 use domain::ports::{
-    Blobs, Clock, Connections, Containers, Documents, Index, JobQueue, Keys, RateLimits,
-    RecentRequests, RequestLog, SettingsStore, SyncStore, Tasks, Tickets, Vault,
+    Blobs, Clock, Connections, Containers, Documents, IdempotencyStore, Index, JobQueue, Keys,
+    RateLimits, RequestLog, SettingsStore, SyncStore, Tasks, Tickets, Vault,
 };
 
 /// The ports, as one value that is created once in a process and passed to every use case.
@@ -26,7 +26,7 @@ pub struct Ctx {
     /// API keys.
     pub keys: Arc<dyn Keys>,
     /// Repeated requests.
-    pub recent_requests: Arc<dyn RecentRequests>,
+    pub idempotency: Arc<dyn IdempotencyStore>,
     /// Tasks.
     pub tasks: Arc<dyn Tasks>,
     /// The request log.

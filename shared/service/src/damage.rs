@@ -160,7 +160,7 @@ pub async fn report_damage(
     };
 
     for documents in batches {
-        let job = Job::MendV1 {
+        let job = Job::RepairV1 {
             container: container.clone(),
             documents,
         };

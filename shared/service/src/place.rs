@@ -240,7 +240,7 @@ impl Request {
 
         let until = now.plus_seconds(self.seconds);
         let remembered = ctx
-            .recent_requests
+            .idempotency
             .remember(tenant, &self.name, new_request, stale, now, until)
             .await?;
         if remembered.request_digest != self.digest {

@@ -10,7 +10,7 @@ use domain::{Document, DocumentId, PortError, Tenant};
 use super::DynamoDocuments;
 use super::expressions::superseded;
 use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
-use crate::recent_requests::record_made_document;
+use crate::idempotency::record_made_document;
 use crate::records::documents::{DocumentRecord, new_document_item};
 use crate::records::{item_absent, key_item, optional_text};
 use crate::table::Table;

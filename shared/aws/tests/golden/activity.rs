@@ -125,7 +125,7 @@ pub(crate) async fn write(world: &World) {
     for name in ["new", "made"] {
         world
             .ctx
-            .recent_requests
+            .idempotency
             .remember(&tenant, name, remembered(name), None, NOW, LAST_TIME)
             .await
             .expect("a remembered request");
@@ -180,7 +180,7 @@ pub(crate) async fn check(world: &World) {
     for (name, created) in [("new", None), ("made", Some(document_id("made")))] {
         let found = world
             .ctx
-            .recent_requests
+            .idempotency
             .remember(&tenant(), name, remembered("other"), None, NOW, LAST_TIME)
             .await;
         let wanted = RememberedRequest {

@@ -107,8 +107,8 @@ impl CrawlFrontier {
         self.waiting.is_empty() && self.maps.is_empty()
     }
 
-    /// Enqueues a page that was not seen before, if fewer than `room` pages are waiting. Otherwise
-    /// the crawl is incomplete.
+    /// Enqueues a page that was not seen before, if fewer than `capacity` pages are waiting.
+    /// Otherwise the crawl is incomplete.
     pub(super) fn add_page(&mut self, waiting: WaitingAddress, capacity: usize) {
         let bytes = waiting.url.as_str().len();
         let is_full = self.waiting.len() >= capacity || self.bytes + bytes > MAX_WAITING_BYTES;
@@ -131,8 +131,8 @@ impl CrawlFrontier {
         }
     }
 
-    /// Enqueues a page that could not be fetched once more, behind all others, until [`MAX_TRIES`]
-    /// is reached.
+    /// Enqueues a page that could not be fetched once more, behind all others, until
+    /// [`MAX_ATTEMPTS`] is reached.
     pub(super) fn retry_page(&mut self, mut waiting: WaitingAddress) {
         waiting.attempts += 1;
         if waiting.attempts < MAX_ATTEMPTS {

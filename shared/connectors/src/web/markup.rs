@@ -57,7 +57,7 @@ impl<'a> MarkupTokens<'a> {
         }
     }
 
-    /// Returns the text up to `mark`, and skips the mark. Returns the rest if there is no mark.
+    /// Returns the text up to `delimiter`, and skips it. Returns the rest if there is none.
     fn take_until(&mut self, delimiter: &str) -> &'a str {
         match self.rest.split_once(delimiter) {
             Some((before, after)) => {

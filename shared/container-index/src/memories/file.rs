@@ -5,7 +5,7 @@ use std::io::Read;
 
 use domain::ports::PortResult;
 use domain::{DocumentId, IndexedDocument, MemoryEdit, PortError, Statement};
-use memory::{DocumentStatements, Ledger};
+use memory_model::{DocumentStatements, Ledger};
 use serde::{Deserialize, Serialize};
 
 /// The statements of documents and the edits of callers between two points of the log, as one

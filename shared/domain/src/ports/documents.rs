@@ -48,7 +48,7 @@ pub struct CreationConditions {
     /// The other ids that a document with its `customId` could have. None of them may have a
     /// record, except one that a merge has superseded.
     pub alternative_ids: Vec<DocumentId>,
-    /// The key under which [`crate::ports::RecentRequests`] remembers the request. The request must
+    /// The key under which [`crate::ports::IdempotencyStore`] remembers the request. The request must
     /// not have created a document with this id before, and is remembered as having created it from
     /// now on.
     pub request_key: Option<String>,

@@ -86,9 +86,9 @@ pub struct RememberedRequest {
     pub created_document: Option<DocumentId>,
 }
 
-/// The memory of requests, which recognizes those that are sent again because a response was lost.
+/// Keeps idempotency keys: recognizes requests that are sent again because a response was lost.
 #[async_trait]
-pub trait RecentRequests: Send + Sync {
+pub trait IdempotencyStore: Send + Sync {
     /// Remembers `request` under `key` until `until`, and returns what is remembered afterwards. An
     /// existing entry stays if it has not expired at `now` and names a document other than `stale`.
     async fn remember(

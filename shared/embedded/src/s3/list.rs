@@ -123,8 +123,8 @@ fn list_page(index: &Connection, query: &ListingQuery<'_>) -> S3Result<ListingPa
     Ok(page)
 }
 
-/// Adds objects to the page, from the key `from` on. Returns the key from which to continue after a
-/// common prefix, or `None` at the end of the page.
+/// Adds objects to the page, from the key `start_key` on. Returns the key from which to continue
+/// after a common prefix, or `None` at the end of the page.
 fn fill_page(
     index: &Connection,
     query: &ListingQuery<'_>,

@@ -67,8 +67,8 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    /// Opens or creates the buckets in `folder`, which notify `queues` of new objects. `records` is
-    /// the log of the database whose items name objects.
+    /// Opens or creates the buckets in `folder`, which notify `queues` of new objects.
+    /// `records_log` is the log of the database whose items name objects.
     pub(crate) fn open(
         folder: &DataFolder,
         durability: Durability,

@@ -192,8 +192,8 @@ impl ObjectStore {
         self.files.path(name)
     }
 
-    /// Returns an object and a range of its bytes, which `wanted` chooses from the object. If the
-    /// object is replaced meanwhile, returns the new one.
+    /// Returns an object and a range of its bytes, which `choose_range` chooses from the object. If
+    /// the object is replaced meanwhile, returns the new one.
     pub(super) fn load_object(
         &self,
         bucket: &str,

@@ -12,6 +12,7 @@ mod port;
 mod power;
 mod public;
 mod s3;
+mod signed_addresses;
 mod sqs_fair;
 mod sqs_fifo;
 mod sqs_queues;

@@ -142,9 +142,9 @@ impl ModelClient {
         self.settings.memory_model.is_some()
     }
 
-    /// Asks the model for memories a question, and parses its answer with `read`. An attempt may
-    /// take a minute. Temporary failures, and answers that `read` refuses, are repeated twice, all
-    /// within the time `within`.
+    /// Asks the model for memories a question, and parses its answer with `parse_answer`. An
+    /// attempt may take a minute. Temporary failures, and answers that `parse_answer` refuses, are
+    /// repeated twice, all within the time `time_limit`.
     ///
     /// # Errors
     /// The last failure.

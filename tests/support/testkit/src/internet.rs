@@ -20,7 +20,7 @@ struct Host {
 }
 
 impl TestInternet {
-    /// Makes `name` resolve to the address `claimed`, and connects the ports 80 and 443 of that
+    /// Makes `name` resolve to the address `public_ip`, and connects the ports 80 and 443 of that
     /// address to `server`.
     pub fn add_host(&self, name: &str, public_ip: IpAddr, server: SocketAddr) {
         self.lock()

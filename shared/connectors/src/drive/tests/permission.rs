@@ -35,7 +35,7 @@ fn identity(change: impl Fn(&mut Value)) -> String {
     )
 }
 
-/// Returns an answer with tokens, without the fields in `without`.
+/// Returns an answer with tokens, without the fields in `omitted`.
 fn answer(omitted: &[&str]) -> Value {
     let mut answer = json!({"access_token": "hidden-a", "expires_in": 3599, "refresh_token": "hidden-r",
         "scope": "openid https://www.googleapis.com/auth/drive.readonly", "token_type": "Bearer",

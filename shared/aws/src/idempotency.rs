@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{ReturnValuesOnConditionCheckFailure, Update};
-use domain::ports::{PortResult, RecentRequests, RememberedRequest};
+use domain::ports::{IdempotencyStore, PortResult, RememberedRequest};
 use domain::{DocumentId, PortError, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
@@ -15,7 +15,7 @@ use crate::records::{item_absent, item_present, key_item, number_value, string_v
 use crate::table::Table;
 use crate::table_keys;
 
-pub(crate) struct DynamoRecentRequests(pub(crate) Table);
+pub(crate) struct DynamoIdempotencyStore(pub(crate) Table);
 
 /// Returns the update that records that the request under `key` has made `document`. It fails if
 /// that is already recorded.
@@ -40,7 +40,7 @@ pub(crate) fn record_made_document(
 }
 
 #[async_trait]
-impl RecentRequests for DynamoRecentRequests {
+impl IdempotencyStore for DynamoIdempotencyStore {
     async fn remember(
         &self,
         tenant: &Tenant,

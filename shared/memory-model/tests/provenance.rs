@@ -5,7 +5,7 @@ use domain::{
     ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, Revision, Statement,
     Timestamp, Trust,
 };
-use memory::{
+use memory_model::{
     DocumentStatements, Ledger, Passage, ProfileOptions, Role, SourceText, build_profile,
     extract_statements,
 };

@@ -9,7 +9,7 @@ use domain::{
     ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, ProfileBucket, Revision,
     Statement, Timestamp, Trust,
 };
-use memory::{BucketSorter, DocumentStatements, Ledger, ProfileOptions, build_profile};
+use memory_model::{BucketSorter, DocumentStatements, Ledger, ProfileOptions, build_profile};
 
 const RUNS: usize = 101;
 const STATEMENTS_PER_DOCUMENT: usize = 10;
