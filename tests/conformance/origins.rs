@@ -23,7 +23,7 @@ fn new_origin(title: &str, kind: Option<DocumentType>) -> DocumentOrigin {
         connection,
         title: title.into(),
         kind,
-        mark: "m#1".into(),
+        content_version: "m#1".into(),
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn new_node(id: &str, parent: Option<&str>) -> ItemRecord {
         drive: None,
         media_type: "text/markdown".into(),
         version: "1".into(),
-        mark: "m1".into(),
+        content_version: "m1".into(),
         size: Some(12),
         modified_at: Timestamp::from_millis(1_744_709_400_000),
         url: Some("https://drive.example/file".into()),

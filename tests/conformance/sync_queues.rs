@@ -15,7 +15,7 @@ promises!(
     a_selection_holds_only_over_the_one_before,
 );
 
-const QUEUES: [SyncQueue; 3] = [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Leave];
+const QUEUES: [SyncQueue; 3] = [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Remove];
 
 async fn what_waits_comes_in_the_order_of_its_keys(setting: &PortFixture) {
     let known = ConnectionStore::for_new_connection(setting);
@@ -42,7 +42,7 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &PortFixture) {
         assert_eq!(found, wanted, "in pages of {limit}");
     }
 
-    for queue in [SyncQueue::Walk, SyncQueue::Leave] {
+    for queue in [SyncQueue::Walk, SyncQueue::Remove] {
         assert!(
             known.read_queue(queue, 10).await.is_empty(),
             "each queue is its own"

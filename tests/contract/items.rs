@@ -50,7 +50,7 @@ impl ConnectedItem {
             connection: connection.clone(),
             title: "Lighthouse".into(),
             kind: Some(DocumentType::CloudDoc),
-            mark: "one".into(),
+            content_version: "one".into(),
         };
 
         let item = ItemDocument {
@@ -83,7 +83,7 @@ impl ConnectedItem {
             content,
             ..self.clone()
         };
-        seen.item.origin.mark = mark.into();
+        seen.item.origin.content_version = mark.into();
         seen
     }
 

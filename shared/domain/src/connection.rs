@@ -3,7 +3,7 @@
 
 mod claim;
 mod grant;
-mod node;
+mod item_record;
 mod selection;
 mod state;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use claim::{DocumentClaim, DocumentOrigin};
 pub use grant::{Grant, OAuthAppRef, OAuthTokens, ProviderAccount};
-pub use node::{FiledItem, ItemRecord, ItemState, SkipReason};
+pub use item_record::{FiledItem, ItemRecord, ItemState, SkipReason};
 pub use selection::{MAX_SELECTED_ITEMS, SelectedItem, Selection};
 pub use state::{
     DocumentIntent, FeedState, FolderWalk, NotificationChannel, PendingRemoval, Run, RunPhase,

@@ -119,7 +119,7 @@ pub async fn file_item(
 }
 
 /// Files an item without its content and claims its document, if the document has the content with
-/// the same [`DocumentOrigin::mark`]. Returns `None` when the content has to be fetched.
+/// the same [`DocumentOrigin::content_version`]. Returns `None` when the content has to be fetched.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] while the container is being merged, and the errors of the ports.

@@ -19,18 +19,21 @@
 //! - A change may invalidate any earlier lookup of an item. Therefore no lookup is older than the
 //!   page of changes for which it is used.
 
-mod batch;
-mod desk;
+mod context;
+mod decide;
+mod item_filter;
+mod item_records;
 mod judge;
 mod limits;
+mod lookups;
 mod phases;
 mod queue;
-mod rules;
+mod recovery;
 mod run;
-mod scope;
 mod step;
-mod trouble;
-mod work;
+mod step_state;
+mod sync_service;
+mod tick_writes;
 
 #[cfg(test)]
 mod tests;
@@ -41,12 +44,12 @@ use domain::ports::Connectors;
 use domain::{ConnectionId, Result, Tenant};
 use service::Ctx;
 
+pub use context::NextStep;
 pub use judge::{ItemJudge, JudgeError, JudgedItem, ModelJudge, ModelVerdict};
-pub use step::NextStep;
 
-use desk::PortService;
-use limits::{StepLimits, SyncRules};
-use step::StepContext;
+use context::StepContext;
+use limits::StepLimits;
+use sync_service::PortService;
 
 /// The dependencies of the synchronization. Cheap to clone.
 #[derive(Clone)]
@@ -73,14 +76,13 @@ pub async fn synchronize_step(
     tenant: &Tenant,
     id: &ConnectionId,
 ) -> Result<NextStep> {
-    let desk = PortService(&engine.ctx);
-    let tools = StepContext {
-        desk: &desk,
+    let service = PortService(&engine.ctx);
+    let context = StepContext {
+        service: &service,
         connectors: &engine.connectors,
         judge: engine.judge.as_ref(),
         notifications: engine.notifications.as_deref(),
         limits: StepLimits::default(),
-        flags: SyncRules::default(),
     };
-    step::execute_step(&tools, tenant, id).await
+    step::execute_step(&context, tenant, id).await
 }

@@ -76,20 +76,20 @@ pub(crate) enum FileKey {
 }
 
 impl FileKey {
-    /// Returns the key of a file that waits, or `None` for any other node.
-    pub(crate) fn of(node: &ItemRecord) -> Option<Self> {
-        if !is_queued(node) {
+    /// Returns the key of a file that waits, or `None` for any other record.
+    pub(crate) fn of(record: &ItemRecord) -> Option<Self> {
+        if !is_queued(record) {
             return None;
         }
 
-        let id = node.id.clone();
-        Some(if node.attempts > 0 {
-            let attempts = node.attempts.min(9);
+        let id = record.id.clone();
+        Some(if record.attempts > 0 {
+            let attempts = record.attempts.min(9);
             Self::Retry { attempts, id }
-        } else if node.filed.is_some() {
+        } else if record.filed.is_some() {
             Self::Update(id)
         } else {
-            let age = i64::MAX.abs_diff(node.modified_at.as_millis().max(0));
+            let age = i64::MAX.abs_diff(record.modified_at.as_millis().max(0));
             Self::New { age, id }
         })
     }
@@ -140,9 +140,9 @@ impl fmt::Display for FileKey {
 }
 
 /// Checks whether a file waits to be fetched.
-pub(crate) fn is_queued(node: &ItemRecord) -> bool {
+pub(crate) fn is_queued(record: &ItemRecord) -> bool {
     matches!(
-        node.state,
+        record.state,
         ItemState::Pending
             | ItemState::Skipped {
                 reason: SkipReason::Limit
@@ -173,8 +173,8 @@ fn corrupt_key(key: &str) -> PortError {
     PortError::Corrupt(format!("the key {key} of a queue entry"))
 }
 
-/// Returns an empty node to be filled.
-pub(crate) fn empty_node() -> ItemRecord {
+/// Returns an empty record to be filled.
+pub(crate) fn empty_record() -> ItemRecord {
     ItemRecord {
         id: String::new(),
         parent: None,
@@ -185,7 +185,7 @@ pub(crate) fn empty_node() -> ItemRecord {
         drive: None,
         media_type: String::new(),
         version: String::new(),
-        mark: String::new(),
+        content_version: String::new(),
         size: None,
         modified_at: Timestamp::from_millis(0),
         url: None,
@@ -205,10 +205,10 @@ mod tests {
     use domain::DocumentId;
     use domain::connection::FiledItem;
 
-    fn node(id: &str, ms: i64, filed: bool, attempts: u32) -> ItemRecord {
+    fn record(id: &str, ms: i64, filed: bool, attempts: u32) -> ItemRecord {
         let filed = filed.then(|| FiledItem {
             document: DocumentId::random(),
-            mark: String::new(),
+            content_version: String::new(),
             name: String::new(),
             path: String::new(),
         });
@@ -220,21 +220,21 @@ mod tests {
             filed,
             attempts,
             state,
-            ..empty_node()
+            ..empty_record()
         }
     }
 
     #[test]
     fn updates_come_first_then_the_newest_then_what_has_failed() {
-        let nodes = [
-            node("z#1", 5, true, 0),
-            node("new", 2_000, false, 0),
-            node("old#", 1_000, false, 0),
-            node("odd", -7, false, 0),
-            node("once", 9_000, false, 1),
-            node("twice", 9_000, true, 2),
+        let records = [
+            record("z#1", 5, true, 0),
+            record("new", 2_000, false, 0),
+            record("old#", 1_000, false, 0),
+            record("odd", -7, false, 0),
+            record("once", 9_000, false, 1),
+            record("twice", 9_000, true, 2),
         ];
-        let waiting: Vec<FileKey> = nodes.iter().filter_map(FileKey::of).collect();
+        let waiting: Vec<FileKey> = records.iter().filter_map(FileKey::of).collect();
         let keys: Vec<String> = waiting.iter().map(FileKey::to_string).collect();
         assert!(keys.is_sorted(), "{keys:?}");
         let ids: Vec<&str> = waiting.iter().map(FileKey::id).collect();
@@ -250,7 +250,7 @@ mod tests {
 
         let filed = ItemRecord {
             state: ItemState::Filed,
-            ..node("a", 1, true, 0)
+            ..record("a", 1, true, 0)
         };
         assert_eq!(FileKey::of(&filed), None);
     }

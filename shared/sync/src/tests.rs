@@ -4,15 +4,15 @@
 
 mod bounds;
 mod drive;
+mod drive_feeds;
 mod errors;
 mod failures;
+mod fake_service;
 mod history;
 mod memory;
-mod office;
 mod patience;
 mod provider;
 mod records;
+mod sync_world;
 mod tables;
 mod times;
-mod told;
-mod world;

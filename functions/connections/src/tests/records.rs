@@ -24,7 +24,7 @@ fn node(id: &str, state: ItemState) -> ItemRecord {
         drive: None,
         media_type: "text/markdown".into(),
         version: "1".into(),
-        mark: "1".into(),
+        content_version: "1".into(),
         size: Some(5),
         modified_at: NOW,
         url: None,

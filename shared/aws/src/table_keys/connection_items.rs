@@ -49,7 +49,7 @@ pub(crate) const fn queue_prefix(queue: SyncQueue) -> &'static str {
     match queue {
         SyncQueue::Walk => "W#",
         SyncQueue::Fetch => "F#",
-        SyncQueue::Leave => "L#",
+        SyncQueue::Remove => "L#",
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
             keys.push(format!("{}{}", shortcuts_prefix(folder), key_part(id)));
         }
 
-        for queue in [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Leave] {
+        for queue in [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Remove] {
             keys.extend(names.iter().map(|name| queue_entry_key(queue, name)));
         }
 

@@ -71,7 +71,7 @@ fn entries() -> [(SyncQueue, SyncQueueEntry); 4] {
         (SyncQueue::Walk, "a folder", "{\"stamp\":1}"),
         (SyncQueue::Walk, "", ""),
         (SyncQueue::Fetch, "0#an item", ""),
-        (SyncQueue::Leave, "an item", "text that is not JSON"),
+        (SyncQueue::Remove, "an item", "text that is not JSON"),
     ]
     .map(|(queue, key, value)| {
         let entry = SyncQueueEntry {

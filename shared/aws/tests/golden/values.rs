@@ -184,7 +184,7 @@ pub(crate) fn largest_document(name: &str) -> Document {
             connection: connection_id("drive"),
             title: "A file of a drive".to_owned(),
             kind: Some(DocumentType::CloudSheet),
-            mark: "7".to_owned(),
+            content_version: "7".to_owned(),
         }),
         superseded_by: Some(document_id("newer")),
         created_at: LAST_TIME,

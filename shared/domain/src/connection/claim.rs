@@ -19,9 +19,10 @@ pub struct DocumentOrigin {
     /// The document type according to the provider, or `None` where it follows from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentType>,
-    /// The content version, as in [`super::ItemRecord::mark`]. It is equal for equal contents, so a
+    /// The content version, as in [`super::ItemRecord::content_version`]. It is equal for equal contents, so a
     /// connection that adopts the item again need not download it.
-    pub mark: String,
+    #[serde(rename = "mark")]
+    pub content_version: String,
 }
 
 impl DocumentOrigin {
@@ -30,14 +31,16 @@ impl DocumentOrigin {
     #[must_use]
     pub fn without_content_version(self) -> Self {
         Self {
-            mark: String::new(),
+            content_version: String::new(),
             ..self
         }
     }
 
     /// Checks whether a document of this origin has the content of the given item.
     pub fn has_same_content(&self, other: &Self) -> bool {
-        self.provider == other.provider && !self.mark.is_empty() && self.mark == other.mark
+        self.provider == other.provider
+            && !self.content_version.is_empty()
+            && self.content_version == other.content_version
     }
 }
 

@@ -127,13 +127,15 @@ pub enum RunPhase {
     },
     /// Fetches the items in [`SyncQueue::Fetch`].
     Fetch,
-    /// Removes the documents in [`SyncQueue::Leave`].
-    Leave,
+    /// Removes the documents in [`SyncQueue::Remove`].
+    #[serde(rename = "leave")]
+    Remove,
     /// Subscribes to notifications.
     Watch,
-    /// Removes the records of all items, with or without their documents, while the connection is
+    /// Deletes the records of all items, with or without their documents, while the connection is
     /// deleted.
-    Forget,
+    #[serde(rename = "forget")]
+    Delete,
 }
 
 /// The queues of a connection. The entries of each are ordered by their keys.
@@ -145,7 +147,7 @@ pub enum SyncQueue {
     /// Files to fetch or to describe. The key begins with the urgency.
     Fetch,
     /// Documents to remove. The key is the id of the item.
-    Leave,
+    Remove,
 }
 
 /// An entry of a queue.
@@ -183,7 +185,8 @@ pub struct FolderWalk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingRemoval {
     /// The last known record of the item.
-    pub node: ItemRecord,
+    #[serde(rename = "node")]
+    pub record: ItemRecord,
     /// The time at which it was found to be gone.
     pub since: Timestamp,
     /// `true` if a user has deselected the item, so that the removal need not wait.

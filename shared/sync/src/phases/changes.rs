@@ -1,204 +1,145 @@
 //! Reads the changes since the cursors. A cursor advances in the commit that stores all effects of
 //! its page.
 
-use std::collections::HashSet;
-
-use domain::connection::RunPhase;
 use domain::ports::{ChangePage, ConnectorError, ItemChange, ProviderItem};
 
-use crate::scope::is_folder;
-use crate::work::{StepState, TickError};
+use crate::decide::changes::{self, ChangeEffect};
+use crate::step_state::{StepState, TickError};
 
+/// Reads a page of changes of the next feed. `done` are the feeds whose changes were read.
 pub(crate) async fn read_changes(
-    work: &mut StepState<'_>,
-    mut done: Vec<String>,
+    step: &mut StepState<'_>,
+    done: Vec<String>,
 ) -> Result<(), TickError> {
-    let next = work
-        .state
-        .feeds
-        .iter()
-        .find(|(name, _)| !done.contains(name));
-    let Some((name, feed)) = next.map(|(name, feed)| (name.clone(), feed.clone())) else {
-        return end_phase(work);
+    let mut feeds = step.state.feeds.iter();
+    let Some((name, feed)) = feeds.find(|(name, _)| !done.contains(name)) else {
+        step.state.phase = Some(changes::phase_after_changes(&step.state));
+        return Ok(());
     };
 
-    let Some(cursor) = feed.cursor else {
-        return handle_lost_cursor(work, &name).await;
+    let name = name.clone();
+    let Some(cursor) = feed.cursor.clone() else {
+        return handle_lost_cursor(step, &name).await;
     };
 
     // All lookups for this page have to be newer than the page.
-    work.clear_lookups();
-    work.count_requests(1);
-    let page = match work
+    step.clear_lookups();
+    step.count_requests(1);
+    let page = match step
         .connector
-        .list_changes(&work.access, &name, &cursor)
+        .list_changes(&step.access, &name, &cursor)
         .await
     {
-        Err(ConnectorError::CursorLost) => return handle_lost_cursor(work, &name).await,
+        Err(ConnectorError::CursorLost) => return handle_lost_cursor(step, &name).await,
         page => page?,
     };
 
     let ChangePage {
         changes,
         cursor,
-        has_more: more,
+        has_more,
         feeds_changed,
     } = page;
-
-    apply_changes(work, &latest_changes(changes)).await?;
-    if let Some(feed) = work.state.feeds.get_mut(&name) {
-        feed.cursor = Some(cursor);
-    }
-
-    if !more {
-        done.push(name);
-    }
-
-    work.state.phase = Some(if feeds_changed {
-        RunPhase::Feeds
-    } else {
-        RunPhase::Changes { done }
-    });
+    apply_changes(step, &changes::latest_changes(changes)).await?;
+    changes::advance_cursor(&mut step.state, name, cursor, has_more, feeds_changed, done);
 
     Ok(())
 }
 
-/// Ends the phase. The selected items are examined again if one of them, or a folder above one, has
-/// changed, because the changes of the items below do not show that.
-fn end_phase(work: &mut StepState<'_>) -> Result<(), TickError> {
-    work.state.phase = Some(if work.state.roots_changed && work.tools.flags.roots {
-        RunPhase::Roots { next: 0 }
-    } else {
-        RunPhase::Walk
-    });
-    Ok(())
-}
-
-/// Handles a lost cursor: the changes are unknown, so everything is scanned again. If this happens
-/// twice in a run, the provider does not behave as documented, and the scan is left to the next
-/// run.
-async fn handle_lost_cursor(work: &mut StepState<'_>, feed: &str) -> Result<(), TickError> {
-    let again = work.state.scanning_since.is_some();
-    if let Some(feed) = work.state.feeds.get_mut(feed) {
-        feed.cursor = None;
-    }
-
-    work.state.must_scan = true;
-    work.state.scanning_since = None;
-    work.state.phase = Some(RunPhase::Feeds);
-    if again {
-        // The halt discards what is not committed, and the next run would continue with the same
+/// Handles a lost cursor: everything is scanned again, now or in the next run.
+async fn handle_lost_cursor(step: &mut StepState<'_>, feed: &str) -> Result<(), TickError> {
+    let is_second_loss = changes::record_lost_cursor(&mut step.state, feed);
+    if is_second_loss {
+        // The error discards what is not committed, and the next run would continue with the same
         // lost cursor.
-        work.commit_tick().await?;
+        step.commit_tick().await?;
         return Err(TickError::Provider(ConnectorError::CursorLost));
     }
 
     Ok(())
 }
 
-/// Keeps only the last change of each item.
-fn latest_changes(changes: Vec<ItemChange>) -> Vec<ItemChange> {
-    let mut seen = HashSet::new();
-    let mut latest: Vec<ItemChange> = changes
-        .into_iter()
-        .rev()
-        .filter(|change| seen.insert(change.id.clone()))
-        .collect();
-    latest.reverse();
-    latest
-}
+async fn apply_changes(step: &mut StepState<'_>, changes: &[ItemChange]) -> Result<(), TickError> {
+    load_for_changes(step, changes).await?;
 
-async fn apply_changes(work: &mut StepState<'_>, changes: &[ItemChange]) -> Result<(), TickError> {
-    let items: Vec<ProviderItem> = changes
-        .iter()
-        .filter_map(|change| change.item.clone())
-        .collect();
-    work.load_for_items(&items).await?;
-    let parents: Vec<String> = items
-        .iter()
-        .filter_map(|item| item.parent.clone())
-        .collect();
-    let gone = changes.iter().filter(|change| change.item.is_none());
-    let gone: Vec<String> = gone.map(|change| change.id.clone()).collect();
-    work.load_nodes(&gone).await?;
-    // An item that is gone from one feed may have moved to another one.
-    work.look_up_items(&[parents, gone].concat()).await?;
-    let above: HashSet<String> = work
-        .state
-        .roots
-        .values()
-        .flat_map(|root| root.chain.iter().cloned())
-        .collect();
     for change in changes {
-        work.state.roots_changed |=
-            work.selected.contains(&change.id) || above.contains(&change.id);
-        match apply_change(work, change).await {
+        step.state.roots_changed |=
+            changes::concerns_selection(&change.id, &step.selected, &step.state.roots);
+        match apply_change(step, change).await {
             // The record stays until the next scan, and the other changes continue.
             Err(TickError::Withheld) => {}
-            done => done?,
+            applied => applied?,
         }
     }
 
     Ok(())
 }
 
-async fn apply_change(work: &mut StepState<'_>, change: &ItemChange) -> Result<(), TickError> {
-    let flags = work.tools.flags;
-    if change.item.is_none() && !flags.remove_reported {
-        return Ok(());
-    }
-
-    let item = match change.item.clone() {
-        Some(item) => Some(item),
-        None => work.look_up_item(&change.id).await?,
-    };
-
-    if work.is_in_scope(item.as_ref()).await? {
-        return match item {
-            Some(item) => record_present_item(work, &item).await,
-            None => Ok(()),
-        };
-    }
-
-    // Selected items are added and removed as a whole when the roots are examined.
-    let guarded = flags.root_guard && work.selected.contains(&change.id);
-    if !guarded && (flags.remove_unknown || work.current_node(&change.id).await?.is_some()) {
-        work.remove_item(&change.id, false).await?;
-        if flags.subtree {
-            work.enqueue_removal_below(&change.id, false)?;
+/// Loads and looks up everything that the changes of a page need, in few requests.
+async fn load_for_changes(
+    step: &mut StepState<'_>,
+    changes: &[ItemChange],
+) -> Result<(), TickError> {
+    let mut items: Vec<ProviderItem> = Vec::new();
+    let mut gone = Vec::new();
+    let mut looked_up = Vec::new();
+    for change in changes {
+        match &change.item {
+            Some(item) => {
+                items.push(item.clone());
+                looked_up.extend(item.parent.clone());
+            }
+            None => gone.push(change.id.clone()),
         }
     }
 
-    work.enqueue_shortcuts_to(&change.id).await
+    step.load_for_items(&items).await?;
+    step.load_records(&gone).await?;
+    // An item that is gone from one feed may have moved to another one.
+    looked_up.extend(gone);
+    step.look_up_items(&looked_up).await
 }
 
-/// Handles a change of an item in scope. A folder may have brought along everything below it
-/// without any further change.
+async fn apply_change(step: &mut StepState<'_>, change: &ItemChange) -> Result<(), TickError> {
+    let item = match change.item.clone() {
+        Some(item) => Some(item),
+        None => step.look_up_item(&change.id).await?,
+    };
+
+    let is_in_scope = step.is_in_scope(item.as_ref()).await?;
+    let is_selected = step.selected.contains(&change.id);
+    match (changes::decide_change(is_in_scope, is_selected), item) {
+        (ChangeEffect::Record, Some(item)) => return record_present_item(step, &item).await,
+        (ChangeEffect::Remove, _) => {
+            step.remove_item(&change.id, false).await?;
+            step.enqueue_removal_below(&change.id, false)?;
+        }
+        (ChangeEffect::Record, None) | (ChangeEffect::LeaveToSelection, _) => {}
+    }
+
+    step.enqueue_shortcuts_to(&change.id).await
+}
+
+/// Handles a change of an item in scope.
 async fn record_present_item(
-    work: &mut StepState<'_>,
+    step: &mut StepState<'_>,
     item: &ProviderItem,
 ) -> Result<(), TickError> {
-    let flags = work.tools.flags;
-    let stamp = work.step_number();
-    if flags.ancestors && !work.selected.contains(&item.id) {
-        for folder in work.unknown_folders_above(item).await? {
-            let path = work.path_of_item(&folder).await?;
-            work.record_item(&folder, path, stamp).await?;
-            // A folder without a parent may be a whole account. If such a folder is new, its own
-            // change follows.
-            if work.is_selective() || folder.parent.is_some() {
-                work.enqueue_walk(&folder.id, folder.drive.as_deref(), stamp, true)
-                    .await?;
+    let stamp = step.step_number();
+    if changes::needs_ancestors(step.selected.contains(&item.id)) {
+        for folder in step.unknown_folders_above(item).await? {
+            let path = step.path_of_item(&folder).await?;
+            step.record_item(&folder, path, stamp).await?;
+            if changes::must_walk_ancestor(&folder, step.is_selective()) {
+                step.walk_again(&folder).await?;
             }
         }
     }
 
-    let known = work.current_node(&item.id).await?.is_some();
-    let path = work.path_of_item(item).await?;
-    work.record_item(item, path, stamp).await?;
-    if is_folder(item) && flags.subtree && (!known || flags.walk_known_folders) {
-        work.enqueue_walk(&item.id, item.drive.as_deref(), stamp, true)
-            .await?;
+    let path = step.path_of_item(item).await?;
+    step.record_item(item, path, stamp).await?;
+    if changes::must_walk_changed(item) {
+        step.walk_again(item).await?;
     }
 
     Ok(())

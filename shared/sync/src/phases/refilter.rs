@@ -1,56 +1,39 @@
 //! Applies changed rules of the organization to all records, without requests to the provider.
 
-use domain::connection::{ItemRecord, ItemState, RunPhase, SkipReason};
+use domain::connection::RunPhase;
 
-use crate::work::{StepState, TickError};
+use crate::decide::items::provider_reason;
+use crate::step_state::{StepState, TickError};
 
-pub(crate) async fn refilter_nodes(
-    work: &mut StepState<'_>,
+pub(crate) async fn refilter_items(
+    step: &mut StepState<'_>,
     after: Option<String>,
 ) -> Result<(), TickError> {
-    if work.state.rules == work.filter.digest {
-        work.state.phase = Some(RunPhase::Fetch);
+    if step.state.rules == step.filter.digest {
+        step.state.phase = Some(RunPhase::Fetch);
         return Ok(());
     }
 
-    let (id, rows) = (&work.connection.id, work.tools.limits.rows);
-    let page = work
-        .tools
-        .desk
+    let (id, rows) = (&step.connection.id, step.context.limits.rows);
+    let page = step
+        .context
+        .service
         .sync()
-        .list_items(work.tenant, id, after.as_deref(), rows)
+        .list_items(step.tenant, id, after.as_deref(), rows)
         .await?;
-    let Some(last) = page.last().map(|node| node.id.clone()) else {
-        work.state.rules.clone_from(&work.filter.digest);
+    let Some(last) = page.last().map(|record| record.id.clone()) else {
+        step.state.rules.clone_from(&step.filter.digest);
         return Ok(());
     };
 
-    work.add_known_nodes(&page);
-    for node in page.iter().filter(|node| !node.folder) {
-        let reason = provider_reason(node);
+    step.add_known_records(&page);
+    for record in page.iter().filter(|record| !record.folder) {
+        let reason = provider_reason(record);
         // Another attempt is worthwhile if only the rules excluded the item.
-        work.update_node(Some(node), node.clone(), reason).await?;
+        step.update_record(Some(record), record.clone(), reason)
+            .await?;
     }
 
-    work.state.phase = Some(RunPhase::Refilter { after: Some(last) });
+    step.state.phase = Some(RunPhase::Refilter { after: Some(last) });
     Ok(())
-}
-
-/// Returns the reason for which the provider itself excludes a node, or `None` if only our rules
-/// do.
-pub(crate) fn provider_reason(node: &ItemRecord) -> Option<SkipReason> {
-    use SkipReason as R;
-    let ours = [
-        R::Excluded,
-        R::NotIncluded,
-        R::FilteredOut,
-        R::PendingFilter,
-        R::Limit,
-        R::TooLarge,
-    ];
-
-    match node.state {
-        ItemState::Skipped { reason } if !ours.contains(&reason) => Some(reason),
-        _ => None,
-    }
 }

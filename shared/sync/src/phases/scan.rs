@@ -4,33 +4,33 @@
 use domain::connection::RunPhase;
 use domain::ports::{ConnectorError, ItemPage};
 
-use crate::scope::{is_folder, join_path};
-use crate::work::{StepState, TickError};
+use crate::lookups::{is_folder, join_path};
+use crate::step_state::{StepState, TickError};
 
 pub(crate) async fn scan_feed(
-    work: &mut StepState<'_>,
+    step: &mut StepState<'_>,
     feed: Option<String>,
     page: Option<String>,
 ) -> Result<(), TickError> {
-    if work.is_selective() {
-        work.state.phase = Some(RunPhase::Walk);
+    if step.is_selective() {
+        step.state.phase = Some(RunPhase::Walk);
         return Ok(());
     }
 
     let is_next = |name: &&String| feed.as_ref().is_none_or(|feed| feed <= *name);
-    let Some(feed) = work.state.feeds.keys().find(is_next).cloned() else {
-        work.state.phase = Some(RunPhase::Walk);
+    let Some(feed) = step.state.feeds.keys().find(is_next).cloned() else {
+        step.state.phase = Some(RunPhase::Walk);
         return Ok(());
     };
 
-    work.count_requests(1);
-    let listed = match work
+    step.count_requests(1);
+    let listed = match step
         .connector
-        .list_feed(&work.access, &feed, page.as_deref())
+        .list_feed(&step.access, &feed, page.as_deref())
         .await
     {
         Err(ConnectorError::PageLost) if page.is_some() => {
-            work.state.phase = Some(RunPhase::Scan {
+            step.state.phase = Some(RunPhase::Scan {
                 feed: Some(feed),
                 page: None,
             });
@@ -40,8 +40,8 @@ pub(crate) async fn scan_feed(
     };
 
     let next = listed.next.clone();
-    record_listing(work, listed).await?;
-    work.state.phase = Some(match next {
+    record_listing(step, listed).await?;
+    step.state.phase = Some(match next {
         Some(page) => RunPhase::Scan {
             feed: Some(feed),
             page: Some(page),
@@ -58,27 +58,27 @@ pub(crate) async fn scan_feed(
 
 /// Records a page of a listing, folders first, so that the items in them find their paths. If a
 /// folder is listed after its items, the sweep corrects their paths.
-async fn record_listing(work: &mut StepState<'_>, listed: ItemPage) -> Result<(), TickError> {
+async fn record_listing(step: &mut StepState<'_>, listed: ItemPage) -> Result<(), TickError> {
     let mut items = listed.items;
     items.retain(|item| !item.is_trashed);
     items.sort_by_key(|item| !is_folder(item));
-    work.load_for_items(&items).await?;
+    step.load_for_items(&items).await?;
     let parents: Vec<String> = items
         .iter()
         .filter_map(|item| item.parent.clone())
         .collect();
-    work.load_nodes(&parents).await?;
-    let stamp = work.step_number();
+    step.load_records(&parents).await?;
+    let stamp = step.step_number();
     for item in &items {
         let known = match &item.parent {
-            Some(parent) => work.current_node(parent).await?,
+            Some(parent) => step.current_record(parent).await?,
             None => None,
         };
         let path = join_path(
             &known.map(|folder| folder.path).unwrap_or_default(),
             &item.name,
         );
-        work.record_item(item, path, stamp).await?;
+        step.record_item(item, path, stamp).await?;
     }
 
     Ok(())

@@ -5,63 +5,65 @@ use std::collections::HashMap;
 
 use domain::connection::{ItemRecord, RunPhase};
 
-use crate::phases::walk::verify_nodes;
-use crate::scope::join_path;
-use crate::work::{StepState, TickError};
+use crate::decide::items::provider_reason;
+use crate::decide::scans;
+use crate::lookups::join_path;
+use crate::phases::walk::verify_items;
+use crate::step_state::{StepState, TickError};
 
-/// The most folders above a node that are followed. A longer chain is a cycle.
+/// The most folders above a record that are followed. A longer chain is a cycle.
 const MAX_DEPTH: usize = 100;
 
-pub(crate) async fn sweep_nodes(
-    work: &mut StepState<'_>,
+pub(crate) async fn sweep_items(
+    step: &mut StepState<'_>,
     after: Option<String>,
 ) -> Result<(), TickError> {
-    let (id, rows) = (&work.connection.id, work.lookup_page_size());
-    let page = work
-        .tools
-        .desk
+    let (id, rows) = (&step.connection.id, step.lookup_page_size());
+    let page = step
+        .context
+        .service
         .sync()
-        .list_items(work.tenant, id, after.as_deref(), rows)
+        .list_items(step.tenant, id, after.as_deref(), rows)
         .await?;
-    let Some(last) = page.last().map(|node| node.id.clone()) else {
-        let now = work.now();
-        work.state.scanning_since = None;
-        work.state.must_scan = false;
-        work.state.reconciled_at = Some(now);
-        work.state.phase = Some(RunPhase::Refilter { after: None });
+    let Some(last) = page.last().map(|record| record.id.clone()) else {
+        let now = step.now();
+        scans::end_scan(&mut step.state, now);
         return Ok(());
     };
 
-    work.clear_lookups();
-    work.add_known_nodes(&page);
-    let since = work.state.scanning_since.unwrap_or_default();
+    step.clear_lookups();
+    step.add_known_records(&page);
+    let since = step.state.scanning_since.unwrap_or_default();
     let (unseen, seen): (Vec<ItemRecord>, Vec<ItemRecord>) =
-        page.into_iter().partition(|node| node.seen < since);
-    verify_nodes(work, &unseen).await?;
-    if !work.is_selective() {
-        correct_paths(work, seen).await?;
+        page.into_iter().partition(|record| record.seen < since);
+    verify_items(step, &unseen).await?;
+    if !step.is_selective() {
+        correct_paths(step, seen).await?;
     }
 
-    work.state.phase = Some(RunPhase::Sweep { after: Some(last) });
+    step.state.phase = Some(RunPhase::Sweep { after: Some(last) });
     Ok(())
 }
 
-/// Recomputes the paths of nodes from the names above them.
-async fn correct_paths(work: &mut StepState<'_>, nodes: Vec<ItemRecord>) -> Result<(), TickError> {
+/// Recomputes the paths of records from the names above them.
+async fn correct_paths(
+    step: &mut StepState<'_>,
+    records: Vec<ItemRecord>,
+) -> Result<(), TickError> {
     let mut paths = HashMap::new();
-    for node in nodes {
-        let above = match &node.parent {
-            Some(parent) => folder_path(work, parent, &mut paths).await?,
+    for record in records {
+        let above = match &record.parent {
+            Some(parent) => folder_path(step, parent, &mut paths).await?,
             None => String::new(),
         };
-        let path = join_path(&above, &node.name);
-        if path != node.path {
+        let path = join_path(&above, &record.name);
+        if path != record.path {
             let moved = ItemRecord {
                 path,
-                ..node.clone()
+                ..record.clone()
             };
-            let reason = crate::phases::refilter::provider_reason(&node);
-            work.update_node(Some(&node), moved, reason).await?;
+            let reason = provider_reason(&record);
+            step.update_record(Some(&record), moved, reason).await?;
         }
     }
 
@@ -71,7 +73,7 @@ async fn correct_paths(work: &mut StepState<'_>, nodes: Vec<ItemRecord>) -> Resu
 /// Returns the path of a folder. A folder that no listing has shown, such as the top of a drive, is
 /// recorded.
 async fn folder_path(
-    work: &mut StepState<'_>,
+    step: &mut StepState<'_>,
     folder: &str,
     paths: &mut HashMap<String, String>,
 ) -> Result<String, TickError> {
@@ -83,7 +85,7 @@ async fn folder_path(
             path.clone_from(known);
             break;
         }
-        let Some((name, parent)) = folder_name(work, &id).await? else {
+        let Some((name, parent)) = folder_name(step, &id).await? else {
             break;
         };
         names.push(name);
@@ -100,14 +102,14 @@ async fn folder_path(
 }
 
 async fn folder_name(
-    work: &mut StepState<'_>,
+    step: &mut StepState<'_>,
     folder: &str,
 ) -> Result<Option<(String, Option<String>)>, TickError> {
-    if let Some(node) = work.current_node(folder).await? {
-        return Ok(Some((node.name, node.parent)));
+    if let Some(record) = step.current_record(folder).await? {
+        return Ok(Some((record.name, record.parent)));
     }
 
-    let Some(item) = work
+    let Some(item) = step
         .look_up_item(folder)
         .await?
         .filter(|item| !item.is_trashed)
@@ -115,9 +117,9 @@ async fn folder_name(
         return Ok(None);
     };
 
-    let (_, above) = work.folders_above(&item).await?;
-    let stamp = work.step_number();
-    work.record_item(&item, join_path(&above, &item.name), stamp)
+    let (_, above) = step.folders_above(&item).await?;
+    let stamp = step.step_number();
+    step.record_item(&item, join_path(&above, &item.name), stamp)
         .await?;
 
     Ok(Some((item.name, item.parent)))

@@ -6,7 +6,7 @@ use domain::connection::{FeedState, NotificationChannel};
 use domain::ports::ConnectorError;
 use tracing::warn;
 
-use crate::work::{StepState, TickError, TickFlow};
+use crate::step_state::{StepState, TickError, TickFlow};
 
 const DAY: i64 = 86_400;
 /// The days for which a ticket is valid, which is longer than any subscription lasts.
@@ -14,29 +14,29 @@ const TICKET_DAYS: i64 = 31;
 /// The number of feeds in one tick.
 const FEEDS_PER_TICK: usize = 10;
 
-pub(crate) async fn watch_feeds(work: &mut StepState<'_>) -> Result<TickFlow, TickError> {
-    let base = work
-        .tools
+pub(crate) async fn watch_feeds(step: &mut StepState<'_>) -> Result<TickFlow, TickError> {
+    let base = step
+        .context
         .notifications
         .filter(|base| base.starts_with("https://"));
-    if let Some(base) = base.filter(|_| work.connector.reports_changes()) {
-        let provider = work.connection.provider.as_str();
+    if let Some(base) = base.filter(|_| step.connector.reports_changes()) {
+        let provider = step.connection.provider.as_str();
         let address = format!(
             "{}/v3/connections/{provider}/notifications",
             base.trim_end_matches('/')
         );
-        let ends = work.now().plus_seconds(DAY);
+        let ends = step.now().plus_seconds(DAY);
         let wanting = |feed: &FeedState| {
             feed.channel
                 .as_ref()
                 .is_none_or(|channel| channel.expires_at < ends)
         };
         let is_next = |name: &String| {
-            work.last_watched_feed
+            step.last_watched_feed
                 .as_ref()
                 .is_none_or(|last| name > last)
         };
-        let mut feeds: Vec<String> = work
+        let mut feeds: Vec<String> = step
             .state
             .feeds
             .iter()
@@ -46,9 +46,9 @@ pub(crate) async fn watch_feeds(work: &mut StepState<'_>) -> Result<TickFlow, Ti
         let more = feeds.len() > FEEDS_PER_TICK;
         feeds.truncate(FEEDS_PER_TICK);
         for feed in feeds {
-            work.last_watched_feed = Some(feed.clone());
-            if let Err(error) = renew_channel(work, &feed, &address).await? {
-                let id = &work.connection.id;
+            step.last_watched_feed = Some(feed.clone());
+            if let Err(error) = renew_channel(step, &feed, &address).await? {
+                let id = &step.connection.id;
                 warn!(connection.id = %id, error = &error as &dyn std::error::Error, "no notifications");
                 return Ok(TickFlow::Ended);
             }
@@ -63,11 +63,11 @@ pub(crate) async fn watch_feeds(work: &mut StepState<'_>) -> Result<TickFlow, Ti
 
 /// Opens a new notification channel for a feed, and then closes the old one.
 async fn renew_channel(
-    work: &mut StepState<'_>,
+    step: &mut StepState<'_>,
     name: &str,
     address: &str,
 ) -> Result<Result<(), ConnectorError>, TickError> {
-    let Some(feed) = work.state.feeds.get(name).cloned() else {
+    let Some(feed) = step.state.feeds.get(name).cloned() else {
         return Ok(Ok(()));
     };
 
@@ -75,16 +75,16 @@ async fn renew_channel(
         return Ok(Ok(()));
     };
 
-    let until = work.now().plus_seconds(TICKET_DAYS * DAY);
-    let token = work
-        .tools
-        .desk
-        .channel_token(work.tenant, &work.connection.id, until)
+    let until = step.now().plus_seconds(TICKET_DAYS * DAY);
+    let token = step
+        .context
+        .service
+        .channel_token(step.tenant, &step.connection.id, until)
         .await?;
     let id = Revision::random().to_string();
-    work.count_requests(1);
-    let access = &work.access;
-    let watched = work
+    step.count_requests(1);
+    let access = &step.access;
+    let watched = step
         .connector
         .watch_feed(access, name, &cursor, &id, address, token.expose())
         .await;
@@ -96,11 +96,11 @@ async fn renew_channel(
 
     if let Some(old) = &feed.channel {
         // If this fails, the old channel expires by itself.
-        work.connector
+        step.connector
             .stop_watching(access, &old.id, &old.resource)
             .await
             .ok();
-        work.count_requests(1);
+        step.count_requests(1);
     }
 
     let channel = NotificationChannel {
@@ -109,7 +109,7 @@ async fn renew_channel(
         expires_at: watched.expires_at,
     };
 
-    if let Some(feed) = work.state.feeds.get_mut(name) {
+    if let Some(feed) = step.state.feeds.get_mut(name) {
         feed.channel = Some(channel);
     }
 

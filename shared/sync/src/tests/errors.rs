@@ -7,8 +7,8 @@ use domain::connection::{
 use domain::ports::ConnectorError;
 
 use super::drive::DriveEvents;
-use super::world::SyncWorld;
-use crate::step::NextStep;
+use super::sync_world::SyncWorld;
+use crate::context::NextStep;
 
 type Fault = fn() -> ConnectorError;
 
@@ -31,7 +31,7 @@ pub(super) async fn filled() -> (SyncWorld, domain::ConnectionId, Vec<String>) {
 }
 
 pub(super) fn due(world: &SyncWorld, id: &domain::ConnectionId) {
-    let now = *world.office.now.lock().unwrap();
+    let now = *world.service.now.lock().unwrap();
     world.change(id, |connection| connection.next_run_at = Some(now));
 }
 
@@ -39,7 +39,7 @@ pub(super) fn due(world: &SyncWorld, id: &domain::ConnectionId) {
 async fn a_queue_entry_that_cannot_be_parsed_is_shown_and_removes_nothing() {
     let (world, id, _) = filled().await;
     {
-        let mut records = world.office.memory.lock();
+        let mut records = world.service.memory.lock();
         let rows = records.rows.get_mut(&id).unwrap();
         rows.queues
             .insert((SyncQueue::Fetch, "0#file".into()), "[".into());
@@ -97,7 +97,7 @@ async fn each_error_has_its_state_and_its_time() {
             .faults
             .insert("changes", (0..times).map(|_| fault()).collect());
         due(&world, &id);
-        let before = *world.office.now.lock().unwrap();
+        let before = *world.service.now.lock().unwrap();
         while world.step(&id).await.unwrap() == NextStep::Again {}
 
         let connection = world.connection(&id);
@@ -117,7 +117,7 @@ async fn each_error_has_its_state_and_its_time() {
             );
             assert_eq!(connection.last_run.unwrap().state, RunState::Failed);
         }
-        assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+        assert_eq!(world.service.docs.lock().unwrap().len(), 6);
 
         world.execute_run(&id).await;
         let connection = world.connection(&id);
@@ -144,9 +144,9 @@ async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
         due(&world, &id);
         while world.step(&id).await.unwrap() == NextStep::Again {}
 
-        assert_eq!(*world.office.renewed.lock().unwrap(), 1);
+        assert_eq!(*world.service.renewed.lock().unwrap(), 1);
         assert_eq!(world.connection(&id).status, status);
-        assert_eq!(world.office.docs.lock().unwrap().len(), filed);
+        assert_eq!(world.service.docs.lock().unwrap().len(), filed);
     }
 }
 
@@ -157,12 +157,12 @@ async fn a_lost_permission_is_tried_three_times() {
     for _ in 0..4 {
         due(&world, &id);
         world
-            .office
+            .service
             .denied
             .lock()
             .unwrap()
             .push(ConnectorError::Reauth("invalid_grant".into()));
-        let now = *world.office.now.lock().unwrap();
+        let now = *world.service.now.lock().unwrap();
         assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
         next.push(
             world
@@ -278,7 +278,7 @@ async fn one_bad_file_does_not_stop_the_others() {
     world.execute_run(&id).await;
     let states: Vec<ItemState> = files[..3]
         .iter()
-        .map(|file| world.node(&id, file).unwrap().state)
+        .map(|file| world.record(&id, file).unwrap().state)
         .collect();
     let skipped = ItemState::Skipped {
         reason: SkipReason::NotDownloadable,
@@ -292,7 +292,7 @@ async fn one_bad_file_does_not_stop_the_others() {
         world.drive.lock().faults.insert("fetch", vec![down()]);
         world.execute_run(&id).await;
         assert_eq!(
-            world.node(&id, &files[0]).unwrap().state,
+            world.record(&id, &files[0]).unwrap().state,
             ItemState::Pending
         );
     }
@@ -300,7 +300,7 @@ async fn one_bad_file_does_not_stop_the_others() {
     world.drive.lock().faults.insert("fetch", vec![down()]);
     world.execute_run(&id).await;
     assert!(matches!(
-        world.node(&id, &files[0]).unwrap().state,
+        world.record(&id, &files[0]).unwrap().state,
         ItemState::Failed { .. }
     ));
     assert!(
@@ -309,7 +309,10 @@ async fn one_bad_file_does_not_stop_the_others() {
     );
     world.drive.lock().edit_content(&files[0]);
     world.execute_run(&id).await;
-    assert_eq!(world.node(&id, &files[0]).unwrap().state, ItemState::Filed);
+    assert_eq!(
+        world.record(&id, &files[0]).unwrap().state,
+        ItemState::Filed
+    );
 }
 
 #[tokio::test]
@@ -317,14 +320,14 @@ async fn a_second_worker_finds_the_connection_taken() {
     let (world, id, _) = filled().await;
     due(&world, &id);
     world
-        .office
+        .service
         .memory
         .lock()
         .rows
         .get_mut(&id)
         .unwrap()
         .state
-        .leased_until = Some(world.office.now.lock().unwrap().plus_seconds(50));
+        .leased_until = Some(world.service.now.lock().unwrap().plus_seconds(50));
     assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
 
     world.advance_time(51);
@@ -339,7 +342,7 @@ async fn what_is_asked_for_during_a_run_comes_after_it() {
     world.drive.lock().edit_content(&files[0]);
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
-    let now = *world.office.now.lock().unwrap();
+    let now = *world.service.now.lock().unwrap();
     world.change(&id, |connection| {
         connection.request_run(domain::connection::RunTrigger::Event, now)
     });

@@ -12,9 +12,9 @@ use domain::{Error, GrantId};
 
 use super::drive::DriveEvents;
 use super::errors::{down, due, filled};
+use super::sync_world::{DAY, SyncWorld};
 use super::tables;
-use super::world::{DAY, SyncWorld};
-use crate::step::NextStep;
+use crate::context::NextStep;
 
 async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bool) {
     world.change(id, |connection| {
@@ -30,7 +30,7 @@ async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bo
 async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch() {
     let (world, id, files) = filled().await;
     delete(&world, &id, false).await;
-    assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+    assert_eq!(world.service.docs.lock().unwrap().len(), 6);
     files
         .iter()
         .for_each(|file| world.drive.lock().edit_content(file));
@@ -51,7 +51,7 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     world.drive.lock().faults.insert("fetch", vec![down()]);
     world.execute_run(&id).await;
     assert_eq!(
-        world.office.docs.lock().unwrap().len(),
+        world.service.docs.lock().unwrap().len(),
         6,
         "one is tried again"
     );
@@ -66,7 +66,7 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     });
 
     world
-        .office
+        .service
         .memory
         .lock()
         .rows
@@ -75,7 +75,7 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
         .state
         .fetching = intents.collect();
     delete(&world, &third, true).await;
-    assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+    assert_eq!(world.service.docs.lock().unwrap().len(), 6);
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             world.connection(&id).last_run.unwrap().state,
             RunState::Completed
         );
-        assert!(world.node(&id, &files[0]).is_some() && world.node(&id, &files[1]).is_none());
+        assert!(world.record(&id, &files[0]).is_some() && world.record(&id, &files[1]).is_none());
 
         files[2..].iter().for_each(|file| {
             world.drive.lock().things.get_mut(file).unwrap().shown = false;
@@ -158,7 +158,7 @@ async fn faults_of_ours_are_counted_and_shown() {
     let (world, id, files) = filled().await;
     world.drive.lock().edit_content(&files[0]);
     world
-        .office
+        .service
         .refused
         .lock()
         .unwrap()
@@ -168,10 +168,10 @@ async fn faults_of_ours_are_counted_and_shown() {
         world.connection(&id).last_run.unwrap().state,
         RunState::Completed
     );
-    assert_eq!(world.node(&id, &files[0]).unwrap().attempts, 1);
+    assert_eq!(world.record(&id, &files[0]).unwrap().attempts, 1);
     let gone = || Error::Unavailable("down".into());
     world
-        .office
+        .service
         .refused
         .lock()
         .unwrap()
@@ -210,7 +210,7 @@ pub(super) fn permit(world: &SyncWorld, id: &domain::ConnectionId) {
 
     world.change(id, |connection| connection.grant = Some(grant.id.clone()));
     world
-        .office
+        .service
         .memory
         .lock()
         .grants
@@ -226,12 +226,12 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
         let (world, id, _) = filled().await;
         permit(&world, &id);
         world
-            .office
+            .service
             .denied
             .lock()
             .unwrap()
             .push(ConnectorError::Reauth("invalid_grant".into()));
-        *world.office.reconnected.lock().unwrap() = reconnected;
+        *world.service.reconnected.lock().unwrap() = reconnected;
         due(&world, &id);
         world.step(&id).await.unwrap();
         assert_eq!(world.connection(&id).status, status);
@@ -242,12 +242,12 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
     world.limits.items = 0;
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
-    let now = *world.office.now.lock().unwrap();
+    let now = *world.service.now.lock().unwrap();
     world.change(&id, |connection| {
         connection.request_run(RunTrigger::Manual, now)
     });
     world
-        .office
+        .service
         .denied
         .lock()
         .unwrap()
@@ -269,7 +269,7 @@ async fn pauses_grow_and_long_ones_are_shown() {
     due(&world, &id);
     let (mut pauses, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..9 {
-        let now = *world.office.now.lock().unwrap();
+        let now = *world.service.now.lock().unwrap();
         world.step(&id).await.unwrap();
         let pause = now.seconds_until(world.rows(&id).state.leased_until.unwrap());
         pauses.push(pause);
@@ -307,7 +307,7 @@ async fn a_failed_file_without_room_brings_no_other_run() {
         world.change(&id, |connection| connection.document_limit = limit);
         world.drive.lock().faults.insert("fetch", vec![down()]);
         world.execute_run(&id).await;
-        let now = *world.office.now.lock().unwrap();
+        let now = *world.service.now.lock().unwrap();
         let next = now.seconds_until(world.connection(&id).next_run_at.unwrap());
         assert_eq!(next <= 1800, soon, "{limit}: {next}");
     }
@@ -319,14 +319,14 @@ async fn what_a_model_cannot_be_asked_about_is_not_read() {
     let (_, folder, files) = tables::create_filled_folder(&world, 230);
     let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
     let prompt = Some("no lunch".to_owned());
-    *world.office.settings.lock().unwrap() = domain::settings::Settings {
+    *world.service.settings.lock().unwrap() = domain::settings::Settings {
         should_llm_filter: Some(true),
         filter_prompt: prompt,
         ..domain::settings::Settings::default()
     };
 
     world.execute_run(&id).await;
-    let waits = |file: &&String| world.node(&id, file).unwrap().state == ItemState::Pending;
+    let waits = |file: &&String| world.record(&id, file).unwrap().state == ItemState::Pending;
     assert_eq!(files.iter().filter(waits).count(), 30);
     assert_eq!(*world.judge.0.lock().unwrap(), Ok(200));
     world.execute_run(&id).await;

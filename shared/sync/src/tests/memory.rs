@@ -18,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 pub(super) struct ConnectionRows {
     pub(super) state: SyncState,
     pub(super) selection: Selection,
-    pub(super) nodes: BTreeMap<String, ItemRecord>,
+    pub(super) records: BTreeMap<String, ItemRecord>,
     pub(super) queues: BTreeMap<(SyncQueue, String), String>,
     pub(super) runs: BTreeMap<u64, Run>,
 }
@@ -89,11 +89,11 @@ impl MemoryStore {
 
 fn apply_write(rows: &mut ConnectionRows, write: &SyncWrite) {
     match write {
-        SyncWrite::PutItem(node, _) => {
-            rows.nodes.insert(node.id.clone(), (**node).clone());
+        SyncWrite::PutItem(record, _) => {
+            rows.records.insert(record.id.clone(), (**record).clone());
         }
-        SyncWrite::DeleteItem(node) => {
-            rows.nodes.remove(&node.id);
+        SyncWrite::DeleteItem(record) => {
+            rows.records.remove(&record.id);
         }
         SyncWrite::Enqueue(queue, entry) => {
             rows.queues
@@ -153,7 +153,7 @@ impl SyncStore for MemoryStore {
     ) -> PortResult<Vec<Option<ItemRecord>>> {
         let mut records = self.live_records()?;
         let rows = records.rows.entry(of.clone()).or_default();
-        Ok(ids.iter().map(|id| rows.nodes.get(id).cloned()).collect())
+        Ok(ids.iter().map(|id| rows.records.get(id).cloned()).collect())
     }
 
     async fn list_items(
@@ -165,10 +165,10 @@ impl SyncStore for MemoryStore {
     ) -> PortResult<Vec<ItemRecord>> {
         let mut records = self.live_records()?;
         records.most_read = records.most_read.max(limit);
-        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
+        let records = &records.rows.entry(of.clone()).or_default().records;
         let after = after.unwrap_or_default().to_owned();
 
-        Ok(nodes
+        Ok(records
             .range(after.clone()..)
             .filter(|(id, _)| **id > after)
             .take(limit)
@@ -186,19 +186,19 @@ impl SyncStore for MemoryStore {
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let mut records = self.live_records()?;
         records.most_read = records.most_read.max(limit);
-        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
-        let inside = nodes
+        let records = &records.rows.entry(of.clone()).or_default().records;
+        let inside = records
             .values()
-            .filter(|node| node.parent.as_deref() == Some(folder));
+            .filter(|record| record.parent.as_deref() == Some(folder));
         let found: Vec<ItemRecord> = inside
-            .filter(|node| after.is_none_or(|after| *node.id > *after))
+            .filter(|record| after.is_none_or(|after| *record.id > *after))
             .take(limit)
             .cloned()
             .collect();
         let next = found
             .last()
             .filter(|_| found.len() == limit)
-            .map(|node| node.id.clone());
+            .map(|record| record.id.clone());
 
         Ok((found, next))
     }
@@ -211,10 +211,10 @@ impl SyncStore for MemoryStore {
         limit: usize,
     ) -> PortResult<Vec<ItemRecord>> {
         let mut records = self.live_records()?;
-        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
-        let found = nodes
+        let records = &records.rows.entry(of.clone()).or_default().records;
+        let found = records
             .values()
-            .filter(|node| node.target.as_deref() == Some(target));
+            .filter(|record| record.target.as_deref() == Some(target));
         Ok(found.take(limit).cloned().collect())
     }
 

@@ -5,8 +5,8 @@ use domain::ports::ConnectorError;
 
 use super::errors::{down, due, filled};
 use super::failures::permit;
-use super::world::{DAY, SyncWorld};
-use crate::step::NextStep;
+use super::sync_world::{DAY, SyncWorld};
+use crate::context::NextStep;
 
 const HOUR: i64 = 3600;
 
@@ -15,7 +15,7 @@ async fn execute_scheduled_run(world: &SyncWorld, id: &domain::ConnectionId) -> 
     due(world, id);
     while world.step(id).await.unwrap() == NextStep::Again {}
     world
-        .office
+        .service
         .now
         .lock()
         .unwrap()
@@ -30,7 +30,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
     for tried in 1..=20 {
         world.drive.lock().faults.insert("fetch", vec![down()]);
         let wait = execute_scheduled_run(&world, &id).await;
-        let row = world.node(&id, &files[0]).unwrap();
+        let row = world.record(&id, &files[0]).unwrap();
         assert_eq!(
             row.state == ItemState::Pending,
             tried < 20,
@@ -44,7 +44,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
             execute_scheduled_run(&world, &id).await,
             if tried < 20 { wait - 30 } else { wait }
         );
-        assert_eq!(world.node(&id, &files[0]).unwrap(), row);
+        assert_eq!(world.record(&id, &files[0]).unwrap(), row);
         waits.push(wait);
         world.advance_time(wait - 30);
     }
@@ -61,7 +61,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
     world.advance_time(8 * DAY);
     world.drive.lock().faults.insert("fetch", vec![down()]);
     execute_scheduled_run(&world, &id).await;
-    let row = world.node(&id, &files[0]).unwrap();
+    let row = world.record(&id, &files[0]).unwrap();
     assert_eq!((row.state, row.attempts), (ItemState::Pending, 1));
     // A run that a user requests does not wait.
     world.execute_run(&id).await;
@@ -76,7 +76,7 @@ async fn an_item_that_is_not_shown_for_a_moment_keeps_its_document() {
     world.drive.lock().broken.insert(files[0].clone(), withheld);
     world.execute_run(&id).await;
     assert_eq!(
-        world.node(&id, &files[0]).unwrap().state,
+        world.record(&id, &files[0]).unwrap().state,
         ItemState::Pending
     );
     assert!(world.document_of(&files[0]).is_some());
@@ -91,7 +91,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
     permit(&world, &id);
     let until = || {
         world
-            .office
+            .service
             .memory
             .lock()
             .grants
@@ -113,12 +113,12 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
     let first = until();
     assert_eq!(
         first,
-        Some(world.office.now.lock().unwrap().plus_seconds(77))
+        Some(world.service.now.lock().unwrap().plus_seconds(77))
     );
     // Another connection of the account begins now, and is told the remaining time, rounded up.
     world.advance_time(76);
     world
-        .office
+        .service
         .memory
         .lock()
         .rows
@@ -127,7 +127,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
         .state
         .leased_until = None;
     world
-        .office
+        .service
         .denied
         .lock()
         .unwrap()

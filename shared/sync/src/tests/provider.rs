@@ -185,7 +185,7 @@ impl Connector for DriveHandle {
     ) -> ConnectorResult<Option<NotificationSubscription>> {
         let mut drive = self.take_fault("watch")?;
         drive.watched.push((feed.to_owned(), address.to_owned()));
-        let expires_at = Timestamp::from_millis(super::world::BEGIN).plus_seconds(7 * 86_400);
+        let expires_at = Timestamp::from_millis(super::sync_world::BEGIN).plus_seconds(7 * 86_400);
 
         Ok(Some(NotificationSubscription {
             resource: format!("r-{feed}"),

@@ -6,9 +6,9 @@ use domain::connection::{ItemState, SkipReason, SyncScope};
 
 use super::drive::DriveEvents;
 use super::errors::{due, filled};
+use super::sync_world::{AFTER_GRACE_SECONDS, SyncWorld};
 use super::tables;
-use super::world::{AFTER_GRACE_SECONDS, SyncWorld};
-use crate::step::NextStep;
+use crate::context::NextStep;
 
 const MB: usize = 1024 * 1024;
 
@@ -27,7 +27,7 @@ async fn a_file_that_never_comes_costs_one_try() {
     world.execute_run(&id).await;
     let tried = files[..3]
         .iter()
-        .map(|file| world.node(&id, file).unwrap().attempts);
+        .map(|file| world.record(&id, file).unwrap().attempts);
     assert_eq!(tried.collect::<Vec<_>>(), [1, 0, 0]);
 
     world.drive.lock().silent.clear();
@@ -66,7 +66,7 @@ async fn a_tick_ends_whatever_does_not_answer() {
             world.connection(&id).problem.unwrap().kind.as_str(),
             "provider_unavailable"
         );
-        assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+        assert_eq!(world.service.docs.lock().unwrap().len(), 6);
     }
 }
 
@@ -145,7 +145,7 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
     assert_eq!(
         (
             world.document_differences(&id),
-            world.office.docs.lock().unwrap().len()
+            world.service.docs.lock().unwrap().len()
         ),
         (Vec::new(), 60)
     );
@@ -162,6 +162,10 @@ async fn a_file_of_untold_size_gets_the_room_that_it_needs() {
             reason: SkipReason::TooLarge,
         };
         let state = if fits { ItemState::Filed } else { skipped };
-        assert_eq!(world.node(&id, &files[0]).unwrap().state, state, "{bytes}");
+        assert_eq!(
+            world.record(&id, &files[0]).unwrap().state,
+            state,
+            "{bytes}"
+        );
     }
 }

@@ -12,40 +12,19 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use tracing::error;
 
+use crate::context::StepContext;
+use crate::decide::files::FetchOutcome;
+use crate::item_filter::ItemFilter;
 use crate::judge::{JudgeError, JudgedItem, text_beginning};
 use crate::limits::{MAX_FILE_BYTES, MAX_MB_IN_FLIGHT, MAX_MODEL_QUESTIONS, UNKNOWN_SIZE_MB};
-use crate::rules::ItemFilter;
-use crate::step::{StepContext, irrevocable_deadline};
-use crate::work::{StepState, TickError};
+use crate::step_state::{StepState, TickError};
 
 const MB: u64 = 1024 * 1024;
 const FAULT_MESSAGE: &str = "The service could not take this file.";
 
-/// The outcome of fetching one file.
-pub(super) enum FetchOutcome {
-    /// The document exists, and the node is to be stored as given.
-    Filed {
-        document: DocumentId,
-        fresh: Box<ItemRecord>,
-    },
-    /// The file is skipped.
-    Skip {
-        reason: SkipReason,
-        verdict: Option<String>,
-    },
-    /// The file no longer exists.
-    Gone,
-    /// The file is fetched later.
-    Wait,
-    /// The attempt failed, with the reason, and is worth repeating.
-    Again(String),
-    /// The file failed for good, with the reason.
-    Failed(String),
-}
-
 /// The dependencies for fetching files, shared by the files of a tick.
 pub(super) struct FileFetcher<'a> {
-    tools: &'a StepContext<'a>,
+    context: &'a StepContext<'a>,
     tenant: &'a Tenant,
     connection: &'a Connection,
     connector: &'a dyn Connector,
@@ -66,20 +45,20 @@ pub(super) struct FileFetcher<'a> {
 type FetchResult<T> = Result<T, Result<FetchOutcome, TickError>>;
 
 impl<'a> FileFetcher<'a> {
-    pub(super) fn of(work: &'a StepState<'_>) -> Self {
+    pub(super) fn of(step: &'a StepState<'_>) -> Self {
         Self {
-            tools: work.tools,
-            tenant: work.tenant,
-            connection: &work.connection,
-            connector: work.connector,
-            access: &work.access,
-            filter: &work.filter,
+            context: step.context,
+            tenant: step.tenant,
+            connection: &step.connection,
+            connector: step.connector,
+            access: &step.access,
+            filter: &step.filter,
             megabytes: Semaphore::new(MAX_MB_IN_FLIGHT),
             requests: AtomicUsize::new(0),
             questions: AtomicU64::new(0),
-            judged_before: work.state.judged,
-            commit_deadline: irrevocable_deadline(&work.state, work.now()),
-            request_deadline: work.request_deadline(),
+            judged_before: step.state.judged,
+            commit_deadline: step.irrevocable_deadline(),
+            request_deadline: step.request_deadline(),
         }
     }
 
@@ -91,24 +70,27 @@ impl<'a> FileFetcher<'a> {
         )
     }
 
-    pub(super) async fn fetch_file(&self, node: &ItemRecord) -> Result<FetchOutcome, TickError> {
-        self.fetch_steps(node).await.unwrap_or_else(|end| end)
+    pub(super) async fn fetch_file(&self, record: &ItemRecord) -> Result<FetchOutcome, TickError> {
+        self.fetch_steps(record).await.unwrap_or_else(|end| end)
     }
 
-    async fn fetch_steps(&self, node: &ItemRecord) -> FetchResult<Result<FetchOutcome, TickError>> {
+    async fn fetch_steps(
+        &self,
+        record: &ItemRecord,
+    ) -> FetchResult<Result<FetchOutcome, TickError>> {
         if Instant::now() >= self.request_deadline {
             return Err(Ok(FetchOutcome::Wait));
         }
 
-        let of = node.target.as_deref().unwrap_or(&node.id);
+        let of = record.target.as_deref().unwrap_or(&record.id);
         let Some(item) = self.look_up_item(of).await?.filter(|item| !item.is_trashed) else {
-            return Err(Ok(match node.target {
+            return Err(Ok(match record.target {
                 Some(_) => skip_file(SkipReason::Shortcut),
                 None => FetchOutcome::Gone,
             }));
         };
 
-        let kind = match (&item.kind, &node.target) {
+        let kind = match (&item.kind, &record.target) {
             (ItemKind::File { document }, _) => *document,
             (ItemKind::Unreadable(reason), _) => return Err(Ok(skip_file(*reason))),
             _ => return Err(Ok(skip_file(SkipReason::Shortcut))),
@@ -119,15 +101,15 @@ impl<'a> FileFetcher<'a> {
         }
 
         let mut fresh = ItemRecord {
-            mark: item.content_version.clone(),
-            ..node.clone()
+            content_version: item.content_version.clone(),
+            ..record.clone()
         };
 
         let document = self.document_of(&fresh, &item, kind).await?;
         if self.filter.model_verdict(&fresh) == Some(true)
             && let Some(document) = self.convert_service_error(
-                self.tools
-                    .desk
+                self.context
+                    .service
                     .refile_document(self.tenant, &document)
                     .await,
             )?
@@ -141,14 +123,14 @@ impl<'a> FileFetcher<'a> {
         }
 
         self.ask_model(&mut fresh, &item, &fetched).await?;
-        if self.tools.desk.clock().now() >= self.commit_deadline {
+        if self.context.service.clock().now() >= self.commit_deadline {
             // Another worker may be processing the file by now. It will be fetched again.
             return Err(Ok(FetchOutcome::Wait));
         }
 
         let made = self
-            .tools
-            .desk
+            .context
+            .service
             .file_document(self.tenant, document, fetched.bytes, fetched.form)
             .await;
         Ok(Ok(filed_outcome(self.convert_service_error(made)?, fresh)))
@@ -223,14 +205,14 @@ impl<'a> FileFetcher<'a> {
     /// and its path if that is known.
     async fn document_of(
         &self,
-        node: &ItemRecord,
+        record: &ItemRecord,
         item: &ProviderItem,
         kind: Option<domain::DocumentType>,
     ) -> FetchResult<ItemDocument> {
-        let (mut title, mut filepath) = (node.name.clone(), node.path.clone());
-        if let Some(target) = &node.target {
+        let (mut title, mut filepath) = (record.name.clone(), record.path.clone());
+        if let Some(target) = &record.target {
             title.clone_from(&item.name);
-            let sync = self.tools.desk.sync();
+            let sync = self.context.service.sync();
             let known = sync
                 .get_items(
                     self.tenant,
@@ -253,13 +235,13 @@ impl<'a> FileFetcher<'a> {
                 connection: connection.clone(),
                 title,
                 kind,
-                mark: item.content_version.clone(),
+                content_version: item.content_version.clone(),
             },
             url: item.url.clone(),
             filepath,
             claim: DocumentClaim {
                 connection,
-                item: node.id.clone(),
+                item: record.id.clone(),
             },
         })
     }
@@ -268,12 +250,12 @@ impl<'a> FileFetcher<'a> {
     /// content.
     async fn ask_model(
         &self,
-        node: &mut ItemRecord,
+        record: &mut ItemRecord,
         item: &ProviderItem,
         fetched: &ItemContent,
     ) -> FetchResult<()> {
-        let (Some(prompt), None) = (&self.filter.prompt, self.filter.model_verdict(node)) else {
-            return match self.filter.model_verdict(node) {
+        let (Some(prompt), None) = (&self.filter.prompt, self.filter.model_verdict(record)) else {
+            return match self.filter.model_verdict(record) {
                 Some(false) => Err(Ok(skip_file(SkipReason::FilteredOut))),
                 _ => Ok(()),
             };
@@ -286,25 +268,27 @@ impl<'a> FileFetcher<'a> {
         }
 
         let judged = JudgedItem {
-            name: node.name.clone(),
-            path: node.path.clone(),
+            name: record.name.clone(),
+            path: record.path.clone(),
             media_type: item.media_type.clone(),
             owner: item.owner.clone(),
             text: text_beginning(&fetched.bytes),
         };
 
         match self
-            .wait_in_time(self.tools.judge.judge_item(prompt, &judged))
+            .wait_in_time(self.context.judge.judge_item(prompt, &judged))
             .await?
         {
             Ok(verdict) => {
-                node.verdict =
-                    self.filter
-                        .format_verdict(&node.mark, verdict.keep, &verdict.reason);
+                record.verdict = self.filter.format_verdict(
+                    &record.content_version,
+                    verdict.keep,
+                    &verdict.reason,
+                );
                 if verdict.keep {
                     return Ok(());
                 }
-                let verdict = node.verdict.clone();
+                let verdict = record.verdict.clone();
                 Err(Ok(FetchOutcome::Skip {
                     reason: SkipReason::FilteredOut,
                     verdict,
@@ -338,7 +322,7 @@ impl<'a> FileFetcher<'a> {
 fn filed_outcome(document: DocumentId, fresh: ItemRecord) -> FetchOutcome {
     FetchOutcome::Filed {
         document,
-        fresh: Box::new(fresh),
+        record: Box::new(fresh),
     }
 }
 

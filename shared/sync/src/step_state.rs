@@ -10,11 +10,12 @@ use domain::{Connection, Error, PortError, Tenant, Timestamp};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::batch::TickWrites;
+use crate::context::StepContext;
+use crate::decide::walks::{NewWalk, merge_walk};
+use crate::item_filter::ItemFilter;
 use crate::limits::LEASE_SECONDS;
 use crate::queue::{self, FolderKey};
-use crate::rules::ItemFilter;
-use crate::step::StepContext;
+use crate::tick_writes::TickWrites;
 
 /// The fewest rows of a page. They can all be examined concurrently, and they suffice to tell a
 /// failing provider from failing items.
@@ -62,8 +63,9 @@ pub(crate) enum TickFlow {
     Ended,
 }
 
+/// The state of a step in progress.
 pub(crate) struct StepState<'a> {
-    pub(crate) tools: &'a StepContext<'a>,
+    pub(crate) context: &'a StepContext<'a>,
     pub(crate) tenant: &'a Tenant,
     pub(crate) connection: Connection,
     pub(crate) connector: &'a dyn Connector,
@@ -75,10 +77,12 @@ pub(crate) struct StepState<'a> {
     pub(crate) state: SyncState,
     /// The state as it is stored.
     stored: SyncState,
-    pub(crate) batch: TickWrites,
-    /// The rows that this tick has read, as they are stored.
-    nodes: HashMap<String, Option<ItemRecord>>,
-    waiting: HashMap<(SyncQueue, String), Option<String>>,
+    /// The writes of the tick.
+    pub(crate) writes: TickWrites,
+    /// The records that this tick has read, as they are stored.
+    records: HashMap<String, Option<ItemRecord>>,
+    /// The queue entries that this tick has read, as they are stored.
+    queue_entries: HashMap<(SyncQueue, String), Option<String>>,
     /// The items as the provider showed them since the last page of changes was requested.
     pub(crate) lookups: HashMap<String, Option<ProviderItem>>,
     /// The items that the provider did not show, although it did not report them as gone.
@@ -88,7 +92,7 @@ pub(crate) struct StepState<'a> {
     /// `true` if records may be waiting to be removed.
     pub(crate) has_pending_removals: bool,
     /// The queue key up to which this step has examined the documents to be removed.
-    pub(crate) leave_position: Option<String>,
+    pub(crate) removal_position: Option<String>,
     /// The last feed for which this step has requested notifications.
     pub(crate) last_watched_feed: Option<String>,
     /// The name of the tokens that this step uses.
@@ -101,7 +105,7 @@ pub(crate) struct StepState<'a> {
 
 impl<'a> StepState<'a> {
     pub(crate) fn new(
-        tools: &'a StepContext<'a>,
+        context: &'a StepContext<'a>,
         tenant: &'a Tenant,
         connection: Connection,
         connector: &'a dyn Connector,
@@ -113,7 +117,7 @@ impl<'a> StepState<'a> {
         };
 
         Self {
-            tools,
+            context,
             tenant,
             connection,
             connector,
@@ -123,39 +127,39 @@ impl<'a> StepState<'a> {
             filter: ItemFilter::default(),
             stored: state.clone(),
             state,
-            batch: TickWrites::default(),
-            nodes: HashMap::new(),
-            waiting: HashMap::new(),
+            writes: TickWrites::default(),
+            records: HashMap::new(),
+            queue_entries: HashMap::new(),
             lookups: HashMap::new(),
             withheld_items: HashSet::new(),
             handled_items: 0,
             has_pending_removals: true,
-            leave_position: None,
+            removal_position: None,
             last_watched_feed: None,
             tokens_name: None,
             has_renewed_access: false,
-            began: tools.desk.clock().now(),
+            began: context.service.clock().now(),
             began_at: Instant::now(),
         }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.tools.desk.clock().now()
+        self.context.service.clock().now()
     }
 
     /// Returns the time until which this step waits for answers of the provider.
     pub(crate) fn request_deadline(&self) -> Instant {
-        self.began_at + self.tools.limits.request_time
+        self.began_at + self.context.limits.request_time
     }
 
     /// Returns the time at which this step is aborted.
     pub(crate) fn step_deadline(&self) -> Instant {
-        self.began_at + self.tools.limits.total_time
+        self.began_at + self.context.limits.total_time
     }
 
     /// Checks whether it is too late to begin anything else in this step.
     pub(crate) fn is_late(&self) -> bool {
-        let seconds = i64::try_from(self.tools.limits.request_time.as_secs()).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(self.context.limits.request_time.as_secs()).unwrap_or(i64::MAX);
         Instant::now() >= self.request_deadline() || self.now() >= self.began.plus_seconds(seconds)
     }
 
@@ -167,7 +171,7 @@ impl<'a> StepState<'a> {
         } else {
             10
         };
-        let rows = self.tools.limits.rows;
+        let rows = self.context.limits.rows;
         ((rows / slow) >> self.state.attempts.min(8)).max(rows.min(MIN_ROWS))
     }
 
@@ -192,6 +196,39 @@ impl<'a> StepState<'a> {
         self.state.run.as_ref().map_or(0, |run| run.number)
     }
 
+    /// Returns the time until which the holder of the lease may begin something that no commit can
+    /// undo.
+    pub(crate) fn irrevocable_deadline(&self) -> Timestamp {
+        let lease_end = match self.state.leased_until {
+            Some(until) => until,
+            None => self.now().plus_seconds(LEASE_SECONDS),
+        };
+        lease_end.plus_seconds(-LEASE_SECONDS / 9)
+    }
+
+    /// Checks whether something may begin that no commit can undo.
+    pub(crate) fn is_before_deadline(&self) -> bool {
+        self.now() < self.irrevocable_deadline()
+    }
+
+    /// Changes the record of the connection, and returns the record or `None` if it no longer
+    /// exists. `change` returns whether it changed anything, and may be called several times because
+    /// of concurrent changes.
+    pub(crate) async fn update_connection(
+        &self,
+        mut change: impl FnMut(&mut Connection) -> bool + Send,
+    ) -> domain::Result<Option<Connection>> {
+        let service = self.context.service;
+        service::update_connection(
+            service.connections(),
+            service.clock(),
+            self.tenant,
+            &self.connection.id,
+            |connection| Ok(change(connection)),
+        )
+        .await
+    }
+
     /// Commits all writes of the tick together with the state, and extends the lease.
     pub(crate) async fn commit_tick(&mut self) -> Result<(), TickError> {
         self.state.leased_until = Some(self.now().plus_seconds(LEASE_SECONDS));
@@ -207,8 +244,8 @@ impl<'a> StepState<'a> {
 
     async fn store_state(&mut self) -> Result<(), TickError> {
         self.state.step += 1;
-        let writes = self.batch.ordered_writes();
-        let sync = self.tools.desk.sync();
+        let writes = self.writes.ordered_writes();
+        let sync = self.context.service.sync();
         if !sync
             .commit_step(self.tenant, &self.connection.id, &writes, &self.state)
             .await?
@@ -235,20 +272,20 @@ impl<'a> StepState<'a> {
         self.revert_tick();
         self.clear_lookups();
         self.has_pending_removals = true;
-        self.leave_position = None;
+        self.removal_position = None;
     }
 
     fn clear_reads(&mut self) {
-        self.batch = TickWrites::default();
-        self.nodes.clear();
-        self.waiting.clear();
+        self.writes = TickWrites::default();
+        self.records.clear();
+        self.queue_entries.clear();
     }
 
-    /// Reads these nodes in one request for later calls of [`Self::current_node`].
-    pub(crate) async fn load_nodes(&mut self, ids: &[String]) -> Result<(), TickError> {
+    /// Reads these records in one request for later calls of [`Self::current_node`].
+    pub(crate) async fn load_records(&mut self, ids: &[String]) -> Result<(), TickError> {
         let mut missing: Vec<String> = ids
             .iter()
-            .filter(|id| !self.nodes.contains_key(*id))
+            .filter(|id| !self.records.contains_key(*id))
             .cloned()
             .collect();
         missing.sort();
@@ -257,11 +294,11 @@ impl<'a> StepState<'a> {
             return Ok(());
         }
 
-        let sync = self.tools.desk.sync();
+        let sync = self.context.service.sync();
         let found = sync
             .get_items(self.tenant, &self.connection.id, &missing)
             .await?;
-        self.nodes.extend(missing.into_iter().zip(found));
+        self.records.extend(missing.into_iter().zip(found));
 
         Ok(())
     }
@@ -274,47 +311,50 @@ impl<'a> StepState<'a> {
         keys: Vec<String>,
     ) -> Result<(), TickError> {
         let mut missing = keys;
-        missing.retain(|key| !self.waiting.contains_key(&(queue, key.clone())));
+        missing.retain(|key| !self.queue_entries.contains_key(&(queue, key.clone())));
         missing.sort();
         missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
 
-        let sync = self.tools.desk.sync();
+        let sync = self.context.service.sync();
         let found = sync
             .get_queue_entries(self.tenant, &self.connection.id, queue, &missing)
             .await?;
         let found = found
             .into_iter()
             .map(|entry| entry.map(|entry| entry.value));
-        self.waiting
+        self.queue_entries
             .extend(missing.into_iter().map(|key| (queue, key)).zip(found));
 
         Ok(())
     }
 
-    /// Adds nodes that were read in another way, unless they are known already.
-    pub(crate) fn add_known_nodes(&mut self, nodes: &[ItemRecord]) {
-        for node in nodes {
-            self.nodes
-                .entry(node.id.clone())
-                .or_insert_with(|| Some(node.clone()));
+    /// Adds records that were read in another way, unless they are known already.
+    pub(crate) fn add_known_records(&mut self, records: &[ItemRecord]) {
+        for record in records {
+            self.records
+                .entry(record.id.clone())
+                .or_insert_with(|| Some(record.clone()));
         }
     }
 
-    /// Returns the node of an item as this tick leaves it.
-    pub(crate) async fn current_node(&mut self, id: &str) -> Result<Option<ItemRecord>, TickError> {
-        if let Some(touched) = self.batch.touched_node(id) {
+    /// Returns the record of an item as this tick leaves it.
+    pub(crate) async fn current_record(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<ItemRecord>, TickError> {
+        if let Some(touched) = self.writes.touched_record(id) {
             return Ok(touched.cloned());
         }
-        self.load_nodes(&[id.to_owned()]).await?;
-        Ok(self.nodes.get(id).cloned().flatten())
+        self.load_records(&[id.to_owned()]).await?;
+        Ok(self.records.get(id).cloned().flatten())
     }
 
-    pub(crate) fn set_node(&mut self, id: &str, node: Option<ItemRecord>) {
-        let stored = self.nodes.get(id).and_then(Option::as_ref);
-        self.batch.set_node(id, stored, node);
+    pub(crate) fn set_record(&mut self, id: &str, record: Option<ItemRecord>) {
+        let stored = self.records.get(id).and_then(Option::as_ref);
+        self.writes.set_record(id, stored, record);
         self.handled_items += 1;
     }
 
@@ -324,12 +364,12 @@ impl<'a> StepState<'a> {
         queue: SyncQueue,
         key: &str,
     ) -> Result<Option<T>, TickError> {
-        let value = if let Some(touched) = self.batch.touched_entry(queue, key) {
+        let value = if let Some(touched) = self.writes.touched_entry(queue, key) {
             touched.map(str::to_owned)
         } else {
             self.load_queue_entries(queue, vec![key.to_owned()]).await?;
             let place = (queue, key.to_owned());
-            self.waiting.get(&place).cloned().flatten()
+            self.queue_entries.get(&place).cloned().flatten()
         };
 
         let Some(value) = value else {
@@ -340,11 +380,11 @@ impl<'a> StepState<'a> {
     }
 
     /// Returns the entry of an item whose document waits to be removed.
-    pub(crate) async fn leaving_entry(
+    pub(crate) async fn pending_removal(
         &mut self,
         id: &str,
     ) -> Result<Option<PendingRemoval>, TickError> {
-        self.queue_value(SyncQueue::Leave, id).await
+        self.queue_value(SyncQueue::Remove, id).await
     }
 
     /// Returns the first entries of a queue after the key `after`, as they are stored.
@@ -354,40 +394,44 @@ impl<'a> StepState<'a> {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<SyncQueueEntry>, TickError> {
-        let sync = self.tools.desk.sync();
+        let sync = self.context.service.sync();
         Ok(sync
             .list_queue(self.tenant, &self.connection.id, queue, after, limit)
             .await?)
     }
 
-    /// Enqueues a walk through a folder. Does nothing if a walk that is at least as recent is
-    /// already waiting, unless `afresh`: then the folder itself has changed, and its listing starts
-    /// again.
+    /// Enqueues a walk through a folder, unless a walk that is at least as recent is already waiting.
     pub(crate) async fn enqueue_walk(
         &mut self,
         folder: &str,
         drive: Option<&str>,
-        stamp: u64,
-        afresh: bool,
+        walk: NewWalk,
     ) -> Result<(), TickError> {
         let key = FolderKey::Walk(folder.to_owned()).to_string();
-        let known: Option<FolderWalk> = self.queue_value(SyncQueue::Walk, &key).await?;
-        if known
-            .as_ref()
-            .is_some_and(|known| known.stamp >= stamp && !afresh)
-        {
-            return Ok(());
+        let waiting: Option<FolderWalk> = self.queue_value(SyncQueue::Walk, &key).await?;
+        if let Some(entry) = merge_walk(waiting.as_ref(), drive, walk) {
+            self.writes
+                .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
         }
 
-        let stamp = known.map_or(stamp, |known| known.stamp.max(stamp));
-        let entry = FolderWalk {
-            drive: drive.map(str::to_owned),
-            stamp,
-            ..FolderWalk::default()
-        };
+        Ok(())
+    }
 
-        self.batch
-            .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
+    /// Enqueues a new walk through a folder that has changed itself.
+    pub(crate) async fn walk_again(&mut self, folder: &ProviderItem) -> Result<(), TickError> {
+        let walk = NewWalk {
+            stamp: self.step_number(),
+            is_afresh: true,
+        };
+        self.enqueue_walk(&folder.id, folder.drive.as_deref(), walk)
+            .await
+    }
+
+    /// Enqueues the removal of a document.
+    pub(crate) fn enqueue_removal(&mut self, removal: PendingRemoval) -> Result<(), TickError> {
+        let id = removal.record.id.clone();
+        let value = queue::to_value(&removal)?;
+        self.writes.enqueue(SyncQueue::Remove, id, value);
         Ok(())
     }
 
@@ -402,7 +446,7 @@ impl<'a> StepState<'a> {
             ..FolderWalk::default()
         };
         let key = FolderKey::RemoveBelow(folder.to_owned()).to_string();
-        self.batch
+        self.writes
             .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
         self.has_pending_removals = true;
         Ok(())

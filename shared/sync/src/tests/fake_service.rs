@@ -18,12 +18,12 @@ use domain::{
 use service::ItemDocument;
 
 use super::memory::MemoryStore;
-use crate::desk::SyncService;
+use crate::sync_service::SyncService;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FakeDocument {
     pub(super) content: String,
-    pub(super) mark: String,
+    pub(super) content_version: String,
     pub(super) title: String,
     pub(super) path: String,
     pub(super) claims: BTreeSet<DocumentClaim>,
@@ -160,12 +160,16 @@ impl SyncService for FakeService {
             let mut claims = docs.remove(&id).map(|doc| doc.claims).unwrap_or_default();
             claims.insert(item.claim);
             let content = String::from_utf8(bytes.to_vec()).unwrap();
-            let (mark, title, path) = (item.origin.mark, item.origin.title, item.filepath);
+            let (content_version, title, path) = (
+                item.origin.content_version,
+                item.origin.title,
+                item.filepath,
+            );
             docs.insert(
                 id,
                 FakeDocument {
                     content,
-                    mark,
+                    content_version,
                     title,
                     path,
                     claims,
@@ -184,7 +188,7 @@ impl SyncService for FakeService {
         let mut docs = self.docs.lock().unwrap();
         let Some(doc) = docs
             .get_mut(id.as_str())
-            .filter(|doc| doc.mark == item.origin.mark)
+            .filter(|doc| doc.content_version == item.origin.content_version)
         else {
             return Ok(None);
         };

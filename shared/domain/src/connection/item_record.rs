@@ -32,7 +32,8 @@ pub struct ItemRecord {
     pub version: String,
     /// The content version: it changes whenever the content changes, and is equal for equal
     /// contents.
-    pub mark: String,
+    #[serde(rename = "mark")]
+    pub content_version: String,
     /// Its size in bytes, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -144,8 +145,9 @@ impl SkipReason {
 pub struct FiledItem {
     /// The document.
     pub document: DocumentId,
-    /// The content version, as in [`ItemRecord::mark`].
-    pub mark: String,
+    /// The content version, as in [`ItemRecord::content_version`].
+    #[serde(rename = "mark")]
+    pub content_version: String,
     /// The name.
     pub name: String,
     /// The path.
@@ -157,7 +159,9 @@ impl ItemRecord {
     /// has.
     pub fn is_outdated(&self) -> bool {
         self.filed.as_ref().is_none_or(|filed| {
-            filed.mark != self.mark || filed.name != self.name || filed.path != self.path
+            filed.content_version != self.content_version
+                || filed.name != self.name
+                || filed.path != self.path
         })
     }
 }

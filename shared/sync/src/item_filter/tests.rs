@@ -8,14 +8,14 @@ fn rules(patterns: &[&str], folders: &[&str]) -> ItemRules {
     }
 }
 
-fn node(path: &str, kind: Option<DocumentType>) -> ItemRecord {
+fn record(path: &str, kind: Option<DocumentType>) -> ItemRecord {
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
     ItemRecord {
         id: "f".into(),
         name,
         path: path.into(),
         kind,
-        ..crate::queue::empty_node()
+        ..crate::queue::empty_record()
     }
 }
 
@@ -40,7 +40,7 @@ fn patterns_match_names_and_with_a_slash_paths() {
     for (pattern, matches) in cases {
         let matcher = RuleMatcher::of(&rules(&[pattern], &[])).unwrap();
         assert_eq!(
-            matcher.matches_file(&FileNames::of(&node(file, None)), &[]),
+            matcher.matches_file(&FileNames::of(&record(file, None)), &[]),
             matches,
             "{pattern}"
         );
@@ -49,13 +49,13 @@ fn patterns_match_names_and_with_a_slash_paths() {
 
 #[test]
 fn a_slash_in_a_name_makes_no_folder() {
-    let path = crate::scope::join_path(
-        &crate::scope::join_path("/My Drive", "Q1/Q2"),
+    let path = crate::lookups::join_path(
+        &crate::lookups::join_path("/My Drive", "Q1/Q2"),
         "Private/Pay.pdf",
     );
     let file = ItemRecord {
         name: "Private/Pay.pdf".into(),
-        ..node(&path, None)
+        ..record(&path, None)
     };
 
     for (pattern, folder, matches) in [
@@ -88,7 +88,7 @@ fn files_of_the_drive_have_endings_as_on_a_disk() {
     ];
     for (kind, pattern, matches) in cases {
         let matcher = RuleMatcher::of(&rules(&[pattern], &[])).unwrap();
-        let names = FileNames::of(&node("/My Drive/Q3", kind));
+        let names = FileNames::of(&record("/My Drive/Q3", kind));
         assert_eq!(
             matcher.matches_file(&names, &[]),
             matches,
@@ -111,7 +111,7 @@ fn folders_match_by_name_by_path_and_by_id() {
         ("id:up", true),
         ("id:other", false),
     ];
-    let names = FileNames::of(&node("/My Drive/Projects/Alpha/a.txt", None));
+    let names = FileNames::of(&record("/My Drive/Projects/Alpha/a.txt", None));
 
     for (folder, matches) in cases {
         let matcher = RuleMatcher::of(&rules(&[], &[folder])).unwrap();
@@ -151,12 +151,16 @@ fn excluding_wins_and_nothing_included_is_everything() {
     ];
     for (path, settings, reason) in cases {
         let filter = ItemFilter::of(&settings, false);
-        assert_eq!(filter.skip_reason(&node(path, None), &[]), reason, "{path}");
+        assert_eq!(
+            filter.skip_reason(&record(path, None), &[]),
+            reason,
+            "{path}"
+        );
     }
 
     let large = ItemRecord {
         size: Some(MAX_FILE_BYTES as u64 + 1),
-        ..node("/D/a", None)
+        ..record("/D/a", None)
     };
 
     assert_eq!(
@@ -184,8 +188,8 @@ fn a_verdict_holds_for_a_content_and_a_prompt() {
 
     let filter = ItemFilter::of(&with("Keep plans."), true);
     let mut file = ItemRecord {
-        mark: "m1".into(),
-        ..node("/D/a", None)
+        content_version: "m1".into(),
+        ..record("/D/a", None)
     };
 
     assert_eq!(filter.model_verdict(&file), None);
@@ -197,7 +201,7 @@ fn a_verdict_holds_for_a_content_and_a_prompt() {
     );
     assert_eq!(
         filter.model_verdict(&ItemRecord {
-            mark: "m2".into(),
+            content_version: "m2".into(),
             ..file.clone()
         }),
         None

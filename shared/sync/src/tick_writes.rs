@@ -8,8 +8,8 @@ use domain::ports::SyncWrite;
 /// The collected writes of a tick.
 #[derive(Debug, Default)]
 pub(crate) struct TickWrites {
-    /// The nodes by id: each as it is stored, and as it is to be stored.
-    nodes: BTreeMap<String, (Option<ItemRecord>, Option<ItemRecord>)>,
+    /// The records by id: each as it is stored, and as it is to be stored.
+    records: BTreeMap<String, (Option<ItemRecord>, Option<ItemRecord>)>,
     /// The queue entries to write, or to remove if `None`.
     queue_writes: BTreeMap<(SyncQueue, String), Option<String>>,
     /// The same for entries whose work this tick has partly done. They are written last, so that a
@@ -20,12 +20,12 @@ pub(crate) struct TickWrites {
 
 impl TickWrites {
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len() + self.queue_writes.len()
+        self.records.len() + self.queue_writes.len()
     }
 
-    /// Returns the node as this tick leaves it, or `None` if the tick has not touched it.
-    pub(crate) fn touched_node(&self, id: &str) -> Option<Option<&ItemRecord>> {
-        self.nodes.get(id).map(|(_, now)| now.as_ref())
+    /// Returns the record as this tick leaves it, or `None` if the tick has not touched it.
+    pub(crate) fn touched_record(&self, id: &str) -> Option<Option<&ItemRecord>> {
+        self.records.get(id).map(|(_, now)| now.as_ref())
     }
 
     /// Returns the queue entry as this tick leaves it, or `None` if the tick has not touched it.
@@ -35,18 +35,18 @@ impl TickWrites {
             .map(|value| value.as_deref())
     }
 
-    /// Stores a node, or removes it if `node` is `None`. `stored` is the node before this tick.
-    pub(crate) fn set_node(
+    /// Stores a record, or removes it if `record` is `None`. `stored` is the record before this tick.
+    pub(crate) fn set_record(
         &mut self,
         id: &str,
         stored: Option<&ItemRecord>,
-        node: Option<ItemRecord>,
+        record: Option<ItemRecord>,
     ) {
         let entry = self
-            .nodes
+            .records
             .entry(id.to_owned())
             .or_insert_with(|| (stored.cloned(), None));
-        entry.1 = node;
+        entry.1 = record;
     }
 
     pub(crate) fn enqueue(&mut self, queue: SyncQueue, key: String, value: String) {
@@ -85,7 +85,7 @@ impl TickWrites {
             );
         }
 
-        for (stored, now) in self.nodes.values() {
+        for (stored, now) in self.records.values() {
             if let Some(now) = now.as_ref().filter(|_| now != stored) {
                 writes.push(SyncWrite::PutItem(
                     Box::new(now.clone()),
@@ -94,7 +94,7 @@ impl TickWrites {
             }
         }
 
-        for (stored, _) in self.nodes.values().filter(|(_, now)| now.is_none()) {
+        for (stored, _) in self.records.values().filter(|(_, now)| now.is_none()) {
             writes.extend(
                 stored
                     .clone()

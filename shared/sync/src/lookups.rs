@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt};
 use tokio::time::timeout_at;
 
 use crate::limits::{MAX_CONCURRENT_REQUESTS, PROVIDER_FAILURES};
-use crate::work::{StepState, TickError};
+use crate::step_state::{StepState, TickError};
 
 /// The most folders above an item that are followed. A longer chain is a cycle, or was not made by
 /// a person.
@@ -98,6 +98,11 @@ impl StepState<'_> {
         Ok(self.lookups.get(id).cloned().flatten())
     }
 
+    /// Returns the revision of the selection, or `None` if the whole account is synchronized.
+    pub(crate) fn selection_revision(&self) -> Option<u64> {
+        self.is_selective().then_some(self.selection.rev)
+    }
+
     pub(crate) fn is_selective(&self) -> bool {
         self.connection.scope == SyncScope::Selected
     }
@@ -153,7 +158,7 @@ impl StepState<'_> {
             return Ok(join_path("", &item.name));
         };
 
-        if let Some(folder) = self.current_node(parent).await? {
+        if let Some(folder) = self.current_record(parent).await? {
             return Ok(join_path(&folder.path, &item.name));
         }
 
@@ -192,7 +197,7 @@ impl StepState<'_> {
         let mut unknown = Vec::new();
         let mut next = item.parent.clone();
         while let Some(id) = next.filter(|_| unknown.len() < MAX_DEPTH) {
-            if self.current_node(&id).await?.is_some() || self.selected.contains(&id) {
+            if self.current_record(&id).await?.is_some() || self.selected.contains(&id) {
                 break;
             }
             let Some(folder) = self

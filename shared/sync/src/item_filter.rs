@@ -11,7 +11,7 @@ use globset::GlobSet;
 use sha2::{Digest, Sha256};
 
 use crate::limits::MAX_FILE_BYTES;
-use crate::scope::path_segment;
+use crate::lookups::path_segment;
 
 /// The rules in the settings of an organization, compiled.
 #[derive(Debug, Default)]
@@ -69,13 +69,13 @@ impl ItemFilter {
     }
 
     /// Returns the reason for which a file is skipped, as far as it follows without the content. If
-    /// [`Self::names_ids`] is set, `above` has the ids of the node and of the folders above it.
-    pub(crate) fn skip_reason(&self, node: &ItemRecord, above: &[String]) -> Option<SkipReason> {
-        if node.folder {
+    /// [`Self::names_ids`] is set, `above` has the ids of the record and of the folders above it.
+    pub(crate) fn skip_reason(&self, record: &ItemRecord, above: &[String]) -> Option<SkipReason> {
+        if record.folder {
             return None;
         }
 
-        let names = FileNames::of(node);
+        let names = FileNames::of(record);
         if self.exclude.matches_file(&names, above) {
             return Some(SkipReason::Excluded);
         }
@@ -88,31 +88,39 @@ impl ItemFilter {
             return Some(SkipReason::NotIncluded);
         }
 
-        let too_large = node.size.is_some_and(|size| size > MAX_FILE_BYTES as u64);
+        let too_large = record.size.is_some_and(|size| size > MAX_FILE_BYTES as u64);
         too_large.then_some(SkipReason::TooLarge)
     }
 
-    /// Returns whether the model accepts the content of a node, or `None` if it has not been asked.
+    /// Returns whether the model accepts the content of a record, or `None` if it has not been asked.
     /// Always `Some(true)` without a prompt.
-    pub(crate) fn model_verdict(&self, node: &ItemRecord) -> Option<bool> {
+    pub(crate) fn model_verdict(&self, record: &ItemRecord) -> Option<bool> {
         let Some(prompt) = &self.prompt else {
             return Some(true);
         };
-        let (word, about) = node.verdict.as_deref()?.split_once(':')?;
+        let (word, about) = record.verdict.as_deref()?.split_once(':')?;
         let about = about.split_once(':').map_or(about, |(digest, _)| digest);
-        (about == subject_digest(&node.mark, prompt)).then_some(word == "keep")
+        (about == subject_digest(&record.content_version, prompt)).then_some(word == "keep")
     }
 
-    /// Formats a model's verdict for storage in a node.
-    pub(crate) fn format_verdict(&self, mark: &str, keep: bool, reason: &str) -> Option<String> {
-        let about = subject_digest(mark, self.prompt.as_deref()?);
+    /// Formats a model's verdict for storage in a record.
+    pub(crate) fn format_verdict(
+        &self,
+        content_version: &str,
+        keep: bool,
+        reason: &str,
+    ) -> Option<String> {
+        let about = subject_digest(content_version, self.prompt.as_deref()?);
         let word = if keep { "keep" } else { "drop" };
         Some(format!("{word}:{about}:{reason}"))
     }
 }
 
-fn subject_digest(mark: &str, prompt: &str) -> String {
-    short_digest(&format!("{} {mark}{prompt}", mark.len()))
+fn subject_digest(content_version: &str, prompt: &str) -> String {
+    short_digest(&format!(
+        "{} {content_version}{prompt}",
+        content_version.len()
+    ))
 }
 
 /// Returns the first 64 bits of the SHA-256 digest in hexadecimal.
@@ -133,8 +141,8 @@ struct FileNames {
 }
 
 impl FileNames {
-    fn of(node: &ItemRecord) -> Self {
-        let ending = match node.kind {
+    fn of(record: &ItemRecord) -> Self {
+        let ending = match record.kind {
             Some(DocumentType::CloudDoc) => Some("gdoc"),
             Some(DocumentType::CloudSheet) => Some("gsheet"),
             Some(DocumentType::CloudSlide) => Some("gslides"),
@@ -142,8 +150,8 @@ impl FileNames {
         };
 
         let (path, name) = (
-            node.path.to_lowercase(),
-            path_segment(&node.name).to_lowercase(),
+            record.path.to_lowercase(),
+            path_segment(&record.name).to_lowercase(),
         );
         let above = path
             .strip_suffix(name.as_str())

@@ -14,12 +14,13 @@ use domain::{ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
 use service::item_custom_id;
 
 use super::drive::{DriveEvents, SimulatedDrive};
+use super::fake_service::{FakeDocument, FakeService};
 use super::memory::{ConnectionRows, MemoryStore};
-use super::office::{FakeDocument, FakeService};
 use super::provider::DriveHandle;
+use crate::context::{NextStep, StepContext};
 use crate::judge::{ItemJudge, JudgeError, JudgedItem, ModelVerdict};
-use crate::limits::{StepLimits, SyncRules};
-use crate::step::{self, NextStep, StepContext};
+use crate::limits::StepLimits;
+use crate::step;
 
 pub(super) const BEGIN: i64 = 1_800_000_000_000;
 /// A number of seconds longer than the grace period of documents and the delay of a removal that
@@ -51,11 +52,10 @@ impl ItemJudge for RejectLunch {
 
 pub(super) struct SyncWorld {
     pub(super) drive: Arc<DriveHandle>,
-    pub(super) office: FakeService,
+    pub(super) service: FakeService,
     connectors: Connectors,
     pub(super) judge: RejectLunch,
     pub(super) tenant: Tenant,
-    pub(super) flags: SyncRules,
     pub(super) limits: StepLimits,
     pub(super) notifications: Option<String>,
 }
@@ -63,7 +63,7 @@ pub(super) struct SyncWorld {
 impl SyncWorld {
     pub(super) fn new(seed: u64, life: DriveEvents) -> Self {
         let drive = Arc::new(DriveHandle(Mutex::new(SimulatedDrive::new(seed, life))));
-        let office = FakeService {
+        let service = FakeService {
             memory: MemoryStore::new(seed),
             docs: Mutex::default(),
             now: Mutex::new(Timestamp::from_millis(BEGIN)),
@@ -86,10 +86,9 @@ impl SyncWorld {
         Self {
             connectors: Connectors::new(vec![drive.clone()]),
             drive,
-            office,
+            service,
             judge: RejectLunch(Mutex::new(Ok(0))),
             tenant: Tenant::for_operator(OrgId::parse("acme").unwrap()),
-            flags: SyncRules::default(),
             limits,
             notifications: None,
         }
@@ -97,7 +96,7 @@ impl SyncWorld {
 
     /// Creates a connection with a requested run.
     pub(super) fn add_connection(&self, scope: SyncScope, selected: &[String]) -> ConnectionId {
-        let now = *self.office.now.lock().unwrap();
+        let now = *self.service.now.lock().unwrap();
         let mut connection =
             Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), now);
         connection.status = ConnectionStatus::Active;
@@ -105,7 +104,7 @@ impl SyncWorld {
         connection.rev = 1;
         connection.request_run(RunTrigger::Manual, now);
         let id = connection.id.clone();
-        self.office
+        self.service
             .memory
             .lock()
             .connections
@@ -125,7 +124,7 @@ impl SyncWorld {
             drive: None,
         });
         let items = items.collect();
-        let mut records = self.office.memory.lock();
+        let mut records = self.service.memory.lock();
         let rows = records.rows.entry(id.clone()).or_default();
         rows.selection = Selection {
             rev: rows.selection.rev + 1,
@@ -137,23 +136,23 @@ impl SyncWorld {
     }
 
     pub(super) fn change(&self, id: &ConnectionId, change: impl FnOnce(&mut Connection)) {
-        let mut records = self.office.memory.lock();
+        let mut records = self.service.memory.lock();
         let connection = records.connections.get_mut(id).unwrap();
         change(connection);
         connection.rev += 1;
     }
 
     pub(super) fn connection(&self, id: &ConnectionId) -> Connection {
-        self.office.memory.lock().connections[id].clone()
+        self.service.memory.lock().connections[id].clone()
     }
 
     /// Checks whether the record of a connection still exists.
     pub(super) fn has_connection(&self, id: &ConnectionId) -> bool {
-        self.office.memory.lock().connections.contains_key(id)
+        self.service.memory.lock().connections.contains_key(id)
     }
 
     pub(super) fn rows(&self, id: &ConnectionId) -> ConnectionRows {
-        self.office
+        self.service
             .memory
             .lock()
             .rows
@@ -162,8 +161,8 @@ impl SyncWorld {
             .unwrap_or_default()
     }
 
-    pub(super) fn node(&self, id: &ConnectionId, item: &str) -> Option<ItemRecord> {
-        self.rows(id).nodes.get(item).cloned()
+    pub(super) fn record(&self, id: &ConnectionId, item: &str) -> Option<ItemRecord> {
+        self.rows(id).records.get(item).cloned()
     }
 
     pub(super) fn waiting(&self, id: &ConnectionId, queue: SyncQueue) -> usize {
@@ -175,30 +174,29 @@ impl SyncWorld {
     }
 
     pub(super) fn advance_time(&self, seconds: i64) {
-        let mut now = self.office.now.lock().unwrap();
+        let mut now = self.service.now.lock().unwrap();
         *now = now.plus_seconds(seconds);
     }
 
     pub(super) fn set_crash_rate(&self, rate: f64) {
-        *self.office.memory.crashes.lock().unwrap() = rate;
+        *self.service.memory.crashes.lock().unwrap() = rate;
     }
 
     pub(super) async fn step(&self, id: &ConnectionId) -> domain::Result<NextStep> {
-        let tools = StepContext {
-            desk: &self.office,
+        let context = StepContext {
+            service: &self.service,
             connectors: &self.connectors,
             judge: &self.judge,
             notifications: self.notifications.as_deref(),
             limits: self.limits,
-            flags: self.flags,
         };
-        step::execute_step(&tools, &self.tenant, id).await
+        step::execute_step(&context, &self.tenant, id).await
     }
 
     /// Executes a run from beginning to end, with as many processes as it takes.
     pub(super) async fn execute_run(&self, id: &ConnectionId) {
         self.change(id, |connection| {
-            let now = *self.office.now.lock().unwrap();
+            let now = *self.service.now.lock().unwrap();
             connection.request_run(RunTrigger::Manual, now);
         });
 
@@ -213,7 +211,7 @@ impl SyncWorld {
                 }
                 Ok(_) => self.advance_time(200),
                 Err(_) => {
-                    self.office.memory.lock().dead = false;
+                    self.service.memory.lock().dead = false;
                     self.advance_time(100);
                 }
             }
@@ -236,7 +234,7 @@ impl SyncWorld {
         let org = OrgId::parse("acme").unwrap();
         let container = domain::ContainerId::parse("1111111111111111111111").unwrap();
         let id = domain::DocumentId::derived(&org, &container, &custom_id);
-        self.office.docs.lock().unwrap().get(id.as_str()).cloned()
+        self.service.docs.lock().unwrap().get(id.as_str()).cloned()
     }
 
     /// Returns the items that the connection should claim, with the expected content and path of
@@ -294,7 +292,7 @@ impl SyncWorld {
     /// and outdated ones.
     pub(super) fn document_differences(&self, id: &ConnectionId) -> Vec<String> {
         let wanted = self.expected_documents(id);
-        let docs = self.office.docs.lock().unwrap().clone();
+        let docs = self.service.docs.lock().unwrap().clone();
         let mut faults = Vec::new();
         let mut claimed = BTreeSet::new();
         for doc in docs.values() {
