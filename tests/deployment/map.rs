@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifests::section_dependencies;
-use crate::tree::{list_crates, read_file, workspace_root};
+use crate::tree::{code_before_tests, list_crates, product_sources, read_file, workspace_root};
 
 /// Returns the cells of each row of the tables.
 fn rows(document: &str) -> Vec<Vec<String>> {
@@ -61,4 +61,39 @@ fn every_path_of_the_map_exists() {
             );
         }
     }
+}
+
+/// Returns the top module of a source of `shared/sync`, or `None` for its root and its tests.
+fn sync_module(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("shared/sync/src/")?;
+    let module = rest.split(['/', '.']).next()?;
+    let is_product = module != "lib" && !rest.split(['/', '.']).any(|part| part == "tests");
+    is_product.then_some(module)
+}
+
+#[test]
+fn modules_of_the_synchronization_use_only_modules_above_them() {
+    let root = read_file("shared/sync/src/lib.rs").replace("//! |", "|");
+    let mut ranks = BTreeMap::new();
+    for (rank, row) in rows(&root).into_iter().enumerate() {
+        for module in row[1].split(", ") {
+            ranks.insert(module.trim_matches('`').to_owned(), rank);
+        }
+    }
+
+    let mut checked = 0;
+    for (path, text) in product_sources() {
+        let Some(module) = sync_module(&path) else {
+            continue;
+        };
+        let rank = ranks.get(module);
+        let rank = rank.unwrap_or_else(|| panic!("the map of lib.rs lacks `{module}`"));
+        for used in code_before_tests(&text).split("crate::").skip(1) {
+            let used = used.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let used = used.into_iter().next().expect("a first part");
+            assert!(ranks.get(used) <= Some(rank), "{path} uses {used}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "{checked}");
 }

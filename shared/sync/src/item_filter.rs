@@ -10,8 +10,8 @@ use domain::settings::{ItemRules, Settings, compile_patterns};
 use globset::GlobSet;
 use sha2::{Digest, Sha256};
 
+use crate::item_paths::path_segment;
 use crate::limits::MAX_FILE_BYTES;
-use crate::lookups::path_segment;
 
 /// The rules in the settings of an organization, compiled.
 #[derive(Debug, Default)]

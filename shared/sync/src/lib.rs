@@ -18,10 +18,25 @@
 //! - When a folder is removed, the records below it are removed before anything else is examined.
 //! - A change may invalidate any earlier lookup of an item. Therefore no lookup is older than the
 //!   page of changes for which it is used.
+//!
+//! Each module uses only modules above it:
+//!
+//! | module | content |
+//! |---|---|
+//! | `limits`, `item_paths`, `item_filter` | the limits with their reasons; paths; the rules of the organization |
+//! | `queue` | the entries of the queues of folders, files and documents to remove |
+//! | `decide` | the decisions, without I/O: what is stored and observed goes in, what is to be written comes out |
+//! | `judge`, `sync_service`, `context` | the model; the service; the dependencies of a step |
+//! | `tick_writes`, `step_state` | the writes of a tick; what a step knows, has read and is going to write |
+//! | `lookups`, `item_records` | items at the provider and their scope; records of items and what follows from them |
+//! | `phases` | one module for each phase: load, ask the provider, decide, write |
+//! | `run`, `recovery` | the beginning and the end of a run; its reactions to errors |
+//! | `step` | the lease, and tick after tick |
 
 mod context;
 mod decide;
 mod item_filter;
+mod item_paths;
 mod item_records;
 mod judge;
 mod limits;

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use domain::connection::SyncScope;
-use domain::ports::{ConnectorError, ItemKind, ProviderItem};
+use domain::ports::{ConnectorError, ProviderItem};
 use futures::stream::{self, StreamExt};
 use tokio::time::timeout_at;
 
+use crate::item_paths::join_path;
 use crate::limits::{MAX_CONCURRENT_REQUESTS, PROVIDER_FAILURES};
 use crate::step_state::{StepState, TickError};
 
@@ -214,19 +215,4 @@ impl StepState<'_> {
         unknown.reverse();
         Ok(unknown)
     }
-}
-
-pub(crate) fn is_folder(item: &ProviderItem) -> bool {
-    matches!(item.kind, ItemKind::Folder)
-}
-
-/// Returns the path of an item in a folder.
-pub(crate) fn join_path(folder: &str, name: &str) -> String {
-    format!("{folder}/{}", path_segment(name))
-}
-
-/// Turns a name into a path segment. Names in a drive may contain slashes, which become division
-/// slashes (U+2215).
-pub(crate) fn path_segment(name: &str) -> String {
-    name.replace('/', "\u{2215}")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use domain::connection::{RunPhase, SelectedItemState, SyncState};
 use domain::ports::{ItemChange, ProviderItem};
 
-use crate::lookups::is_folder;
+use crate::item_paths::is_folder;
 
 /// The effect of a reported change on the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

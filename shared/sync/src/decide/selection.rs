@@ -5,7 +5,7 @@ use domain::ports::ProviderItem;
 
 use crate::decide::scans::is_listing;
 use crate::decide::walks::NewWalk;
-use crate::lookups::is_folder;
+use crate::item_paths::is_folder;
 
 /// The writes that follow from a selected item that exists.
 #[derive(Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use domain::connection::{FolderWalk, ItemRecord};
 use domain::ports::ProviderItem;
 
-use crate::lookups::is_folder;
+use crate::item_paths::is_folder;
 
 /// A walk that is to be enqueued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

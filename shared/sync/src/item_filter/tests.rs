@@ -49,8 +49,8 @@ fn patterns_match_names_and_with_a_slash_paths() {
 
 #[test]
 fn a_slash_in_a_name_makes_no_folder() {
-    let path = crate::lookups::join_path(
-        &crate::lookups::join_path("/My Drive", "Q1/Q2"),
+    let path = crate::item_paths::join_path(
+        &crate::item_paths::join_path("/My Drive", "Q1/Q2"),
         "Private/Pay.pdf",
     );
     let file = ItemRecord {

@@ -1,7 +1,7 @@
 //! Makes documents from the waiting files, several in each tick. The chosen files are stored first,
 //! so that after a crash the next worker knows which documents may have been made.
 
-mod one;
+mod file_fetcher;
 
 use domain::connection::{
     DocumentIntent, ItemRecord, ItemState, RunPhase, SkipReason, SyncQueue, SyncQueueEntry,
@@ -15,7 +15,7 @@ use crate::phases::removals;
 use crate::queue::{self, FetchEntry, FileKey, NEW_FILES_END, NEW_FILES_START};
 use crate::step_state::{StepState, TickError};
 
-use one::FileFetcher;
+use file_fetcher::FileFetcher;
 
 pub(crate) async fn fetch_files(step: &mut StepState<'_>) -> Result<(), TickError> {
     let fetching = std::mem::take(&mut step.state.fetching);

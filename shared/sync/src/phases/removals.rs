@@ -9,8 +9,8 @@ use domain::ports::{PortResult, ProviderItem};
 use service::item_custom_id;
 
 use crate::decide::removals::{self, RemovalDecision, RemovalMode};
+use crate::item_paths::is_folder;
 use crate::limits::MAX_REMOVALS;
-use crate::lookups::is_folder;
 use crate::queue;
 use crate::step_state::{StepState, TickError};
 

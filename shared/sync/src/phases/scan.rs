@@ -4,7 +4,7 @@
 use domain::connection::RunPhase;
 use domain::ports::{ConnectorError, ItemPage};
 
-use crate::lookups::{is_folder, join_path};
+use crate::item_paths::{is_folder, join_path};
 use crate::step_state::{StepState, TickError};
 
 pub(crate) async fn scan_feed(

@@ -7,7 +7,7 @@ use domain::connection::{ItemRecord, RunPhase};
 
 use crate::decide::items::provider_reason;
 use crate::decide::scans;
-use crate::lookups::join_path;
+use crate::item_paths::join_path;
 use crate::phases::walk::verify_items;
 use crate::step_state::{StepState, TickError};
 

@@ -1,3 +1,5 @@
+//! Decisions about what reported changes mean.
+
 use std::collections::{BTreeMap, HashSet};
 
 use domain::connection::{FeedState, RunPhase, SelectedItemState, SyncState};

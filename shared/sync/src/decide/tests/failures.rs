@@ -1,3 +1,5 @@
+//! Decisions about the reactions to errors.
+
 use domain::ContainerTag;
 use domain::connection::{
     Connection, ConnectionErrorKind as Kind, ConnectionStatus, Provider, SkipReason,

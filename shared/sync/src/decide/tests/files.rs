@@ -1,3 +1,5 @@
+//! Decisions about the files to fetch, and what follows from their outcomes.
+
 use domain::DocumentId;
 use domain::connection::{ItemRecord, ItemState, Run, RunTrigger, SkipReason, SyncState};
 

@@ -1,3 +1,5 @@
+//! Decisions about what is recorded about an item.
+
 use domain::connection::{ItemRecord, ItemState, SkipReason};
 use domain::ports::{ItemKind, ProviderItem};
 use domain::settings::{ItemRules, Settings};

@@ -1,3 +1,5 @@
+//! Decisions about when documents are removed.
+
 use domain::connection::{Run, RunPhase, RunTrigger, SyncState};
 
 use super::{after, file_record, removal, with_document};

@@ -1,3 +1,5 @@
+//! Decisions about scans and cursors.
+
 use std::collections::BTreeMap;
 
 use domain::connection::{FeedState, RunPhase, SyncState};

@@ -1,3 +1,5 @@
+//! Decisions about the schedule of runs.
+
 use domain::ContainerTag;
 use domain::connection::{
     Connection, ConnectionErrorKind, ConnectionStatus, Provider, RunPhase, RunState, RunTrigger,

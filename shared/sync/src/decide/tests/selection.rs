@@ -1,3 +1,5 @@
+//! Decisions about the selected items.
+
 use std::collections::BTreeMap;
 
 use domain::connection::{FeedState, ItemRecord, SelectedItemState, SyncState};

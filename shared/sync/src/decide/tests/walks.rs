@@ -1,3 +1,5 @@
+//! Decisions about walks through folders.
+
 use std::collections::HashSet;
 
 use domain::connection::{FolderWalk, ItemRecord};
