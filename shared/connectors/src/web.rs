@@ -4,7 +4,6 @@
 
 mod crawl;
 mod frontier;
-mod markup;
 mod page;
 mod site;
 mod sitemap;

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::ports::{ConnectorError, ProviderAccess};
-use reqwest::header::HeaderMap;
-use reqwest::{Method, Response};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, Method, Request};
+use remote::ApiAnswer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
+use super::exchange::{
+    MAX_RESPONSE_BYTES, bearer_header, network_error, read_body, request_error, unavailable_error,
+};
 use super::failure::ApiFailure;
-use super::http::{MAX_RESPONSE_BYTES, network_error, read_body, unavailable_error};
 use super::{DriveConnector, token_of};
 
 /// The time limit for an answer without content.
@@ -116,7 +120,7 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         request: ApiRequest<'_>,
-    ) -> Result<Response, ApiFailure> {
+    ) -> Result<ApiAnswer, ApiFailure> {
         self.send_request(access, request, CONTENT_TIMEOUT).await
     }
 
@@ -125,23 +129,29 @@ impl DriveConnector {
         access: &ProviderAccess,
         api_request: ApiRequest<'_>,
         timeout: Duration,
-    ) -> Result<Response, ApiFailure> {
-        let url = self.api_address(&api_request.path)?;
-        let client = self.http.client().await?;
-        let mut request = client
-            .request(api_request.method, url)
-            .query(&api_request.query)
-            .timeout(timeout);
-        request = request.bearer_auth(token_of(access)?.expose());
+    ) -> Result<ApiAnswer, ApiFailure> {
+        let mut url = self.api_address(&api_request.path)?;
+        if !api_request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&api_request.query);
+        }
+
+        let mut request = Request::builder()
+            .method(api_request.method)
+            .uri(url.as_str())
+            .header(AUTHORIZATION, bearer_header(token_of(access)?.expose())?);
         if let Some(resource_key) = api_request.resource_key {
             request = request.header("X-Goog-Drive-Resource-Keys", resource_key);
         }
 
-        if let Some(body) = &api_request.body {
-            request = request.json(body);
+        let mut body = Bytes::new();
+        if let Some(json) = &api_request.body {
+            request = request.header(CONTENT_TYPE, "application/json");
+            body = json.to_string().into();
         }
 
-        check_status(request.send().await.map_err(network_error)?).await
+        let request = request.body(body).map_err(request_error)?;
+        let answer = self.http.send(request, timeout).await;
+        check_status(answer.map_err(network_error)?).await
     }
 
     /// Requests content from an address that the API returned.
@@ -149,13 +159,13 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         url: Url,
-    ) -> Result<Response, ApiFailure> {
-        let client = self.http.client().await?;
-        let request = client
-            .get(url)
-            .timeout(CONTENT_TIMEOUT)
-            .bearer_auth(token_of(access)?.expose());
-        Ok(request.send().await.map_err(network_error)?)
+    ) -> Result<ApiAnswer, ApiFailure> {
+        let request = Request::get(url.as_str())
+            .header(AUTHORIZATION, bearer_header(token_of(access)?.expose())?)
+            .body(Bytes::new())
+            .map_err(request_error)?;
+        let answer = self.http.send(request, CONTENT_TIMEOUT).await;
+        Ok(answer.map_err(network_error)?)
     }
 
     fn api_address(&self, path: &[&str]) -> Result<Url, ApiFailure> {
@@ -175,7 +185,7 @@ impl DriveConnector {
 }
 
 /// Returns a successful response unchanged, and converts any other into an [`ApiFailure`].
-pub(super) async fn check_status(response: Response) -> Result<Response, ApiFailure> {
+pub(super) async fn check_status(response: ApiAnswer) -> Result<ApiAnswer, ApiFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);

@@ -8,17 +8,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::document::DocumentType;
 use domain::ports::{ItemContent, ProviderAccess};
-use reqwest::Response;
-use reqwest::header::LOCATION;
+use http::header::LOCATION;
+use remote::ApiAnswer;
 use serde::Deserialize;
 use serde_json::Value;
 use url::{Host, Url};
 
 use super::DriveConnector;
 use super::api::{ApiRequest, check_status};
+use super::exchange::{response_media_type, unavailable_error};
 use super::failure::ApiFailure;
 use super::fetch::{file_content, read_whole_body};
-use super::http::{response_media_type, unavailable_error};
 use super::kinds::{PPTX, XLSX};
 use super::markdown::remove_images;
 
@@ -165,7 +165,7 @@ impl DriveConnector {
         id: &str,
         resource_key: Option<String>,
         media_type: &str,
-    ) -> Result<Response, ApiFailure> {
+    ) -> Result<ApiAnswer, ApiFailure> {
         let request = ApiRequest::post(&["files", id, "download"])
             .with_query("mimeType", media_type)
             .with_resource_key(resource_key);
@@ -202,7 +202,7 @@ impl DriveConnector {
         access: &ProviderAccess,
         address: &str,
         media_type: &str,
-    ) -> Result<Response, ApiFailure> {
+    ) -> Result<ApiAnswer, ApiFailure> {
         let mut url = Url::parse(address).map_err(|_| ApiFailure::Refused("badAddress".into()))?;
         for _ in 0..=MAX_REDIRECTS {
             if !self.is_provider_address(&url) {

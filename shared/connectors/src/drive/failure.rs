@@ -2,10 +2,10 @@
 
 use domain::connection::SkipReason;
 use domain::ports::ConnectorError;
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use http::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::http::unavailable_error;
+use super::exchange::unavailable_error;
 
 /// The reasons for which a request to the API failed, as far as callers distinguish them.
 #[derive(Debug)]
@@ -290,7 +290,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
                 headers.insert(
-                    reqwest::header::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                    http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
                     value.parse().unwrap(),
                 );
             }

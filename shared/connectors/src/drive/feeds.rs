@@ -9,9 +9,9 @@ use domain::time::Timestamp;
 use serde::Deserialize;
 
 use super::api::ApiRequest;
+use super::exchange::unavailable_error;
 use super::failure::ApiFailure;
 use super::file::{ApiFile, FILE_FIELDS};
-use super::http::unavailable_error;
 use super::kinds::FOLDER_TYPE;
 use super::listing::{FULL_PAGE_SIZE, FileSearch, SearchCorpus, escape_query};
 use super::{DriveConnector, OWN_FEED};

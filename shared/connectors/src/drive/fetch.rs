@@ -8,14 +8,14 @@ use domain::document::BodyForm;
 use domain::ports::{
     ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderAccess, ProviderItem,
 };
-use reqwest::Response;
+use remote::ApiAnswer;
 use sha2::{Digest, Sha256};
 
 use super::DriveConnector;
 use super::api::ApiRequest;
+use super::exchange::{read_body, unavailable_error};
 use super::failure::ApiFailure;
 use super::file::sha256_of;
-use super::http::{read_body, unavailable_error};
 use super::kinds;
 
 /// The time limit for the content of an item, over all methods. A worker has about two minutes, and
@@ -123,7 +123,10 @@ impl DriveConnector {
 }
 
 /// Returns the whole content of a response.
-pub(super) async fn read_whole_body(response: Response, limit: usize) -> Result<Bytes, ApiFailure> {
+pub(super) async fn read_whole_body(
+    response: ApiAnswer,
+    limit: usize,
+) -> Result<Bytes, ApiFailure> {
     read_body(response, limit)
         .await?
         .ok_or(ApiFailure::TooLarge)

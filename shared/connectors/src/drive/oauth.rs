@@ -1,6 +1,9 @@
 //! The OAuth flow in which users give permission.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use bytes::Bytes;
 use domain::connection::{OAuthTokens, ProviderAccount};
 use domain::ports::{
     ConnectorError, ConnectorResult, ConsentError, ConsentRequest, GrantedPermission, OAuthClient,
@@ -8,6 +11,8 @@ use domain::ports::{
 };
 use domain::time::Timestamp;
 use domain::vault::Secret;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use oauth2::{
     AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, Scope,
     TokenResponse,
@@ -16,7 +21,7 @@ use serde::Deserialize;
 
 use super::DriveConnector;
 use super::api::ApiRequest;
-use super::http::{network_error, read_body, unavailable_error};
+use super::exchange::{network_error, read_body, request_error, unavailable_error};
 use super::identity::{ExpectedIdentity, read_account};
 use super::tokens::{TokenAnswer, TokenRefusal, convert_token_error};
 
@@ -24,6 +29,8 @@ use super::tokens::{TokenAnswer, TokenRefusal, convert_token_error};
 const READ_SCOPE: &str = "https://www.googleapis.com/auth/drive.readonly";
 /// The scope that permits reading files and more.
 const FULL_SCOPE: &str = "https://www.googleapis.com/auth/drive";
+/// The time limit for the answer to a revocation.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The lifetime of an access token if the provider states none.
 const DEFAULT_ACCESS_SECONDS: i64 = 3600;
 /// The longest lifetime that is accepted.
@@ -78,11 +85,10 @@ impl OAuthFlow for DriveConnector {
         now: Timestamp,
     ) -> Result<GrantedPermission, ConsentError> {
         let app = self.oauth_app(client, Some(&consent.redirect_uri))?;
-        let sender = self.request_sender().await?;
         let answer = app
             .exchange_code(AuthorizationCode::new(code.expose().to_owned()))
             .set_pkce_verifier(pkce_verifier(consent)?)
-            .request_async(&sender)
+            .request_async(self)
             .await;
         let answer = answer.map_err(|error| match convert_token_error(error) {
             TokenRefusal::InvalidGrant(reason) => ConsentError::Invalid(reason.into()),
@@ -106,11 +112,10 @@ impl OAuthFlow for DriveConnector {
         now: Timestamp,
     ) -> ConnectorResult<OAuthTokens> {
         let app = self.oauth_app(client, None)?;
-        let sender = self.request_sender().await?;
         let refresh = RefreshToken::new(tokens.refresh.expose().to_owned());
         let answer = app
             .exchange_refresh_token(&refresh)
-            .request_async(&sender)
+            .request_async(self)
             .await;
         let answer = answer.map_err(|error| match convert_token_error(error) {
             TokenRefusal::InvalidGrant(reason) => ConnectorError::Reauth(reason.into()),
@@ -126,14 +131,15 @@ impl OAuthFlow for DriveConnector {
     }
 
     async fn revoke_permission(&self, tokens: &OAuthTokens) -> ConnectorResult<()> {
-        let client = self.http.client().await?;
-        let form = [("token", tokens.refresh.expose())];
-        let response = client
-            .post(self.addresses.revoke.clone())
-            .form(&form)
-            .send()
-            .await
-            .map_err(network_error)?;
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("token", tokens.refresh.expose())
+            .finish();
+        let request = Request::post(self.addresses.revoke.as_str())
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Bytes::from(form))
+            .map_err(request_error)?;
+        let response = self.http.send(request, REVOKE_TIMEOUT).await;
+        let response = response.map_err(network_error)?;
 
         let status = response.status().as_u16();
         let body = read_body(response, 64 * 1024).await?.unwrap_or_default();

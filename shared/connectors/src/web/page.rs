@@ -2,9 +2,8 @@
 //! text.
 
 use encoding_rs::{Encoding, UTF_8};
+use markup::{MarkupKind, MarkupToken, StartTag, read_tokens};
 use sha2::{Digest, Sha256};
-
-use super::markup::{MarkupToken, MarkupTokens, StartTag};
 
 /// The most bytes of a page that the crawler reads. Reading it for search has other limits.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -40,9 +39,7 @@ pub(super) fn read_page(bytes: &[u8], media_type: &str) -> PageSummary {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     let text = encoding_of(bytes, media_type).decode(bytes).0;
     let mut reader = PageReader::default();
-    for token in MarkupTokens::html(&text) {
-        reader.take_token(token);
-    }
+    read_tokens(&text, MarkupKind::Html, |token| reader.take_token(token));
     reader.finish_summary()
 }
 
@@ -94,7 +91,7 @@ impl PageReader {
             words.any(|known| known.eq_ignore_ascii_case(word))
         };
 
-        match tag.name.as_str() {
+        match tag.name() {
             "title" if self.title.is_empty() => self.current_element = Some("title"),
             "h1" if self.heading.is_empty() => self.current_element = Some("h1"),
             "base" if self.summary.base.is_none() => {
