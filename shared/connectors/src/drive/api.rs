@@ -12,7 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::exchange::{
-    MAX_RESPONSE_BYTES, bearer_header, network_error, read_body, request_error, unavailable_error,
+    MAX_RESPONSE_BYTES, bearer_header, read_body, request_error, unavailable_error,
 };
 use super::failure::ApiFailure;
 use super::{DriveConnector, token_of};
@@ -100,9 +100,9 @@ impl DriveConnector {
     ) -> Result<(T, HeaderMap), ApiFailure> {
         let response = self.send_request(access, request, TIMEOUT).await?;
         let headers = response.headers().clone();
-        let body = read_body(response, MAX_RESPONSE_BYTES)
-            .await?
-            .ok_or_else(|| unavailable_error("an answer without end"))?;
+        let Some(body) = read_body(response, MAX_RESPONSE_BYTES).await? else {
+            return Err(unavailable_error("an answer without end").into());
+        };
         Ok((decode_json(&body)?, headers))
     }
 
@@ -112,7 +112,8 @@ impl DriveConnector {
         access: &ProviderAccess,
         request: ApiRequest<'_>,
     ) -> Result<(), ApiFailure> {
-        self.send_request(access, request, TIMEOUT).await.map(drop)
+        self.send_request(access, request, TIMEOUT).await?;
+        Ok(())
     }
 
     /// Sends a request whose answer is content.
@@ -150,8 +151,7 @@ impl DriveConnector {
         }
 
         let request = request.body(body).map_err(request_error)?;
-        let answer = self.http.send(request, timeout).await;
-        check_status(answer.map_err(network_error)?).await
+        check_status(self.send_to_provider(request, timeout).await?).await
     }
 
     /// Requests content from an address that the API returned.
@@ -164,8 +164,7 @@ impl DriveConnector {
             .header(AUTHORIZATION, bearer_header(token_of(access)?.expose())?)
             .body(Bytes::new())
             .map_err(request_error)?;
-        let answer = self.http.send(request, CONTENT_TIMEOUT).await;
-        Ok(answer.map_err(network_error)?)
+        Ok(self.send_to_provider(request, CONTENT_TIMEOUT).await?)
     }
 
     fn api_address(&self, path: &[&str]) -> Result<Url, ApiFailure> {
@@ -173,13 +172,17 @@ impl DriveConnector {
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
             return Err(ApiFailure::NotFound);
         }
-        let mut url =
-            Url::parse(&self.addresses.api).map_err(|_| fault_error("the API's address"))?;
-        let mut parts = url
-            .path_segments_mut()
-            .map_err(|()| fault_error("the API's address"))?;
-        parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
-        drop(parts);
+
+        let Ok(mut url) = Url::parse(&self.addresses.api) else {
+            return Err(fault_error("the API's address").into());
+        };
+        match url.path_segments_mut() {
+            Ok(mut parts) => {
+                parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
+            }
+            Err(()) => return Err(fault_error("the API's address").into()),
+        }
+
         Ok(url)
     }
 }

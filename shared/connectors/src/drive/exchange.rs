@@ -1,9 +1,14 @@
 //! The common parts of all requests to the provider.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use domain::ports::ConnectorError;
+use http::Request;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use remote::{ApiAnswer, ApiError};
+
+use super::DriveConnector;
 
 /// The most bytes of an answer without content. A full page of a listing has about 2 MB.
 pub(super) const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
@@ -11,8 +16,22 @@ pub(super) const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// their names.
 pub(super) const USER_AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
 
+impl DriveConnector {
+    /// Sends a request to the provider. The whole answer has to arrive within `time_limit`.
+    pub(super) async fn send_to_provider(
+        &self,
+        request: Request<Bytes>,
+        time_limit: Duration,
+    ) -> Result<ApiAnswer, ConnectorError> {
+        self.http
+            .send(request, time_limit)
+            .await
+            .map_err(network_error)
+    }
+}
+
 /// Converts a network error.
-pub(super) fn network_error(error: ApiError) -> ConnectorError {
+fn network_error(error: ApiError) -> ConnectorError {
     ConnectorError::Unavailable(Box::new(error))
 }
 
@@ -43,13 +62,9 @@ pub(super) async fn read_body(
 
 /// Returns the media type of an answer without parameters, in lower case.
 pub(super) fn response_media_type(answer: &ApiAnswer) -> String {
-    let value = answer
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    value
-        .and_then(|value| value.split(';').next())
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase()
+    let Some(Ok(value)) = answer.headers().get(CONTENT_TYPE).map(HeaderValue::to_str) else {
+        return String::new();
+    };
+    let essence = value.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
 }

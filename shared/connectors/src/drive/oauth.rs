@@ -21,9 +21,9 @@ use serde::Deserialize;
 
 use super::DriveConnector;
 use super::api::ApiRequest;
-use super::exchange::{network_error, read_body, request_error, unavailable_error};
+use super::exchange::{read_body, request_error, unavailable_error};
 use super::identity::{ExpectedIdentity, read_account};
-use super::tokens::{TokenAnswer, TokenRefusal, convert_token_error};
+use super::tokens::{TokenAnswer, convert_token_error};
 
 /// The scope that permits reading files.
 const READ_SCOPE: &str = "https://www.googleapis.com/auth/drive.readonly";
@@ -90,10 +90,7 @@ impl OAuthFlow for DriveConnector {
             .set_pkce_verifier(pkce_verifier(consent)?)
             .request_async(self)
             .await;
-        let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(reason) => ConsentError::Invalid(reason.into()),
-            TokenRefusal::Other(error) => ConsentError::Provider(error),
-        })?;
+        let answer = answer.map_err(convert_token_error)?;
 
         if !grants_file_access(&answer) {
             return Err(ConsentError::ScopeDenied);
@@ -117,10 +114,7 @@ impl OAuthFlow for DriveConnector {
             .exchange_refresh_token(&refresh)
             .request_async(self)
             .await;
-        let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(reason) => ConnectorError::Reauth(reason.into()),
-            TokenRefusal::Other(error) => error,
-        })?;
+        let answer = answer.map_err(convert_token_error)?;
 
         if !grants_file_access(&answer) {
             return Err(ConnectorError::Reauth("scope_denied".into()));
@@ -138,8 +132,7 @@ impl OAuthFlow for DriveConnector {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(Bytes::from(form))
             .map_err(request_error)?;
-        let response = self.http.send(request, REVOKE_TIMEOUT).await;
-        let response = response.map_err(network_error)?;
+        let response = self.send_to_provider(request, REVOKE_TIMEOUT).await?;
 
         let status = response.status().as_u16();
         let body = read_body(response, 64 * 1024).await?.unwrap_or_default();
@@ -190,9 +183,10 @@ impl DriveConnector {
             .request_json(&access, request)
             .await
             .map_err(ConnectorError::from)?;
-        let subject = about.user.permission_id.filter(|id| !id.is_empty());
-        let subject =
-            subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
+        let subject = match about.user.permission_id {
+            Some(id) if !id.is_empty() => id,
+            _ => return Err(ConsentError::Invalid("the drive names nobody".into())),
+        };
 
         Ok(ProviderAccount {
             subject,
@@ -216,11 +210,12 @@ fn pkce_verifier(consent: &ConsentRequest) -> ConnectorResult<PkceCodeVerifier> 
 /// Checks whether the granted scopes permit reading files. Users may deselect scopes. An answer
 /// without scopes grants those that were requested.
 fn grants_file_access(answer: &TokenAnswer) -> bool {
-    answer.scopes().is_none_or(|granted| {
-        granted
+    match answer.scopes() {
+        Some(granted) => granted
             .iter()
-            .any(|scope| [READ_SCOPE, FULL_SCOPE].contains(&scope.as_str()))
-    })
+            .any(|scope| [READ_SCOPE, FULL_SCOPE].contains(&scope.as_str())),
+        None => true,
+    }
 }
 
 /// Returns the tokens of an answer. Without a new refresh token, the old one is kept. Returns
@@ -231,29 +226,28 @@ fn tokens_of(
     now: Timestamp,
 ) -> Option<OAuthTokens> {
     let expiry_after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_LIFETIME_SECONDS));
-    let lifetime = answer
-        .expires_in()
-        .and_then(|lifetime| i64::try_from(lifetime.as_secs()).ok());
-    let refresh_until = answer
-        .extra_fields()
-        .refresh_token_expires_in
-        .map(expiry_after);
-    let new_token = answer
-        .refresh_token()
-        .filter(|token| !token.secret().is_empty());
-    let refresh = match (new_token, current_tokens) {
-        (Some(new_token), _) => Secret::new(new_token.secret().as_str()),
-        (None, current_tokens) => current_tokens?.refresh.clone(),
+    let access_seconds = match answer.expires_in() {
+        Some(lifetime) => i64::try_from(lifetime.as_secs()).unwrap_or(DEFAULT_ACCESS_SECONDS),
+        None => DEFAULT_ACCESS_SECONDS,
+    };
+
+    let refresh_seconds = answer.extra_fields().refresh_token_expires_in;
+    let stated_until = refresh_seconds.map(expiry_after);
+    let (refresh, refresh_until) = match (answer.refresh_token(), current_tokens) {
+        (Some(token), _) if !token.secret().is_empty() => {
+            (Secret::new(token.secret().as_str()), stated_until)
+        }
+        (_, Some(current)) => (
+            current.refresh.clone(),
+            stated_until.or(current.refresh_until),
+        ),
+        (_, None) => return None,
     };
 
     Some(OAuthTokens {
         access: Secret::new(answer.access_token().secret().as_str()),
-        access_until: expiry_after(lifetime.unwrap_or(DEFAULT_ACCESS_SECONDS)),
+        access_until: expiry_after(access_seconds),
         refresh,
-        refresh_until: refresh_until.or_else(|| {
-            current_tokens
-                .filter(|_| new_token.is_none())?
-                .refresh_until
-        }),
+        refresh_until,
     })
 }

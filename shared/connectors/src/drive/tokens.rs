@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::ports::{ConnectorError, OAuthClient};
+use domain::ports::{ConnectorError, ConsentError, OAuthClient};
 use futures::future::BoxFuture;
 use http::HeaderMap;
 use oauth2::basic::{
@@ -18,7 +18,7 @@ use oauth2::{
 use serde::{Deserialize, Serialize};
 
 use super::DriveConnector;
-use super::exchange::{network_error, read_body, unavailable_error};
+use super::exchange::{read_body, unavailable_error};
 use super::failure::throttled_error;
 
 /// The most bytes of an answer.
@@ -70,6 +70,26 @@ pub(crate) enum TokenRefusal {
     Other(#[from] ConnectorError),
 }
 
+impl From<TokenRefusal> for ConsentError {
+    /// Converts the refusal of a code.
+    fn from(refusal: TokenRefusal) -> Self {
+        match refusal {
+            TokenRefusal::InvalidGrant(reason) => Self::Invalid(reason.into()),
+            TokenRefusal::Other(error) => Self::Provider(error),
+        }
+    }
+}
+
+impl From<TokenRefusal> for ConnectorError {
+    /// Converts the refusal of a refresh token.
+    fn from(refusal: TokenRefusal) -> Self {
+        match refusal {
+            TokenRefusal::InvalidGrant(reason) => Self::Reauth(reason.into()),
+            TokenRefusal::Other(error) => error,
+        }
+    }
+}
+
 /// An error response, without tokens.
 #[derive(Deserialize)]
 struct TokenErrorAnswer {
@@ -94,9 +114,9 @@ impl DriveConnector {
         let Some(redirect) = redirect else {
             return Ok(app);
         };
-        let redirect = RedirectUrl::new(redirect.to_owned());
-        let redirect =
-            redirect.map_err(|_| ConnectorError::Fault("the address for the answer".into()))?;
+        let Ok(redirect) = RedirectUrl::new(redirect.to_owned()) else {
+            return Err(ConnectorError::Fault("the address for the answer".into()));
+        };
         Ok(app.set_redirect_uri(redirect))
     }
 
@@ -104,12 +124,13 @@ impl DriveConnector {
     /// here, because the errors of the `oauth2` crate either say too little or contain the whole
     /// body.
     async fn request_tokens(&self, request: HttpRequest) -> Result<HttpResponse, TokenRefusal> {
-        let answer = self.http.send(request.map(Bytes::from), TIMEOUT).await;
-        let answer = answer.map_err(network_error)?;
+        let answer = self
+            .send_to_provider(request.map(Bytes::from), TIMEOUT)
+            .await?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = read_body(answer, MAX_RESPONSE_BYTES)
-            .await?
-            .ok_or_else(|| unavailable_error("an answer without end"))?;
+        let Some(body) = read_body(answer, MAX_RESPONSE_BYTES).await? else {
+            return Err(unavailable_error("an answer without end").into());
+        };
         if !status.is_success() {
             return Err(interpret_refusal(status.as_u16(), &headers, &body));
         }

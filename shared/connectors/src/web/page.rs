@@ -76,7 +76,9 @@ impl PageReader {
         match token {
             MarkupToken::Start(tag) => self.take_start_tag(&tag),
             MarkupToken::End(name) => {
-                self.current_element = self.current_element.filter(|element| *element != name)
+                if self.current_element == Some(name.as_str()) {
+                    self.current_element = None;
+                }
             }
             MarkupToken::Text(text) => self.take_text(&text),
         }
@@ -109,9 +111,9 @@ impl PageReader {
             "a" | "area"
                 if !has_word("rel", "nofollow") && self.summary.links.len() < MAX_LINKS =>
             {
-                self.summary
-                    .links
-                    .extend(tag.attribute("href").map(str::to_owned));
+                if let Some(address) = tag.attribute("href") {
+                    self.summary.links.push(address.to_owned());
+                }
             }
             _ => {}
         }
@@ -131,19 +133,22 @@ impl PageReader {
     }
 
     fn finish_summary(self) -> PageSummary {
-        let one_line = |text: &str| {
-            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some(line.chars().take(MAX_TITLE_CHARS).collect::<String>())
-                .filter(|line| !line.is_empty())
-        };
-
         let digest = hex::encode(self.hasher.finalize());
         PageSummary {
-            title: one_line(&self.title).or_else(|| one_line(&self.heading)),
+            title: title_line(&self.title).or_else(|| title_line(&self.heading)),
             digest: self.has_text.then_some(digest),
             ..self.summary
         }
     }
+}
+
+/// Returns a title in one line, cut to the longest permitted, or `None` if it is empty.
+fn title_line(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    Some(line.chars().take(MAX_TITLE_CHARS).collect())
 }
 
 /// Checks whether a `meta` element with this name addresses this crawler.

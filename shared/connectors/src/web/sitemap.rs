@@ -50,15 +50,18 @@ fn parse_text(text: &str) -> Sitemap {
 }
 
 fn parse_lines(text: &str) -> Sitemap {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(MAX_ADDRESSES);
-    Sitemap {
-        sitemaps: Vec::new(),
-        pages: lines.map(|line| (line.to_owned(), None)).collect(),
+    let mut sitemap = Sitemap::default();
+    for line in text.lines() {
+        let address = line.trim();
+        if sitemap.pages.len() == MAX_ADDRESSES {
+            break;
+        }
+        if !address.is_empty() {
+            sitemap.pages.push((address.to_owned(), None));
+        }
     }
+
+    sitemap
 }
 
 fn parse_xml(text: &str) -> Sitemap {
