@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 
-use openapi::{Operation, build_document};
+use openapi::{Operation, build_document, write_yaml};
 use serde_json::Value;
 
 use crate::tree::{read_file, workspace_root};
@@ -24,10 +24,26 @@ fn build_yaml() -> String {
     let written: Value =
         serde_norway::from_str(&read_file("shared/openapi/written.yaml")).expect("YAML");
     let document = build_document(&written, &described_operations()).expect("one document");
-    let yaml = serde_norway::to_string(&document).expect("a document that can be written");
     format!(
-        "# Made from the code: RECOLLECT_OPENAPI=write cargo test -p acceptance --test deployment openapi\n{yaml}"
+        "# Made from the code. docs/contributing.md says how.\n{}",
+        write_yaml(&document)
     )
+}
+
+#[test]
+fn the_yaml_says_what_the_document_says() {
+    let values = serde_json::json!({
+        "plain": ["Some words, with a comma.", "/v3/openapi", "a-b_c", "camelCase"],
+        "quoted": ["no", "=", "2026-03-01", "a: b", "1.5", "", " x", "a  b", "a #b", "\n\"", "é"],
+        "other": [null, true, 1, 0.5, {}, [], [[1], {"a": {"b": []}}], {"200": {"x": "y"}}],
+    });
+    let yaml = write_yaml(&values);
+    let parsed: Value = serde_norway::from_str(&yaml).expect("YAML");
+    assert_eq!(parsed, values, "{yaml}");
+    assert!(
+        yaml.contains("- /v3/openapi\n") && yaml.contains("- \"no\"\n"),
+        "{yaml}"
+    );
 }
 
 #[test]

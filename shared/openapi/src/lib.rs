@@ -10,9 +10,11 @@ mod operation;
 mod schemas;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 pub use document::build_document;
 pub use operation::{ErrorAnswer, Operation};
+pub use yaml::write_yaml;
 
 use std::borrow::Cow;
 
