@@ -36,7 +36,9 @@ pub(crate) struct ErrorsResponse {
     /// By the hour, ascending; hours without any error are left out.
     timeline: Vec<ErrorHour>,
     /// The number of errors by status.
+    #[schemars(with = "BTreeMap<String, u64>")]
     #[schemars(extend("propertyNames" = {"pattern": "^[45][0-9][0-9]$"}))]
+    #[schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1}))]
     by_status_code: BTreeMap<u16, u64>,
 }
 
@@ -172,24 +174,24 @@ pub(crate) fn operations() -> Vec<Operation> {
             .answer::<ErrorsResponse>(
                 "The errors of the period.",
                 json!({
-                    "totalErrors": 2,
-                    "errorRate": 0.05,
+                    "totalErrors": 3,
+                    "errorRate": 0.25,
                     "topErrors": [
                         {
                             "type": "ValidationError",
-                            "count": 2,
+                            "count": 3,
                             "statusCodes": [400],
-                            "lastOccurred": "2026-03-01T09:30:00.000Z",
+                            "lastOccurred": "2026-01-05T10:20:00.000Z",
                         },
                     ],
                     "timeline": [
                         {
-                            "time": "2026-03-01T09:00:00.000Z",
-                            "count": 2,
+                            "time": "2026-01-05T10:00:00.000Z",
+                            "count": 3,
                             "types": ["ValidationError"],
                         },
                     ],
-                    "byStatusCode": {"400": 2},
+                    "byStatusCode": {"400": 3},
                 }),
             )
             .error(ErrorAnswer::Invalid, ""),

@@ -161,14 +161,14 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "logs": [
                         {
                             "id": "Vt3mE9xq6mVb2P8hZc1KRe",
-                            "createdAt": "2026-03-01T09:30:00.000Z",
+                            "createdAt": "2026-01-05T10:20:00.000Z",
                             "type": "search",
                             "statusCode": 200,
-                            "duration": 9,
-                            "keyId": "8hZc1KReVt",
+                            "duration": 12,
+                            "keyId": "9fK2mQx7Rt",
                             "route": "POST /v4/search",
-                            "input": {"q": "[redacted]", "limit": 5},
-                            "output": {"total": 1},
+                            "input": {"q": "[14 characters]", "limit": 5},
+                            "output": {"total": 5},
                         },
                     ],
                     "pagination": {
@@ -197,14 +197,14 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "logs": [
                         {
                             "id": "Vt3mE9xq6mVb2P8hZc1KRe",
-                            "createdAt": "2026-03-01T09:30:00.000Z",
+                            "createdAt": "2026-01-05T10:20:00.000Z",
                             "type": "search",
                             "statusCode": 200,
-                            "duration": 9,
-                            "keyId": "8hZc1KReVt",
+                            "duration": 12,
+                            "keyId": "9fK2mQx7Rt",
                             "route": "POST /v4/search",
-                            "input": {"q": "[redacted]", "limit": 5},
-                            "output": {"total": 1},
+                            "input": {"q": "[14 characters]", "limit": 5},
+                            "output": {"total": 5},
                         },
                     ],
                     "pagination": {

@@ -196,23 +196,23 @@ pub(crate) fn operations() -> Vec<Operation> {
                         {
                             "type": "search",
                             "count": 12,
-                            "avgDuration": 8.5,
-                            "lastUsed": "2026-03-01T09:30:00.000Z",
+                            "avgDuration": 8.25,
+                            "lastUsed": "2026-01-05T10:20:00.000Z",
                         },
                     ],
                     "hourly": [
-                        {"hour": "2026-03-01T09:00:00.000Z", "count": 12, "avgDuration": 8.5},
+                        {"hour": "2026-01-05T10:00:00.000Z", "count": 12, "avgDuration": 8.25},
                     ],
                     "byKey": [
                         {
-                            "keyId": "8hZc1KReVt",
-                            "keyName": "notes",
+                            "keyId": "9fK2mQx7Rt",
+                            "keyName": "agent",
                             "count": 12,
-                            "avgDuration": 8.5,
-                            "lastUsed": "2026-03-01T09:30:00.000Z",
+                            "avgDuration": 8.25,
+                            "lastUsed": "2026-01-05T10:20:00.000Z",
                         },
                     ],
-                    "totalMemories": 31,
+                    "totalMemories": 340,
                     "pagination": {
                         "currentPage": 1,
                         "limit": 20,

@@ -43,7 +43,7 @@ pub(crate) struct DeleteResponse {
     deleted_documents_count: u64,
     /// The number of its memories.
     deleted_memories_count: u64,
-    /// The id for requests about the progress of the removal. Absent if nothing was deleted.
+    /// The id for requests about the progress of the removal; null if nothing was deleted.
     deletion_id: Option<TaskId>,
     /// True if nothing was deleted.
     dry_run: bool,

@@ -18,12 +18,13 @@ use crate::delete::find_task;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "MergeTagsRequest")]
+#[schemars(extend("required" = ["containerTags", "targetContainerTag"]))]
 pub(crate) struct MergeRequest {
     /// The container tags that are merged; the target may be among them.
-    #[schemars(with = "Vec<ContainerTag>", required, length(min = 1, max = MAX_ENTRIES))]
+    #[schemars(with = "Vec<ContainerTag>", length(min = 1, max = MAX_ENTRIES))]
     container_tags: Vec<String>,
     /// The container tag that takes the others. It must exist.
-    #[schemars(with = "ContainerTag", required)]
+    #[schemars(with = "ContainerTag")]
     target_container_tag: String,
     /// Reports the expected effects and changes nothing.
     #[serde(deserialize_with = "deserialize_bool")]
@@ -39,9 +40,9 @@ pub(crate) struct MergeResponse {
     /// Always true.
     #[schemars(extend("const" = true))]
     success: bool,
-    /// The state.
+    /// The phase of the merge.
     status: MergePhase,
-    /// The id of the merge that it takes part in.
+    /// The id of the merge.
     merge_id: TaskId,
     /// The container tag that takes the others.
     #[schemars(with = "ContainerTag")]
@@ -177,7 +178,7 @@ fn source_tags(merge: &ContainerMerge) -> Vec<String> {
 pub(crate) struct MergeStatus {
     /// Its id.
     id: TaskId,
-    /// The state.
+    /// The phase of the merge.
     status: MergePhase,
     /// The container tags that end.
     #[schemars(with = "Vec<ContainerTag>")]
@@ -185,7 +186,7 @@ pub(crate) struct MergeStatus {
     /// The container tag that takes the others.
     #[schemars(with = "ContainerTag")]
     target_tag: String,
-    /// Absent once the merge has ended.
+    /// The details of the phase; null once the merge has ended.
     progress: Option<MergeProgress>,
     /// The reason why the last step failed. The step is repeated unless the merge is `failed`.
     last_error: Option<String>,

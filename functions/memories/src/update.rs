@@ -27,7 +27,7 @@ const REPEAT_SECONDS: i64 = 120;
 /// clears a field.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(rename = "UpdateMemoryRequest")]
+#[schemars(rename = "UpdateMemoryRequest", extend("required" = ["newContent"]))]
 pub(crate) struct UpdateRequest {
     /// The container tag.
     #[schemars(with = "Option<ContainerTag>")]
@@ -40,7 +40,7 @@ pub(crate) struct UpdateRequest {
     /// The exact text of the latest version.
     content: Option<String>,
     /// The text of the memory.
-    #[schemars(required, length(min = 1, max = 10000))]
+    #[schemars(length(min = 1, max = 10000))]
     new_content: String,
     /// The caller's own keys; null removes them.
     #[schemars(with = "Option<Metadata>")]

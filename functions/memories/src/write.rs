@@ -27,7 +27,7 @@ const REPEAT_SECONDS: i64 = 120;
 /// The memories to write.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(rename = "CreateMemoriesRequest")]
+#[schemars(rename = "CreateMemoriesRequest", extend("required" = ["memories"]))]
 pub(crate) struct CreateRequest {
     /// The container tag. It must exist.
     #[schemars(with = "Option<ContainerTag>")]
@@ -36,7 +36,7 @@ pub(crate) struct CreateRequest {
     #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// The memories. Equal ones count once.
-    #[schemars(required, length(min = 1, max = MAX_MEMORIES))]
+    #[schemars(length(min = 1, max = MAX_MEMORIES))]
     memories: Vec<NewMemory>,
 }
 

@@ -36,10 +36,10 @@ pub(crate) struct ScopedKeyRequest {
     #[schemars(range(min = 1, max = 365))]
     expires_in_days: Option<i64>,
     /// The number of requests allowed within the window.
-    #[schemars(range(min = 1, max = 10000))]
+    #[schemars(range(min = 1, max = 10_000), extend("default" = 500))]
     rate_limit_max: Option<i64>,
     /// The window in milliseconds.
-    #[schemars(range(min = 1, max = 3600000))]
+    #[schemars(range(min = 1, max = 3_600_000), extend("default" = 60_000))]
     rate_limit_time_window: Option<i64>,
 }
 
@@ -158,7 +158,7 @@ struct KeyShape {
     start: String,
     /// A `full` key administers the organization, unless it is limited to container tags or to
     /// reading. An `agent` key does not. A `scoped` key reaches the content of one container tag.
-    #[schemars(extend("enum" = ["full", "agent", "scoped"]))]
+    #[schemars(with = "String", extend("enum" = ["full", "agent", "scoped"]))]
     kind: KeyKind,
     /// What the key may do; `write` includes reading.
     permission: PermissionShape,

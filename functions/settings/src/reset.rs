@@ -17,7 +17,7 @@ const CONFIRMATION: &str = "RESET";
 #[schemars(rename = "ResetSettingsRequest")]
 pub(crate) struct ResetRequest {
     /// `RESET`, or the id of the organization.
-    #[schemars(length(min = 1))]
+    #[schemars(with = "String", length(min = 1))]
     confirmation: Option<String>,
 }
 
@@ -108,7 +108,13 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "settingsReset": true,
                 }),
             )
-            .error(ErrorAnswer::Invalid, "")
-            .error(ErrorAnswer::Conflict, ""),
+            .error(
+                ErrorAnswer::Invalid,
+                "The confirmation is missing or wrong.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "A container is being merged. Send the request again after the merge.",
+            ),
     ]
 }

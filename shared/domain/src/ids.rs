@@ -81,6 +81,7 @@ id!(
 id!(
     /// A revision: one accepted content of a document. It is the fence that stops workers on an
     /// older content.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     Revision
 );
 id!(

@@ -5,7 +5,6 @@
 //! 190 random bits, a slow hash would add nothing.
 
 use rand::RngExt;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -30,7 +29,7 @@ pub enum Permission {
 }
 
 /// The kind of a key, which limits where it may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyKind {
     /// Everything in the organization, including its administration.

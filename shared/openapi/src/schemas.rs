@@ -114,11 +114,24 @@ impl Transform for Simplify {
             }
         }
 
+        join_lines(object);
         name_variants(object);
-        // A default that only says "absent" says nothing.
-        if object.get("default") == Some(&Value::Null) {
+        // A default that only says "absent" or "empty" says nothing.
+        let is_empty = [Value::Null, json!(""), json!([])]
+            .iter()
+            .any(|empty| object.get("default") == Some(empty));
+        if is_empty {
             object.remove("default");
         }
+    }
+}
+
+/// Joins the lines of each paragraph of a description, which a comment breaks where it has to.
+fn join_lines(object: &mut Map<String, Value>) {
+    if let Some(Value::String(description)) = object.get_mut("description") {
+        let paragraphs = description.split("\n\n");
+        let joined = paragraphs.map(|paragraph| paragraph.replace('\n', " "));
+        *description = joined.collect::<Vec<_>>().join("\n\n");
     }
 }
 
@@ -135,7 +148,7 @@ fn name_variants(object: &mut Map<String, Value>) {
             return;
         };
         if let (Some(name), Some(text)) = (value.as_str(), variant["description"].as_str()) {
-            descriptions.push(format!("- `{name}`: {}", text.replace('\n', " ")));
+            descriptions.push(format!("- `{name}`: {}", text));
         }
         values.push(value.clone());
     }
@@ -165,6 +178,8 @@ impl Transform for Close {
             return;
         };
         remove_null_of_optional(object);
+        // Only a request can leave out what has a default.
+        object.remove("default");
         let is_open = !object.contains_key("additionalProperties")
             && !object.contains_key("unevaluatedProperties");
         if object.contains_key("properties") && is_open {
