@@ -15,16 +15,15 @@ pub fn build_document(written: &Value, operations: &[Operation]) -> Result<Value
     let mut schemas = SchemaBuilder::new();
     for operation in operations {
         let item = describe_operation(&mut document, &mut schemas, operation)?;
-        let methods = member(member(&mut document, "paths"), &operation.path);
-        if methods.get(operation.method).is_some() {
+        let place = &mut document["paths"][&operation.path][operation.method];
+        if !place.is_null() {
             return Err(format!("{} is described twice", operation.id));
         }
-        member(methods, operation.method).clone_from(&item);
+        *place = item;
     }
 
     for (name, schema) in schemas.into_definitions()? {
-        let components = member(&mut document, "components");
-        let known = member(member(components, "schemas"), &name);
+        let known = &mut document["components"]["schemas"][&name];
         if !known.is_null() {
             return Err(format!("the schema {name} is described twice"));
         }
@@ -33,11 +32,6 @@ pub fn build_document(written: &Value, operations: &[Operation]) -> Result<Value
 
     sort_entries(&mut document);
     Ok(document)
-}
-
-/// Returns the member of an object, which is added if it is missing.
-fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
-    &mut object[name]
 }
 
 fn describe_operation(
@@ -237,8 +231,9 @@ fn sort_entries(document: &mut Value) {
             item.extend(methods);
         }
     }
-    for components in document["components"].as_object_mut().into_iter().flatten() {
-        if let Some(components) = components.1.as_object_mut() {
+    let kinds = document["components"].as_object_mut().into_iter().flatten();
+    for (_, components) in kinds {
+        if let Some(components) = components.as_object_mut() {
             components.sort_keys();
         }
     }
