@@ -1,18 +1,21 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
 use domain::{ContainerTag, Error, Result, Tenant};
+use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use service::{ContainerScope, SortBy};
 
 /// The position of a page in a listing.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
     /// The number of the page, from 1.
+    #[schemars(range(min = 1))]
     pub current_page: usize,
     /// The number of items on a page.
+    #[schemars(range(min = 1))]
     pub limit: usize,
     /// The number of items on all pages.
     pub total_items: usize,
