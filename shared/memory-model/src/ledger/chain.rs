@@ -91,7 +91,7 @@ struct VersionDraft<'a> {
 
 impl<'a> VersionDraft<'a> {
     /// Returns the trust of the user's own words if there are any, or else that of the most trusted
-    /// claim.
+    /// statement.
     fn trust(&self) -> Trust {
         let trusts = self.statements.iter().map(|placed| placed.statement.trust);
         trusts
@@ -99,7 +99,7 @@ impl<'a> VersionDraft<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the claims that decide the content of the version. If the user's own words are among
+    /// Returns the statements that decide the content of the version. If the user's own words are among
     /// them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
         let is_own = self.trust().is_own_words();
@@ -250,12 +250,12 @@ impl<'a> TopicFold<'a, '_> {
         }
     }
 
-    /// Adds a claim to the current version that it repeats, and returns `None`.
+    /// Adds a statement to the current version that it repeats, and returns `None`.
     ///
     /// There is one exception. If only others have stated this version so far, and the user now
-    /// repeats it after having said something else, the claim must replace what the user said
-    /// before. The line of the others is then removed, and the claim is returned together with the
-    /// claims of that line.
+    /// repeats it after having said something else, the statement must replace what the user
+    /// said before. The line of the others is then removed, and the statement is returned together
+    /// with the statements of that line.
     fn confirm(
         &mut self,
         line: usize,
@@ -336,7 +336,7 @@ impl<'a> TopicFold<'a, '_> {
         forgets.into_iter().max_by_key(|forgotten| forgotten.at)
     }
 
-    /// Checks whether the claim says what the version says. A statement that is repeated after the
+    /// Checks whether the statement says what the version says. One that is repeated after the
     /// version was forgotten begins a new version.
     fn repeats(&self, last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
         let is_same = last
@@ -450,7 +450,7 @@ impl<'a> TopicFold<'a, '_> {
     }
 }
 
-/// Checks whether the claim may replace the version. It may not if others contradict the user, if
+/// Checks whether the statement may replace the version. It may not if others contradict the user, if
 /// its document is limited to other documents, or if it denies a different answer.
 fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
     let has_authority = placed.statement.trust.may_replace(last.trust());
@@ -458,7 +458,7 @@ fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
     has_authority && !denies_other && considers_documents_of(placed, last)
 }
 
-/// Checks whether the claim's document takes the documents of the version into account. It does
+/// Checks whether the statement's document takes the documents of the version into account. It does
 /// unless its `filter_by_metadata` excludes all of them.
 fn considers_documents_of(placed: &PlacedStatement<'_>, version: &VersionDraft<'_>) -> bool {
     let Some(document) = placed.document else {
