@@ -3,6 +3,7 @@
 //! everything.
 
 mod bounds;
+mod deletion;
 mod drive;
 mod drive_feeds;
 mod errors;

@@ -49,6 +49,8 @@ pub(super) struct SimulatedDrive {
     pub(super) event_rate: f64,
     /// The errors for the next requests, by the name of the request.
     pub(super) faults: HashMap<&'static str, Vec<ConnectorError>>,
+    /// The number of revoked permissions.
+    pub(super) revocations: usize,
     /// The items whose lookups and fetches always fail, with their errors.
     pub(super) broken: HashMap<String, fn() -> ConnectorError>,
     /// The items and requests that are never answered.
@@ -84,6 +86,7 @@ impl SimulatedDrive {
             life,
             event_rate: 0.0,
             faults: HashMap::new(),
+            revocations: 0,
             broken: HashMap::new(),
             silent: BTreeSet::new(),
             unstated_size: None,

@@ -16,7 +16,7 @@ use super::sync_world::{DAY, SyncWorld};
 use super::tables;
 use crate::context::NextStep;
 
-async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bool) {
+pub(super) async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bool) {
     world.change(id, |connection| {
         connection.status = Status::Deleting;
         connection.delete_documents = with_documents;

@@ -45,6 +45,8 @@ pub(super) struct FakeService {
     /// `denied` is in progress.
     pub(super) reconnected: Mutex<Option<String>>,
     pub(super) refused: Mutex<Vec<Error>>,
+    /// The names of the tokens that were forgotten.
+    pub(super) forgotten_tokens: Mutex<Vec<String>>,
 }
 
 fn id_of(custom_id: &CustomId) -> DocumentId {
@@ -120,11 +122,19 @@ impl SyncService for FakeService {
         self.access_for(connector, tenant, connection).await
     }
 
-    async fn grant_tokens(&self, _: &Tenant, _: &Grant) -> Result<Option<OAuthTokens>> {
-        Ok(None)
+    async fn grant_tokens(&self, _: &Tenant, grant: &Grant) -> Result<Option<OAuthTokens>> {
+        let now = *self.now.lock().unwrap();
+        Ok(Some(OAuthTokens {
+            access: Secret::new(&grant.secret),
+            access_until: now,
+            refresh: Secret::new(&grant.secret),
+            refresh_until: None,
+        }))
     }
 
-    async fn forget_tokens(&self, _: &Tenant, _: &Grant) -> Result<()> {
+    async fn forget_tokens(&self, _: &Tenant, grant: &Grant) -> Result<()> {
+        let mut forgotten = self.forgotten_tokens.lock().unwrap();
+        forgotten.push(grant.secret.clone());
         Ok(())
     }
 

@@ -4,12 +4,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::connection::{Provider, SkipReason};
+use domain::connection::{OAuthTokens, Provider, SkipReason};
 use domain::ports::{
-    ChangePage, Connector, ConnectorError, ConnectorResult, ItemContent, ItemPage,
-    NotificationSubscription, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
+    ChangePage, Connector, ConnectorError, ConnectorResult, ConsentError, ConsentRequest,
+    GrantedPermission, ItemContent, ItemPage, NotificationSubscription, OAuthClient, OAuthFlow,
+    PickerView, ProviderAccess, ProviderItem,
 };
-use domain::{BodyForm, Metadata, Timestamp};
+use domain::{BodyForm, Metadata, Secret, Timestamp};
 
 use super::drive::{SimulatedDrive, USER};
 
@@ -50,7 +51,7 @@ impl Connector for DriveHandle {
     }
 
     fn oauth_flow(&self) -> Option<&dyn OAuthFlow> {
-        None
+        Some(self)
     }
 
     fn reports_changes(&self) -> bool {
@@ -196,6 +197,42 @@ impl Connector for DriveHandle {
     async fn stop_watching(&self, _: &ProviderAccess, id: &str, _: &str) -> ConnectorResult<()> {
         let mut drive = self.take_fault("unwatch")?;
         drive.watched.push(("-".into(), id.to_owned()));
+        Ok(())
+    }
+}
+
+/// The engine only revokes permissions; other crates obtain them.
+#[async_trait]
+impl OAuthFlow for DriveHandle {
+    fn operator_client(&self) -> Option<OAuthClient> {
+        None
+    }
+
+    fn consent_url(&self, _: &OAuthClient, _: &ConsentRequest) -> ConnectorResult<String> {
+        unimplemented!()
+    }
+
+    async fn exchange_code(
+        &self,
+        _: &OAuthClient,
+        _: &ConsentRequest,
+        _: &Secret,
+        _: Timestamp,
+    ) -> Result<GrantedPermission, ConsentError> {
+        unimplemented!()
+    }
+
+    async fn refresh_tokens(
+        &self,
+        _: &OAuthClient,
+        _: &OAuthTokens,
+        _: Timestamp,
+    ) -> ConnectorResult<OAuthTokens> {
+        unimplemented!()
+    }
+
+    async fn revoke_permission(&self, _: &OAuthTokens) -> ConnectorResult<()> {
+        self.take_fault("revoke")?.revocations += 1;
         Ok(())
     }
 }
