@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::Secret;
+use edge::AllowedOrigins;
 use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
@@ -118,6 +119,16 @@ pub struct Serve {
     /// Set it behind a proxy
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+    /// The origins of web pages that may call the API with an API key, as in
+    /// `https://app.example.com,http://localhost:3000`; `*` for all, `none` for none. The key
+    /// `local` works for pages of this machine only
+    #[arg(
+        long,
+        env = "RECOLLECT_CORS_ORIGINS",
+        default_value = "*",
+        value_name = "ORIGINS"
+    )]
+    pub cors_origins: AllowedOrigins,
     /// Megabytes of search indexes to keep in memory
     #[arg(
         long,

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::middleware::{from_fn, from_fn_with_state};
 use domain::OrgId;
-use edge::App;
+use edge::{AllowedOrigins, App};
 use http::Request;
 use server::{RequestBody, ServerLimits};
 use service::Authenticator;
@@ -29,7 +29,7 @@ pub const DEFAULT_BODY_BYTES: usize = 256 * 1024 * 1024;
 const RESERVED_FILES: u64 = 1024;
 
 /// The options for serving the routes of one machine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ServingOptions {
     /// The bytes of warm search indexes and memories.
     pub cache_bytes: usize,
@@ -38,6 +38,8 @@ pub struct ServingOptions {
     /// Accepts the key `local` in requests from this machine. Set it only if nobody else can
     /// connect, not even through a proxy.
     pub accepts_local_key: bool,
+    /// The origins whose web pages may call the API with an API key.
+    pub allowed_origins: AllowedOrigins,
 }
 
 /// Returns all routes, including those of the bucket.
@@ -57,14 +59,16 @@ pub fn build_service(
         authenticator
     };
 
-    let app = App::new(ctx, authenticator);
+    let allowed_origins = options.allowed_origins;
+    let for_pages = allowed_origins.layer();
+    let app = App::new(ctx, authenticator).with_allowed_origins(allowed_origins);
     let routes = all_routes(
         &app,
         options.cache_bytes,
         external_services.connectors.clone(),
         external_services.public_url.clone(),
     );
-    let routes = routes.merge(bucket_routes(system.services.clone()));
+    let routes = routes.merge(bucket_routes(system.services.clone()).layer(for_pages));
     let in_flight = BytesInFlight::new(options.body_bytes);
 
     Ok(routes

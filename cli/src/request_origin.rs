@@ -6,8 +6,8 @@ use axum::extract::{ConnectInfo, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use edge::{ClientAddress, LoopbackPeer};
-use http::header::HOST;
-use http::{HeaderMap, Uri, Version};
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Uri, Version};
 
 /// The headers that only a proxy, a load balancer or a content delivery network adds, in lower case
 /// with hyphens.
@@ -67,13 +67,15 @@ pub(crate) async fn note_origin(mut request: Request, next: Next) -> Response {
 /// proxy.
 ///
 /// The name that the client used counts as well: a web page whose own name was made to resolve to
-/// loopback sends that name. Proxies speak HTTP/1.0 unless they are configured otherwise, and
+/// loopback sends that name. A page of another machine's site names its origin. It may call the API
+/// with an API key, but it is not this machine. Proxies speak HTTP/1.0 unless they are configured otherwise, and
 /// nobody else does.
 fn is_direct(request: &Request) -> bool {
     let headers = request.headers();
     request.version() == Version::HTTP_11
         && request.uri().host().is_none_or(names_loopback)
         && names_this_machine(headers)
+        && headers.get_all(ORIGIN).iter().all(is_own_origin)
         && !headers.keys().any(|name| is_proxy_header(name.as_str()))
 }
 
@@ -87,6 +89,11 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
         Ok(host) => names_loopback(host),
         Err(_) => false,
     }
+}
+
+/// Checks whether a web page is of this machine. The origin `null`, of a page in a file, is not.
+fn is_own_origin(origin: &HeaderValue) -> bool {
+    origin.to_str().is_ok_and(is_own_address)
 }
 
 /// Checks whether proxies add this header. Some of them write underscores.
@@ -187,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_direct_with_one_own_host_and_nothing_of_a_proxy() {
+    fn a_request_is_direct_with_one_own_host_and_nothing_of_a_proxy_or_a_foreign_page() {
         let direct = |headers: &[(&str, &str)], version: Version, uri: &str| {
             let request = Request::builder().version(version).uri(uri);
             let request = headers.iter().fold(request, |request, (name, value)| {
@@ -217,10 +224,22 @@ mod tests {
             "the HTTP of proxies"
         );
         assert!(direct(
-            &[host, ("x-request-id", "1"), ("origin", "null")],
+            &[host, ("x-request-id", "1")],
             Version::HTTP_11,
             "/"
         ));
+        for own in ["http://localhost:3000", "http://127.0.0.1:8787"] {
+            assert!(direct(&[host, ("origin", own)], Version::HTTP_11, "/"));
+        }
+        for other in [
+            "https://evil.example",
+            "http://localhost.evil.example",
+            "null",
+            "",
+        ] {
+            let headers = [host, ("origin", other)];
+            assert!(!direct(&headers, Version::HTTP_11, "/"), "page of {other}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use cli::{ServingOptions, build_service, serve_until};
+use edge::AllowedOrigins;
 use serde_json::{Value, json};
 use server::ServerLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,12 +30,17 @@ struct LoopbackServer {
 
 impl LoopbackServer {
     async fn new(local_key: bool) -> Self {
+        Self::with_origins(local_key, AllowedOrigins::Any).await
+    }
+
+    async fn with_origins(local_key: bool, allowed_origins: AllowedOrigins) -> Self {
         let client = OrgClient::new().await;
         let outside = client.app.environment.external_systems().expect("a world");
         let serving = ServingOptions {
             cache_bytes: 8 * MEGABYTE,
             body_bytes: 2 * MEGABYTE,
             accepts_local_key: local_key,
+            allowed_origins,
         };
 
         let routes = build_service(&client.app.system, &outside, serving).expect("routes");
@@ -69,6 +75,17 @@ impl LoopbackServer {
     /// Sends a request as it is and returns the answer.
     async fn send(&self, text: &str) -> RawReply {
         RawReply::read_reply(&mut self.open_connection(text).await).await
+    }
+
+    /// Sends a preflight of a page of `origin`, and returns the answer.
+    async fn send_preflight(&self, origin: &str) -> RawReply {
+        self.send(&format!(
+            "OPTIONS /v4/search HTTP/1.1\r\nhost: {}\r\norigin: {origin}\r\n\
+             access-control-request-method: POST\r\n\
+             access-control-request-headers: authorization,content-type\r\n\r\n",
+            self.address
+        ))
+        .await
     }
 
     /// Sends a listing request with a key and additional header lines, and returns the answer.
@@ -116,6 +133,12 @@ impl RawReply {
         timeout(NEVER, read).await.expect("an answer")
     }
 
+    /// Returns the value of a header, in lower case.
+    fn header(&self, name: &str) -> Option<&str> {
+        let start = format!("{name}: ");
+        self.head.lines().find_map(|line| line.strip_prefix(&start))
+    }
+
     fn error_message(&self) -> &str {
         self.body["error"].as_str().unwrap_or_default()
     }
@@ -128,6 +151,70 @@ fn post(path: &str, lines: &str, body: &str) -> String {
 /// Returns the head of a request with a body of `length` bytes.
 fn request_head(path: &str, lines: &str, length: usize) -> String {
     format!("POST {path} HTTP/1.1\r\n{lines}content-length: {length}\r\n\r\n")
+}
+
+#[tokio::test]
+async fn web_pages_call_the_api_with_a_key_and_never_with_cookies() {
+    let edge = LoopbackServer::new(true).await;
+    let preflight = edge.send_preflight("https://app.example.com").await;
+    assert_eq!(preflight.status, 200);
+    for (name, value) in [
+        ("access-control-allow-origin", Some("*")),
+        (
+            "access-control-allow-methods",
+            Some("get,post,put,patch,delete"),
+        ),
+        (
+            "access-control-allow-headers",
+            Some("authorization,content-type"),
+        ),
+        ("access-control-max-age", Some("86400")),
+        ("access-control-allow-credentials", None),
+    ] {
+        assert_eq!(preflight.header(name), value, "{name}");
+    }
+
+    let key = edge.client.key.clone();
+    let from_page = "origin: https://app.example.com\r\n";
+    let answer = edge.send_listing(&key, from_page).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let exposed = answer.header("access-control-expose-headers");
+    assert_eq!(exposed, Some("x-request-id,retry-after"));
+
+    // A page can read why a request was refused.
+    let refused = edge.send_listing("wrong", from_page).await;
+    assert_eq!(refused.status, 401);
+    assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
+}
+
+#[tokio::test]
+async fn the_key_local_does_not_answer_pages_of_other_machines() {
+    let edge = LoopbackServer::new(true).await;
+    for (origin, status) in [
+        ("http://localhost:3000", 200),
+        ("https://evil.example", 401),
+        ("null", 401),
+    ] {
+        let answer = edge
+            .send_listing("local", &format!("origin: {origin}\r\n"))
+            .await;
+        assert_eq!(answer.status, status, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn only_pages_of_the_listed_origins_may_read_answers() {
+    let origins = "https://app.example.com".parse().expect("origins");
+    let edge = LoopbackServer::with_origins(false, origins).await;
+    for (origin, allowed) in [
+        ("https://app.example.com", Some("https://app.example.com")),
+        ("https://evil.example", None),
+    ] {
+        let preflight = edge.send_preflight(origin).await;
+        let header = preflight.header("access-control-allow-origin");
+        assert_eq!(header, allowed, "{origin}");
+    }
 }
 
 #[tokio::test]

@@ -55,7 +55,11 @@ fn functions_get_exactly_the_variables_that_are_read() {
         .map(|(variable, _)| variable)
         .collect();
     // The glue and the AWS SDK read these.
-    read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
+    read.extend([
+        "RECOLLECT_LOG",
+        "RECOLLECT_CORS_ORIGINS",
+        "AWS_ENDPOINT_URL",
+    ]);
     assert_eq!(given, read);
 
     for (id, function) in resources(&template, "AWS::Serverless::Function") {

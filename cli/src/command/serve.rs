@@ -35,6 +35,7 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         cache_bytes: options.cache_mb * 1024 * 1024,
         body_bytes: options.body_mb * 1024 * 1024,
         accepts_local_key: has_local_key(&options),
+        allowed_origins: options.cors_origins.clone(),
     };
 
     let service = build_service(&system, &external_services, serving_options)?;

@@ -2,6 +2,7 @@
 //! shape of errors, and the request log.
 
 mod auth;
+mod cors;
 mod error;
 mod extract;
 mod fields;
@@ -19,6 +20,7 @@ pub use auth::{
     Admin, AnyKey, Auth, ClientAddress, LoopbackPeer, ReadContent, ReadOrganization,
     ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings,
 };
+pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
 pub use fields::{

@@ -1,5 +1,5 @@
-//! The layers around every router: request ids, one log line and one record for each request, JSON
-//! answers for unknown routes, and status 500 for panics.
+//! The layers around every router: calls from web pages, request ids, one log line and one record for
+//! each request, JSON answers for unknown routes, and status 500 for panics.
 
 use std::any::Any;
 
@@ -14,6 +14,7 @@ use service::Ctx;
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::{error, info};
 
+use crate::cors::AllowedOrigins;
 use crate::error::ApiError;
 use crate::record::{IncomingRequest, LogContentCache};
 use crate::wrong_keys::WrongKeys;
@@ -29,6 +30,8 @@ pub struct App {
     pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
     pub(crate) wrong_keys: WrongKeys,
+    /// The origins whose pages may call the API.
+    allowed_origins: AllowedOrigins,
 }
 
 impl App {
@@ -39,6 +42,16 @@ impl App {
             authenticator,
             log_content_cache: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
+            allowed_origins: AllowedOrigins::default(),
+        }
+    }
+
+    /// Limits the web pages that may call the API. Without this, all may.
+    #[must_use]
+    pub fn with_allowed_origins(self, allowed_origins: AllowedOrigins) -> Self {
+        Self {
+            allowed_origins,
+            ..self
         }
     }
 }
@@ -47,7 +60,7 @@ impl App {
 /// some room.
 pub const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 
-static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Adds the fallbacks and layers that turn a function's routes into a complete service.
 pub fn build_service(routes: Router, app: &App) -> Router {
@@ -62,6 +75,7 @@ pub fn build_service(routes: Router, app: &App) -> Router {
         .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
         .layer(CatchPanicLayer::custom(answer_panic))
         .layer(from_fn_with_state(app.clone(), observe_request))
+        .layer(app.allowed_origins.layer())
 }
 
 /// Answers a request whose handler panicked. The text of the panic may quote the request, so it is

@@ -11,7 +11,7 @@ use aws::{Clients, ResourceNames, SystemClock};
 use axum::Router;
 use domain::QueueWorker;
 use domain::ports::PortResult;
-use edge::App;
+use edge::{AllowedOrigins, App};
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 use service::Authenticator;
@@ -28,7 +28,7 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start_runtime(async move {
         let ctx = connect_context().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let app = App::new(ctx, authenticator);
+        let app = App::new(ctx, authenticator).with_allowed_origins(read_allowed_origins()?);
         let service = stage::strip_stage(edge::build_service(router(app.clone()), &app));
         lambda_http::run(service)
             .await
@@ -110,6 +110,13 @@ fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
         .enable_all()
         .build()?
         .block_on(run)
+}
+
+fn read_allowed_origins() -> Result<AllowedOrigins> {
+    match read_variable("RECOLLECT_CORS_ORIGINS") {
+        Some(origins) => Ok(origins.parse()?),
+        None => Ok(AllowedOrigins::default()),
+    }
 }
 
 async fn connect_context() -> Result<Ctx> {
