@@ -45,7 +45,8 @@ impl Timestamp {
         time.strftime("%A, %-d %B %Y").to_string()
     }
 
-    /// Parses `YYYY-MM-DD` (midnight UTC) or an ISO 8601 timestamp with an offset.
+    /// Parses an ISO 8601 timestamp, or a date, which stands for its first moment. Without an offset,
+    /// it is in UTC.
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] about `field` when the text is neither.
@@ -54,12 +55,13 @@ impl Timestamp {
             return Ok(Self(time.as_millisecond()));
         }
 
-        let midnight = text
-            .parse::<jiff::civil::Date>()
-            .and_then(|date| jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)));
-        match midnight {
-            Ok(time) if text.len() == 10 => Ok(Self(time.as_millisecond())),
-            _ => Err(Error::invalid_field(
+        // compat: `datetime.isoformat()` of Python writes no offset.
+        let in_utc = text
+            .parse::<jiff::civil::DateTime>()
+            .and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
+        match in_utc {
+            Ok(time) => Ok(Self(time.as_millisecond())),
+            Err(_) => Err(Error::invalid_field(
                 field,
                 "a date as 2025-04-15 or a timestamp as 2025-04-15T09:30:00Z",
             )),
@@ -135,7 +137,22 @@ mod tests {
             time("2025-04-15T11:30:00+02:00").unwrap().to_string(),
             "2025-04-15T09:30:00.000Z"
         );
-        for bad in ["", "yesterday", "2025-13-01", "2025-04-15T09:30:00"] {
+        for without_offset in [
+            "2025-04-15T09:30:00",
+            "2025-04-15 09:30",
+            "2025-04-15T09:30:00.000",
+        ] {
+            let time = time(without_offset).unwrap().to_string();
+            assert_eq!(time, "2025-04-15T09:30:00.000Z", "{without_offset}");
+        }
+        for bad in [
+            "",
+            "yesterday",
+            "2025-13-01",
+            "2025-04",
+            "09:30",
+            "2025-04-15T25:00",
+        ] {
             assert!(time(bad).is_err(), "{bad}");
         }
     }
