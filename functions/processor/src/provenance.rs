@@ -21,6 +21,8 @@ pub(crate) fn determine_authorship(
 ) -> Authorship {
     let own_trust = match document.body.form {
         BodyForm::Conversation => Trust::User,
+        // A transcript is read as the conversation that it is.
+        BodyForm::Text if !text.turns.is_empty() => Trust::User,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => Trust::Document,
     };
 

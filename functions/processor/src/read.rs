@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use content::{ContentSource, Format};
 use domain::conversation::{self, ConversationTurn};
+use domain::transcript::Transcript;
 use domain::{BodyForm, Document, DocumentType, FailureCode, PortError, ProcessingFailure};
 use remote::{FetchError, FetchErrorKind, Fetcher, ModelClient, ModelError};
 use sandbox::{Sandbox, SandboxError};
@@ -32,8 +33,31 @@ pub(crate) struct ExtractedText {
     pub(crate) properties: BTreeMap<String, String>,
     /// The address of a fetched page, after all redirects.
     pub(crate) address: Option<String>,
-    /// The turns of a conversation and their positions in the text, in characters.
+    /// The turns of a conversation or a transcript and their positions in the text, in characters.
     pub(crate) turns: Vec<(ConversationTurn, Range<usize>)>,
+}
+
+impl ExtractedText {
+    /// Divides a transcript into its turns, as if it had been sent as a conversation. Returns any
+    /// other text unchanged.
+    fn divided_into_turns(self, body: &[u8]) -> Self {
+        let transcript = match self.format {
+            Format::Text | Format::Markdown => Transcript::parse(&self.text),
+            Format::Data => std::str::from_utf8(body).ok().and_then(Transcript::parse),
+            _ => None,
+        };
+        let Some(transcript) = transcript else {
+            return self;
+        };
+
+        let (text, turns) = render_turns(transcript.into_turns());
+        Self {
+            text,
+            turns,
+            format: Format::Text,
+            ..self
+        }
+    }
 }
 
 /// The reason why there is no text.
@@ -83,8 +107,10 @@ impl ContentReaders {
         match &document.body.form {
             BodyForm::Conversation => read_turns(body),
             BodyForm::Text => {
-                self.extract_in_sandbox(&mark_as_text(body), None, None)
-                    .await
+                let text = self
+                    .extract_in_sandbox(&mark_as_text(body), None, None)
+                    .await?;
+                Ok(text.divided_into_turns(body))
             }
             BodyForm::Url => {
                 self.read_page(document.url.as_deref().unwrap_or_default())
@@ -97,7 +123,7 @@ impl ContentReaders {
 
                 let drive_type = declared.as_deref().and_then(DocumentType::parse_drive_type);
                 text.kind = drive_type.unwrap_or(text.kind);
-                Ok(text)
+                Ok(text.divided_into_turns(body))
             }
         }
     }
@@ -228,15 +254,7 @@ fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
         )
     })?;
 
-    let turn = |turn: &ConversationTurn| content::Turn {
-        role: turn.role.clone(),
-        speaker: turn.name.clone(),
-        text: turn.text.clone(),
-        date: None,
-    };
-
-    let (text, ranges) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
-    let turns = stored.into_iter().zip(ranges).collect();
+    let (text, turns) = render_turns(stored);
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
 
     Ok(ExtractedText {
@@ -248,6 +266,19 @@ fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
         address: None,
         turns,
     })
+}
+
+/// Returns the text of a conversation, and its turns with their positions.
+fn render_turns(turns: Vec<ConversationTurn>) -> (String, Vec<(ConversationTurn, Range<usize>)>) {
+    let turn = |turn: &ConversationTurn| content::Turn {
+        role: turn.role.clone(),
+        speaker: turn.name.clone(),
+        text: turn.text.clone(),
+        date: None,
+    };
+    let rendered: Vec<_> = turns.iter().map(turn).collect();
+    let (text, ranges) = content::render_conversation(&rendered);
+    (text, turns.into_iter().zip(ranges).collect())
 }
 
 fn content_error(failure: content::ContentFailure) -> ReadError {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use domain::document::StatementsRef;
 use domain::{
-    Authorship, Document, Provenance, Result, SourceMedium, Statement, StatementSet, TaskType,
-    Tenant, Timestamp,
+    Authorship, BodyForm, Document, Provenance, Result, SourceMedium, Statement, StatementSet,
+    TaskType, Tenant, Timestamp,
 };
 use futures::{StreamExt, stream};
 use memory_model::model::{
@@ -94,12 +94,17 @@ pub(crate) async fn extract_statements(
     let mut statements = outcome.statements;
     let is_truncated = statements.len() > MAX_STATEMENTS;
     statements.truncate(MAX_STATEMENTS);
-    if text.turns.is_empty() && document.document_date.is_none() {
+    if document.body.form != BodyForm::Conversation && document.document_date.is_none() {
+        // Turns that have a time of their own keep it.
+        let sent_at = source_time(document);
         let previous_statements = previous.iter().flat_map(|known| &known.statements);
         let said_at_by_text: HashMap<&str, Timestamp> = previous_statements
             .map(|old| (old.text.as_str(), old.said_at))
             .collect();
-        for statement in &mut statements {
+        for statement in statements
+            .iter_mut()
+            .filter(|statement| statement.said_at == sent_at)
+        {
             statement.said_at = said_at_by_text
                 .get(statement.text.as_str())
                 .copied()
@@ -207,6 +212,14 @@ fn fallback_reason(error: &AnswerError) -> FallbackReason {
     }
 }
 
+/// Returns the time at which the words of a document were written, unless a turn has its own.
+fn source_time(document: &Document) -> Timestamp {
+    document
+        .document_date
+        .or(document.body.sent_at)
+        .unwrap_or(document.created_at)
+}
+
 /// Prepares the text for the extractor: a conversation is divided into its turns, and quoted text
 /// is separated unless the caller has set its provenance.
 fn build_source<'a>(
@@ -214,10 +227,7 @@ fn build_source<'a>(
     text: &'a ExtractedText,
     authorship: &Authorship,
 ) -> SourceText<'a> {
-    let said_at = document
-        .document_date
-        .or(document.body.sent_at)
-        .unwrap_or(document.created_at);
+    let said_at = source_time(document);
     let trust = authorship.trust;
     if text.turns.is_empty() {
         let speaker = mail_sender_of(document, text)
@@ -287,7 +297,10 @@ fn build_source<'a>(
             },
             speaker: turn.name.as_deref(),
             origin: is_external.then_some(TextOrigin {
-                medium: SourceMedium::Paste,
+                medium: match document.body.form {
+                    BodyForm::Conversation => SourceMedium::Paste,
+                    _ => SourceMedium::Transcript,
+                },
                 name: turn.name.as_deref(),
             }),
             said_at: turn.at.unwrap_or(said_at),

@@ -71,7 +71,8 @@ pub fn merge_turns(
         .collect()
 }
 
-fn count_known_turns(stored: &[ConversationTurn], sent: &[ConversationTurn]) -> usize {
+/// Returns the number of turns at the start of `sent` that are stored already.
+pub(crate) fn count_known_turns(stored: &[ConversationTurn], sent: &[ConversationTurn]) -> usize {
     let common = stored
         .iter()
         .zip(sent)

@@ -27,6 +27,7 @@ pub mod tag;
 pub mod task;
 pub mod tenant;
 pub mod time;
+pub mod transcript;
 pub mod vault;
 
 pub use blob::BlobRef;

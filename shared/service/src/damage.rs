@@ -4,6 +4,7 @@
 //! body is what the client sent: once it is lost, only the client can send it again. Damage never
 //! affects more than its own document.
 
+use bytes::Bytes;
 use tracing::{error, warn};
 
 use crate::Ctx;
@@ -123,23 +124,50 @@ pub(crate) async fn read_turns(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<Vec<ConversationTurn>>> {
-    let (id, body) = (&document.id, &document.body.blob);
+    let turns = match read_stored_body(ctx, tenant, document).await? {
+        StoredBody::Intact(bytes) => conversation::parse_turns(&bytes).ok(),
+        StoredBody::Lost => None,
+        StoredBody::BeingReplaced => return Ok(None),
+    };
+
+    if turns.is_none() {
+        let id = &document.id;
+        warn!(document.id = %id, "the stored turns of {id} cannot be read; it begins anew with what is sent");
+    }
+
+    Ok(Some(turns.unwrap_or_default()))
+}
+
+/// The stored content of a document.
+pub(crate) enum StoredBody {
+    /// The bytes.
+    Intact(Bytes),
+    /// The bytes are damaged or missing.
+    Lost,
+    /// Another content is just replacing the bytes.
+    BeingReplaced,
+}
+
+/// Reads the content of a document that other content will be added to.
+pub(crate) async fn read_stored_body(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<StoredBody> {
+    let body = &document.body.blob;
     let stored = ctx
         .blobs
         .read(tenant, std::slice::from_ref(body))
         .await?
         .pop();
-    let turns = match stored.unwrap_or(BlobContent::Missing) {
-        BlobContent::Intact(bytes) => conversation::parse_turns(&bytes).ok(),
-        BlobContent::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
-        BlobContent::Missing | BlobContent::Damaged => None,
-    };
 
-    if turns.is_none() {
-        warn!(document.id = %id, "the stored turns of {id} cannot be read; it begins anew with what is sent");
-    }
-
-    Ok(Some(turns.unwrap_or_default()))
+    Ok(match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(bytes) => StoredBody::Intact(bytes),
+        BlobContent::Missing if !is_lost(ctx, tenant, document, body).await? => {
+            StoredBody::BeingReplaced
+        }
+        BlobContent::Missing | BlobContent::Damaged => StoredBody::Lost,
+    })
 }
 
 /// Asks maintenance to repair documents that could not be read, and the container's index. A lost

@@ -364,8 +364,9 @@ pub(crate) async fn read_document(
         .flatten())
 }
 
-/// Returns the canonical text of the newest revision if that is processed and can be read.
-/// Otherwise returns the text or address that was sent.
+/// Returns the content of the newest revision as text: a text as it was sent, byte for byte, and the
+/// extracted text of anything else once it is processed. Until then, returns the address of a page
+/// and nothing for files and conversations.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -374,26 +375,33 @@ pub async fn read_document_text(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<String>> {
+    if document.body.form == BodyForm::Text
+        && let Some(text) = read_sent_text(ctx, tenant, document).await?
+    {
+        return Ok(Some(text));
+    }
+
+    // A text whose bytes are damaged may still have its extracted text.
     if let Some(pack) = newest_pack(document)
         && let Some(pack) = read_pack(ctx, tenant, document, pack).await?
     {
         return Ok(Some(pack.text));
     }
 
-    match document.body.form {
-        BodyForm::Text => {}
-        BodyForm::Url => return Ok(document.url.clone()),
-        BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
-    }
+    Ok(match document.body.form {
+        BodyForm::Url => document.url.clone(),
+        BodyForm::Text | BodyForm::File { .. } | BodyForm::Conversation => None,
+    })
+}
 
+async fn read_sent_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
     let body = ctx
         .blobs
         .read(tenant, std::slice::from_ref(&document.body.blob))
         .await?
         .pop();
-    Ok(body
-        .and_then(BlobContent::into_intact_bytes)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    let bytes = body.and_then(BlobContent::into_intact_bytes);
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Returns the pack of the newest processed revision, or `None` if there is none or it cannot be

@@ -16,6 +16,7 @@ mod describe;
 mod export;
 mod files;
 mod find;
+mod hints;
 mod import;
 mod items;
 mod list;
@@ -69,6 +70,7 @@ pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
     find_document, find_documents, read_document_text, read_present_tag, read_served_pack,
 };
+pub use hints::{explain_emptiness, explain_empty_list};
 pub use import::{ImportCounts, import_container, import_documents};
 pub use items::{
     ItemDocument, file_item, give_up_claim, item_custom_id, item_document_id, refile_item,
@@ -89,6 +91,8 @@ pub use rate::admit;
 pub use remove::remove_documents;
 pub use reset::{ResetCounts, reset_organization};
 pub use settings::{change_settings, reset_settings, update_settings};
-pub use submit::{AcceptedDocument, Content, NewDocument, submit_document, submit_documents};
+pub use submit::{
+    AcceptedDocument, Content, NewDocument, open_container, submit_document, submit_documents,
+};
 pub use tasks::run_task;
 pub use update::{DocumentUpdate, retry_document, update_document};

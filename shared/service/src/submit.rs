@@ -347,7 +347,11 @@ fn is_unchanged(
 }
 
 /// Returns the container of a tag with the caller's context. Creates it if necessary.
-pub(crate) async fn open_container(
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a tag out of reach, [`Error::Conflict`] while the container is
+/// being merged, and the errors of the ports.
+pub async fn open_container(
     ctx: &Ctx,
     tenant: &Tenant,
     tag: Option<ContainerTag>,

@@ -1,149 +1,48 @@
 //! Transcripts: texts whose lines begin with the speaker.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use domain::SourceMedium;
+use domain::transcript::{SpeakerKind, SpeakerLine, find_speaker_lines};
 
-use super::{PassagePart, marks};
+use super::PassagePart;
 use crate::{Role, TextOrigin};
-
-/// The longest name of a speaker, in characters.
-const MAX_NAME_CHARS: usize = 40;
-/// The least number of labelled lines in a transcript of named people. Lists of properties have
-/// labels too, but do not repeat them.
-const MIN_LABELLED_LINES: usize = 3;
-
-/// Labels of the user, to whom the memory belongs.
-const USER_LABELS: &[&str] = &[
-    "user",
-    "human",
-    "me",
-    "i",
-    "ich",
-    "nutzer",
-    "benutzer",
-    "usuario",
-    "yo",
-    "utilisateur",
-    "moi",
-    "usuário",
-    "eu",
-    "utente",
-    "io",
-    "пользователь",
-    "я",
-    "用户",
-    "ユーザー",
-    "사용자",
-];
-/// Labels of an assistant.
-const ASSISTANT_LABELS: &[&str] = &[
-    "assistant",
-    "ai",
-    "bot",
-    "chatbot",
-    "gpt",
-    "chatgpt",
-    "claude",
-    "gemini",
-    "copilot",
-    "model",
-    "assistent",
-    "asistente",
-    "assistente",
-    "ассистент",
-    "助手",
-    "アシスタント",
-    "어시스턴트",
-];
-/// Labels of notes, which repeat without anybody speaking.
-const NOTE_LABELS: &[&str] = &[
-    "note",
-    "notes",
-    "fact",
-    "preference",
-    "todo",
-    "task",
-    "date",
-    "name",
-    "q",
-    "reminder",
-    "idea",
-    "goal",
-    "update",
-    "info",
-    "tip",
-    "warning",
-    "summary",
-    "topic",
-    "step",
-    "decision",
-    "plan",
-    "instruction",
-    "rule",
-    "item",
-    "key",
-    "notiz",
-    "aufgabe",
-    "nota",
-    "tarea",
-];
-/// Labels of machines.
-const MACHINE_LABELS: &[&str] = &["system", "tool", "function", "developer"];
-
-/// A line with a label.
-struct LabelledLine<'a> {
-    line_start: usize,
-    text_start: usize,
-    label: &'a str,
-}
 
 /// Divides a transcript into turns by speaker. Returns nothing if the text is not a transcript.
 ///
 /// In a text of the user's own, the lines of `User` are the user's. In a transcript that is pasted
 /// into a turn, every line is a third party's, whoever speaks.
 pub(super) fn divide_transcript(text: &str, role: Role) -> Vec<PassagePart<'_>> {
-    let labelled_lines = find_labelled_lines(text);
-    if !is_transcript(&labelled_lines) {
-        return Vec::new();
+    let lines = find_speaker_lines(text);
+    let mut parts = Vec::with_capacity(2 * lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        let end = lines.get(index + 1).map_or(text.len(), |next| next.start);
+        let label = PassagePart::ignored(line.start..line.speech_start);
+        let speech = turn_part(line, line.speech_start..end, role);
+        parts.extend([label, speech]);
     }
 
-    let turn_ends = labelled_lines
-        .iter()
-        .skip(1)
-        .map(|next| next.line_start)
-        .chain([text.len()]);
-    let turns = labelled_lines
-        .iter()
-        .zip(turn_ends)
-        .flat_map(|(turn, end)| {
-            let label = PassagePart::ignored(turn.line_start..turn.text_start);
-            [label, turn_part(turn.label, turn.text_start..end, role)]
-        });
-
-    turns.filter(|part| !part.range.is_empty()).collect()
+    parts.retain(|part| !part.range.is_empty());
+    parts
 }
 
 /// Returns the part that one speaker says.
-fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart<'a> {
-    let lower = label.to_lowercase();
-    let is_in = |list: &[&str]| list.contains(&lower.as_str());
+fn turn_part<'a>(line: &SpeakerLine<'a>, range: Range<usize>, role: Role) -> PassagePart<'a> {
     let is_pasted = role == Role::User;
-    if is_in(MACHINE_LABELS) || is_pasted && is_in(ASSISTANT_LABELS) {
-        return PassagePart::ignored(range);
-    }
+    let name = match line.kind {
+        SpeakerKind::System | SpeakerKind::Tool => return PassagePart::ignored(range),
+        SpeakerKind::Assistant if is_pasted => return PassagePart::ignored(range),
+        SpeakerKind::Person => Some(line.label),
+        SpeakerKind::User | SpeakerKind::Assistant => None,
+    };
 
-    let is_known_role = is_in(USER_LABELS) || is_in(ASSISTANT_LABELS);
-    let name = (!is_known_role).then_some(label);
-    let origin = (is_pasted || !is_known_role).then_some(TextOrigin {
+    let origin = (is_pasted || name.is_some()).then_some(TextOrigin {
         medium: SourceMedium::Transcript,
         name,
     });
-
-    let role = match origin {
-        Some(_) if name.is_none() => Role::Author,
-        _ if is_in(ASSISTANT_LABELS) => Role::Assistant,
+    let role = match line.kind {
+        SpeakerKind::Assistant => Role::Assistant,
+        SpeakerKind::User if is_pasted => Role::Author,
         _ => Role::User,
     };
 
@@ -153,79 +52,4 @@ fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart
         speaker: name,
         origin,
     }
-}
-
-fn is_transcript(labelled_lines: &[LabelledLine<'_>]) -> bool {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for turn in labelled_lines {
-        *counts.entry(turn.label.to_lowercase()).or_default() += 1;
-    }
-
-    let count_labels = |list: &[&str]| {
-        list.iter()
-            .filter_map(|label| counts.get(*label))
-            .sum::<usize>()
-    };
-
-    let (user_count, machine_count) = (
-        count_labels(USER_LABELS),
-        count_labels(ASSISTANT_LABELS) + count_labels(MACHINE_LABELS),
-    );
-    let speakers = counts
-        .iter()
-        .filter(|(label, _)| !NOTE_LABELS.contains(&label.as_str()));
-    let repeated_count = speakers.clone().filter(|(_, count)| **count >= 2).count();
-    let has_names =
-        labelled_lines.len() >= MIN_LABELLED_LINES && repeated_count >= 1 && speakers.count() >= 2;
-
-    user_count + machine_count >= 2 && (machine_count >= 1 || user_count >= 2) || has_names
-}
-
-fn find_labelled_lines(text: &str) -> Vec<LabelledLine<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        found.extend(parse_label(line).map(|(label, words)| LabelledLine {
-            line_start: at,
-            text_start: at + words,
-            label,
-        }));
-        at += line.len();
-    }
-    found
-}
-
-/// Returns the label of a line and the position of the words after it. A label is a role or a name,
-/// and may follow a time in brackets.
-fn parse_label(line: &str) -> Option<(&str, usize)> {
-    let trimmed = line.trim_start();
-    let after_time = match trimmed.strip_prefix('[') {
-        Some(rest) => rest.split_once(']')?.1.trim_start(),
-        None => trimmed,
-    };
-
-    let (label, speech) = after_time.split_once([':', '：'])?;
-    let label = label.trim().trim_matches('*');
-    if marks::parse_header(line).is_some() {
-        return None;
-    }
-
-    let lower = label.to_lowercase();
-    let is_role = [USER_LABELS, ASSISTANT_LABELS, MACHINE_LABELS]
-        .iter()
-        .any(|list| list.contains(&lower.as_str()));
-    let is_name = |word: &str| {
-        word.chars().next().is_some_and(char::is_uppercase)
-            && word
-                .chars()
-                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
-    };
-
-    let is_valid_name = (1..=3).contains(&label.split_whitespace().count())
-        && label.chars().count() <= MAX_NAME_CHARS
-        && label.split_whitespace().all(is_name);
-    let text_start = line.len() - speech.len();
-
-    ((is_role || is_valid_name) && !speech.trim().is_empty() && !speech.starts_with("//"))
-        .then_some((label, text_start))
 }

@@ -4,11 +4,12 @@ use bytes::Bytes;
 
 use super::Content;
 use crate::Ctx;
-use crate::damage::read_turns;
+use crate::damage::{StoredBody, read_stored_body, read_turns};
 use domain::conversation;
 use domain::document::{BodyForm, Document};
 use domain::error::{Error, Result};
 use domain::tenant::Tenant;
+use domain::transcript::{Transcript, join_transcripts};
 
 impl Content {
     pub(super) fn form(&self) -> BodyForm {
@@ -34,6 +35,10 @@ impl Content {
         old: Option<&Document>,
     ) -> Result<Option<Bytes>> {
         let turns = match self {
+            Self::Complete {
+                bytes,
+                form: BodyForm::Text,
+            } => return join_text(ctx, tenant, bytes, old).await,
             Self::Complete { bytes, .. } => return Ok(Some(bytes.clone())),
             Self::Turns(turns) => turns.clone(),
         };
@@ -47,15 +52,47 @@ impl Content {
         };
 
         let bytes = conversation::serialize_turns(&conversation::merge_turns(stored, turns));
-        if bytes.len() > conversation::MAX_CONVERSATION_BYTES {
-            let message =
-                "the conversation has grown too large; go on under another conversationId";
-            return Err(Error::TooLarge(format!(
-                "{message} (at most {} bytes)",
-                conversation::MAX_CONVERSATION_BYTES
-            )));
-        }
-
+        check_conversation_size(bytes.len(), "conversationId")?;
         Ok(Some(bytes.into()))
     }
+}
+
+/// Returns a text that is sent under the `customId` of `old`. If both are transcripts and the sent
+/// one does not begin with the stored turns, its new turns are added to them, as those of a
+/// conversation are. Any other text replaces the stored one.
+async fn join_text(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    sent: &Bytes,
+    old: Option<&Document>,
+) -> Result<Option<Bytes>> {
+    let Some(old) = old.filter(|old| old.body.form == BodyForm::Text) else {
+        return Ok(Some(sent.clone()));
+    };
+    let sent_text = String::from_utf8_lossy(sent);
+    if Transcript::parse(&sent_text).is_none() {
+        return Ok(Some(sent.clone()));
+    }
+
+    let stored = match read_stored_body(ctx, tenant, old).await? {
+        StoredBody::Intact(bytes) => bytes,
+        StoredBody::Lost => return Ok(Some(sent.clone())),
+        StoredBody::BeingReplaced => return Ok(None),
+    };
+    let Some(joined) = join_transcripts(&String::from_utf8_lossy(&stored), &sent_text) else {
+        return Ok(Some(sent.clone()));
+    };
+
+    check_conversation_size(joined.len(), "customId")?;
+    Ok(Some(joined.into()))
+}
+
+fn check_conversation_size(bytes: usize, name: &str) -> Result<()> {
+    let limit = conversation::MAX_CONVERSATION_BYTES;
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(Error::TooLarge(format!(
+        "the conversation has grown too large; go on under another {name} (at most {limit} bytes)"
+    )))
 }
