@@ -154,7 +154,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         (
             with(
                 "messages",
-                json!([{"role": "user", "content": [{"type": "smell", "text": "x"}]}]),
+                json!([{"role": "user", "content": [{"type": "text", "words": "x"}]}]),
             ),
             "content",
         ),

@@ -14,7 +14,7 @@ fn result_shape(more: &Value) -> Value {
         "createdAt": "time", "updatedAt": "time", "chunks": [chunk],
         "trust?": "string", "origin?": origin_shape(),
     });
-    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int"})
+    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int", "hint?": "string"})
 }
 
 async fn search_documents(client: &OrgClient, body: Value, more: &Value) -> Vec<Value> {

@@ -11,7 +11,7 @@ fn result_shape(more: &Value) -> Value {
         "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
         "trust?": "string", "origin?": origin_shape(),
     });
-    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int"})
+    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int", "hint?": "string"})
 }
 
 async fn search(client: &OrgClient, body: Value, more: &Value) -> Vec<Value> {

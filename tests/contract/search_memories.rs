@@ -179,12 +179,12 @@ async fn what_is_not_asked_for_is_not_shown() {
         (&json!("I play the cello."), &json!(true))
     );
 
-    let body = json!({"q": "x", "containerTag": "box", "include": {"everything": true}});
+    let body = json!({"q": "x", "containerTag": "box", "include": {"chunks": "many"}});
     expect_error(
         &client.post("/v4/search", body).await,
         400,
         "ValidationError",
-        "everything",
+        "include",
     );
 }
 

@@ -270,7 +270,7 @@ pub(crate) fn pagination_shape() -> Value {
 
 /// Returns the shape of an answer of `POST /v3/documents/list`.
 pub(crate) fn listing_shape() -> Value {
-    json!({"memories": [listed_document_shape()], "pagination": pagination_shape()})
+    json!({"memories": [listed_document_shape()], "pagination": pagination_shape(), "hint?": "string"})
 }
 
 /// Returns the shape of an answer of `GET /v3/documents/{id}/chunks`.

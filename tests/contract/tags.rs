@@ -178,7 +178,7 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
         faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
 
-    for bad in ["a%20b", "%C3%BC", &"x".repeat(101), "a.b"] {
+    for bad in ["a%20b", "%C3%BC", &"x".repeat(101), "a%2Fb"] {
         let note = ("ValidationError", "containerTag");
         faults.check_error(bad, &client.get(&tag_path(bad)).await, 400, note.0, note.1);
         faults.check_error(

@@ -16,3 +16,4 @@ mod newcomer;
 mod server;
 mod stopping;
 mod transfer;
+mod wait;

@@ -83,7 +83,7 @@ impl BaseUrl {
 /// [`Error::Invalid`] about `field`.
 fn check_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
-    let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
+    let rule = "an absolute https address of at most 2048 characters, without user; http for this machine only";
     let invalid = || Error::invalid_field(field, rule);
     if text.len() > MAX_URL_CHARS
         || text
@@ -99,8 +99,7 @@ fn check_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
     let is_absolute = text
         .get(url.scheme().len()..)
         .is_some_and(|rest| rest.starts_with("://"));
-    let is_plain =
-        url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    let is_plain = url.username().is_empty() && url.password().is_none();
 
     if is_safe && is_absolute && is_plain && url.has_host() {
         Ok(Some(text))
@@ -180,6 +179,7 @@ mod tests {
             "https://app.example.com:8443",
             "http://localhost:3000/callback",
             "http://127.0.0.1:5555/callback",
+            "https://app.example.com/#/done",
         ] {
             assert!(check(valid), "{valid}");
         }
@@ -196,7 +196,6 @@ mod tests {
             "https:app.example.com",
             "https://user@app.example.com",
             "https://user:secret@app.example.com",
-            "https://app.example.com/#part",
             "https://app.example.com/\r\nset-cookie: a=b",
             "https:\\\\app.example.com",
             " https://app.example.com",

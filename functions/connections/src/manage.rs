@@ -64,12 +64,53 @@ pub(crate) struct DeleteQuery {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct DeleteResponse {
+#[serde(untagged)]
+pub(crate) enum DeleteResponse {
+    Object {
+        id: ConnectionId,
+        provider: &'static str,
+        /// All deleted connections, if the request named a provider.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ids: Option<Vec<ConnectionId>>,
+    },
+    /// compat: the Python client expects a list, and the one for TypeScript an object.
+    List(Vec<DeletedConnection>),
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct DeletedConnection {
     id: ConnectionId,
     provider: &'static str,
-    /// All deleted connections, if the request named a provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<Vec<ConnectionId>>,
+}
+
+impl DeleteResponse {
+    /// Returns the answer about deleted connections, of which the newest is the last.
+    fn new(
+        headers: &HeaderMap,
+        provider: Provider,
+        newest: ConnectionId,
+        ids: Option<Vec<ConnectionId>>,
+    ) -> Self {
+        let provider = provider.as_str();
+        if !is_python_client(headers) {
+            return Self::Object {
+                id: newest,
+                provider,
+                ids,
+            };
+        }
+
+        let ids = ids.unwrap_or_else(|| vec![newest]);
+        let deleted = |id| DeletedConnection { id, provider };
+        Self::List(ids.into_iter().map(deleted).collect())
+    }
+}
+
+/// Checks whether the official Python client sends a request. Its name for itself is its own.
+fn is_python_client(headers: &HeaderMap) -> bool {
+    headers
+        .get("x-stainless-lang")
+        .is_some_and(|language| language == "python")
 }
 
 /// Deletes one connection by its id, or those to a provider in some containers.
@@ -78,17 +119,14 @@ pub(crate) async fn delete_connections_of(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<DeleteQuery>,
+    headers: HeaderMap,
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {
     let with_documents = query.delete_documents || request.delete_documents;
     if ConnectionId::parse(&id).is_some() {
         let deleted = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
-        let provider = deleted.provider.as_str();
-        return Ok(Json(DeleteResponse {
-            id: deleted.id,
-            provider,
-            ids: None,
-        }));
+        let response = DeleteResponse::new(&headers, deleted.provider, deleted.id, None);
+        return Ok(Json(response));
     }
 
     let provider = parse_provider(&id)?;
@@ -100,11 +138,8 @@ pub(crate) async fn delete_connections_of(
         .collect();
     let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
 
-    Ok(Json(DeleteResponse {
-        id: newest,
-        provider: provider.as_str(),
-        ids: Some(ids),
-    }))
+    let response = DeleteResponse::new(&headers, provider, newest, Some(ids));
+    Ok(Json(response))
 }
 
 #[derive(Debug, Default, Deserialize)]

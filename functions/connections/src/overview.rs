@@ -1,7 +1,7 @@
 //! Read access to connections, their documents, their runs and their items.
 
 use axum::extract::State;
-use domain::connection::{Connection, RunState};
+use domain::connection::{Connection, ConnectionStatus, Provider, RunState};
 use domain::{Error, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, Path, Query, ReadSurroundings, deserialize_count, parse_scope,
@@ -35,15 +35,18 @@ pub(crate) async fn list_connections(
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<ConnectionShape>>> {
-    let provider = request
-        .provider
-        .as_deref()
-        .map(parse_provider)
-        .transpose()?;
     let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
+    let provider = match request.provider.as_deref() {
+        None => None,
+        Some(name) => match Provider::parse(name) {
+            Some(provider) => Some(provider),
+            // compat: the client asks for all providers of the hosted service in turn.
+            None => return Ok(Json(Vec::new())),
+        },
+    };
     let connections = find_connections(&app.ctx, &tenant, provider, &scope).await?;
     let (ctx, tenant) = (&app.ctx, &tenant);
     let show = |connection: Connection| async move {
@@ -83,7 +86,8 @@ pub(crate) async fn show_connection(
     ))
 }
 
-/// Finds the newest connection to a provider in some containers.
+/// Finds the newest connection to a provider in some containers. An attempt for which no permission
+/// was given yet comes after all others.
 pub(crate) async fn find_by_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
@@ -92,9 +96,10 @@ pub(crate) async fn find_by_tag(
 ) -> ApiResult<Json<ConnectionShape>> {
     let provider = parse_provider(&name)?;
     let scope = named_scope(&tenant, request.container_tags().as_deref())?;
-    let newest = find_connections(&app.ctx, &tenant, Some(provider), &scope)
-        .await?
-        .pop();
+    let mut connections = find_connections(&app.ctx, &tenant, Some(provider), &scope).await?;
+    // The order of equal ones stays: oldest first.
+    connections.sort_by_key(|connection| connection.status != ConnectionStatus::PendingOauth);
+    let newest = connections.pop();
     let connection = newest.ok_or(Error::NotFound("Connection"))?;
     Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
 }

@@ -6,12 +6,14 @@ use domain::{
     BodyForm, CustomId, DocumentStatus, Dreaming, Error, Metadata, Provenance, Result, TaskType,
     Timestamp,
 };
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_single_tag};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteContent, parse_single_tag};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::{AcceptedDocument, Content, NewDocument, submit_document};
+
+use crate::wait::WaitQuery;
 
 /// The most bytes of text: 1 MB. Part of the API.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
@@ -61,6 +63,7 @@ impl From<AcceptedDocument> for AddResponse {
 pub(crate) async fn add_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
+    Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<AddRequest, CommonFields>,
 ) -> ApiResult<Json<AddResponse>> {
@@ -69,7 +72,10 @@ pub(crate) async fn add_document(
         Content::Complete { bytes, form },
         read_idempotency_key(&headers)?,
     )?;
-    Ok(Json(submit_document(&app.ctx, &tenant, new).await?.into()))
+    let mut accepted = submit_document(&app.ctx, &tenant, new).await?;
+    wait.wait_for(&app.ctx, &tenant, &mut [&mut accepted])
+        .await?;
+    Ok(Json(accepted.into()))
 }
 
 /// Returns the bytes of a text, and whether it is text or the address of a page.

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{Error, Result};
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteContent, parse_fields};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use serde_json::Value;
 use service::{AcceptedDocument, Content, NewDocument, submit_documents};
 
 use crate::add::{CommonFields, body_of_text, read_idempotency_key};
+use crate::wait::WaitQuery;
 
 /// The most documents of a batch. Part of the API.
 const MAX_DOCUMENTS: usize = 600;
@@ -51,6 +52,7 @@ struct BatchResult {
 pub(crate) async fn add_batch(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
+    Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     JsonParts(request, defaults): JsonParts<BatchRequest, CommonFields>,
 ) -> ApiResult<Json<BatchResponse>> {
@@ -79,11 +81,12 @@ pub(crate) async fn add_batch(
         }
     }
 
+    let mut submitted = submit_documents(&app.ctx, &tenant, documents).await?;
+    let mut accepted: Vec<&mut AcceptedDocument> = submitted.iter_mut().flatten().collect();
+    wait.wait_for(&app.ctx, &tenant, &mut accepted).await?;
+
     let mut results = Vec::new();
-    for (position, result) in positions
-        .into_iter()
-        .zip(submit_documents(&app.ctx, &tenant, documents).await?)
-    {
+    for (position, result) in positions.into_iter().zip(submitted) {
         match result {
             Ok(accepted) => results.push(BatchResult::accepted_result(
                 &accepted,

@@ -3,13 +3,14 @@
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
 use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteSurroundings, check_length};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use service::{Content, submit_document};
 
 use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
+use crate::wait::WaitQuery;
 
 /// The most characters of a speaker's name, because it is repeated on every chunk.
 const MAX_NAME_CHARS: usize = 255;
@@ -42,7 +43,11 @@ struct Message {
 enum Role {
     User,
     Assistant,
+    /// compat: newer models call the system's role `developer`.
+    #[serde(alias = "developer")]
     System,
+    /// compat: older integrations call a tool a function.
+    #[serde(alias = "function")]
     Tool,
 }
 
@@ -76,9 +81,30 @@ impl<'de> Deserialize<'de> for MessageContent {
     }
 }
 
+#[derive(Debug)]
+enum MessagePart {
+    Known(KnownPart),
+    /// compat: clients send parts of newer kinds, such as `input_audio`. They are kept as text.
+    Unknown(Map<String, Value>),
+}
+
+impl<'de> Deserialize<'de> for MessagePart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let part = Map::deserialize(deserializer)?;
+        match part.get("type").and_then(Value::as_str) {
+            Some("text" | "image_url") => serde_json::from_value(Value::Object(part))
+                .map(Self::Known)
+                .map_err(D::Error::custom),
+            Some(_) => Ok(Self::Unknown(part)),
+            None => Err(D::Error::custom("missing field `type`")),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum MessagePart {
+enum KnownPart {
     Text {
         text: String,
     },
@@ -106,6 +132,7 @@ pub(crate) struct ConversationResponse {
 pub(crate) async fn add_conversation(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<ConversationRequest, CommonFields>,
 ) -> ApiResult<Json<ConversationResponse>> {
@@ -115,7 +142,9 @@ pub(crate) async fn add_conversation(
     let at = new.document_date.unwrap_or_else(|| app.ctx.clock.now());
     new.content = Content::Turns(turns_of_messages(request.messages, at)?);
     new.custom_id = Some(custom_id);
-    let accepted = submit_document(&app.ctx, &tenant, new).await?;
+    let mut accepted = submit_document(&app.ctx, &tenant, new).await?;
+    wait.wait_for(&app.ctx, &tenant, &mut [&mut accepted])
+        .await?;
 
     Ok(Json(ConversationResponse {
         id: accepted.id.to_string(),
@@ -230,13 +259,25 @@ fn describe_tool_call(call: &Value) -> Option<String> {
     Some(format!("[called {name} {arguments}]").replace(" ]", "]"))
 }
 
+/// Returns the text of a part of an unknown kind, or else its kind.
+fn describe_unknown_part(part: &Map<String, Value>) -> String {
+    let text_field = |name: &str| part.get(name).and_then(Value::as_str);
+    match text_field("text").or_else(|| text_field("content")) {
+        Some(text) => text.to_owned(),
+        None => format!("[{}]", text_field("type").unwrap_or("part")),
+    }
+}
+
 impl MessagePart {
     fn text(&self) -> String {
         match self {
-            Self::Text { text } => text.clone(),
+            Self::Known(KnownPart::Text { text }) => text.clone(),
             // An image inside the message is bytes, not words.
-            Self::ImageUrl { image } if image.url.starts_with("data:") => "[image]".to_owned(),
-            Self::ImageUrl { image } => format!("[image {}]", image.url),
+            Self::Known(KnownPart::ImageUrl { image }) if image.url.starts_with("data:") => {
+                "[image]".to_owned()
+            }
+            Self::Known(KnownPart::ImageUrl { image }) => format!("[image {}]", image.url),
+            Self::Unknown(part) => describe_unknown_part(part),
         }
     }
 }

@@ -10,6 +10,7 @@ mod one;
 mod processing;
 mod update;
 mod upload;
+mod wait;
 mod wire;
 mod with_memories;
 

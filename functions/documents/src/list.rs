@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use service::Ctx;
-use service::{ListQuery, read_document_text};
+use service::{ListQuery, explain_empty_list, read_document_text};
 
 use crate::wire::ListedDocument;
 
@@ -40,29 +40,43 @@ pub(crate) struct ListRequest {
     /// The provider from which the documents came.
     source: Option<String>,
     #[serde(deserialize_with = "deserialize_statuses")]
-    status: Vec<DocumentStatus>,
+    status: Option<Vec<DocumentStatus>>,
 }
 
-/// Deserializes one status or several.
+/// Deserializes one status or several. Returns `None` for none.
+///
+/// compat: the status `unknown` of the hosted service is accepted. No document has it.
 fn deserialize_statuses<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Vec<DocumentStatus>, D::Error> {
-    let parse_status = |value: &Value| {
-        let status = value.as_str().and_then(DocumentStatus::parse);
-        let names = "queued, extracting, chunking, embedding, indexing, done or failed";
-        status.ok_or_else(|| {
-            serde::de::Error::custom(format!("expected {names}, or an array of these"))
-        })
+) -> Result<Option<Vec<DocumentStatus>>, D::Error> {
+    let values = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::Array(values) if values.is_empty() => return Ok(None),
+        Value::Array(values) => values,
+        value => vec![value],
     };
-
-    match Value::deserialize(deserializer)? {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(values) if values.len() > MAX_ENTRIES => Err(serde::de::Error::custom(
-            format!("expected at most {MAX_ENTRIES} states"),
-        )),
-        Value::Array(values) => values.iter().map(parse_status).collect(),
-        one => Ok(vec![parse_status(&one)?]),
+    if values.len() > MAX_ENTRIES {
+        return Err(serde::de::Error::custom(format!(
+            "expected at most {MAX_ENTRIES} states"
+        )));
     }
+
+    let mut statuses = Vec::with_capacity(values.len());
+    for value in &values {
+        let text = value.as_str().unwrap_or_default();
+        match DocumentStatus::parse(text) {
+            Some(status) => statuses.push(status),
+            None if text == "unknown" => {}
+            None => {
+                return Err(serde::de::Error::custom(
+                    "expected queued, extracting, chunking, embedding, indexing, done or failed, \
+                     or an array of these",
+                ));
+            }
+        }
+    }
+
+    Ok(Some(statuses))
 }
 
 #[derive(Debug, Serialize)]
@@ -70,6 +84,9 @@ pub(crate) struct ListResponse {
     /// compat: the name of the array of documents in the API.
     memories: Vec<ListedDocument>,
     pagination: Pagination,
+    /// The reason why there are no documents, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 pub(crate) async fn list_documents(
@@ -102,9 +119,14 @@ pub(crate) async fn list_documents(
         .map(|(document, text)| ListedDocument::new(document, text));
     let pagination = Pagination::new(query.page, query.limit, page.total);
 
+    let hint = match page.total {
+        0 => explain_empty_list(&app.ctx, &tenant, &query.scope).await?,
+        _ => None,
+    };
     Ok(Json(ListResponse {
         memories: memories.collect(),
         pagination,
+        hint,
     }))
 }
 

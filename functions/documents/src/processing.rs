@@ -81,7 +81,7 @@ pub(crate) async fn list_processing(
     }
 
     let list_query = ListQuery {
-        statuses,
+        statuses: Some(statuses),
         ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 

@@ -6,7 +6,7 @@ use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartReject
 use bytes::Bytes;
 use domain::{BodyForm, Error, Result};
 use edge::{
-    ApiResult, App, Auth, Json, WriteContent, check_field_name, note_request_body,
+    ApiResult, App, Auth, Json, Query, WriteContent, check_field_name, note_request_body,
     parse_object_text,
 };
 use http::{HeaderMap, StatusCode};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use service::{Content, submit_document};
 
 use crate::add::{AddResponse, CommonFields, read_idempotency_key};
+use crate::wait::WaitQuery;
 
 /// The most bytes of a file: 50 MB. Part of the API.
 pub const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
@@ -43,6 +44,7 @@ pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Extension(limit): Extension<DirectFileBytes>,
+    Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
@@ -80,7 +82,10 @@ pub(crate) async fn add_file(
     let new = form
         .common
         .into_document(content, read_idempotency_key(&headers)?)?;
-    Ok(Json(submit_document(&app.ctx, &tenant, new).await?.into()))
+    let mut accepted = submit_document(&app.ctx, &tenant, new).await?;
+    wait.wait_for(&app.ctx, &tenant, &mut [&mut accepted])
+        .await?;
+    Ok(Json(accepted.into()))
 }
 
 impl UploadForm {

@@ -12,7 +12,7 @@ use edge::{
 use memory_model::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use service::find_containers;
+use service::{explain_empty_list, find_containers};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
@@ -41,6 +41,9 @@ pub(crate) struct ListRequest {
 pub(crate) struct ListResponse {
     memory_entries: Vec<MemoryEntry>,
     pagination: Pagination,
+    /// The reason why there are no memories, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 pub(crate) async fn list_memories(
@@ -103,10 +106,15 @@ pub(crate) async fn list_memories(
         )
     };
     let memory_entries = page_entries.map(entry).collect();
+    let hint = match found.len() {
+        0 => explain_empty_list(ctx, &tenant, &scope).await?,
+        _ => None,
+    };
 
     Ok(Json(ListResponse {
         memory_entries,
         pagination: Pagination::new(page, limit, found.len()),
+        hint,
     }))
 }
 

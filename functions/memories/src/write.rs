@@ -11,7 +11,7 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use service::{find_writable_container, write_memories};
+use service::{open_container, write_memories};
 
 use crate::MemoriesState;
 use crate::fields::{
@@ -29,7 +29,7 @@ const REPEAT_SECONDS: i64 = 120;
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "CreateMemoriesRequest", extend("required" = ["memories"]))]
 pub(crate) struct CreateRequest {
-    /// The container tag. It must exist.
+    /// The container tag. The first memory or document with a tag creates it.
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
@@ -109,7 +109,7 @@ pub(crate) async fn create_memories(
         request.container_tags.as_deref(),
     )?;
     let sent = SentMemories::parse_memories(&request.memories, ctx.clock.now())?;
-    let container = find_writable_container(ctx, &tenant, &tag).await?;
+    let container = open_container(ctx, &tenant, Some(tag), None).await?;
     let memories_before = service
         .ledgers
         .open(ctx, &tenant, container.primary_id())
@@ -357,10 +357,6 @@ pub(crate) fn operations() -> Vec<Operation> {
                 }),
             )
             .error(ErrorAnswer::Invalid, "")
-            .error(
-                ErrorAnswer::NotFound,
-                "There is no such container tag. Add a document to it first.",
-            )
             .error(
                 ErrorAnswer::Conflict,
                 "The container is being merged, or was changed at the same time. Send the request \

@@ -100,8 +100,6 @@ pub(crate) async fn get_profile(
         ),
         false => None,
     };
-    let shown_keys = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
-
     let built_profile = load_profile(
         &state,
         &tenant,
@@ -128,7 +126,7 @@ pub(crate) async fn get_profile(
     };
 
     let response = ProfileResponse {
-        profile: request.select_parts(built_profile, sorter.as_deref(), &shown_keys),
+        profile: request.select_parts(built_profile, sorter.as_deref()),
         search_results,
     };
 
@@ -227,34 +225,12 @@ async fn effective_buckets(
     Ok(settings.merge_buckets(container_buckets))
 }
 
-/// Returns the keys of the buckets to show: the named ones, or all.
-fn shown_bucket_keys(
-    sorter: Option<&BucketSorter>,
-    requested_keys: Option<&[String]>,
-) -> Result<Vec<String>> {
-    let known_keys = || {
-        sorter
-            .into_iter()
-            .flat_map(BucketSorter::buckets)
-            .map(|bucket| bucket.key.clone())
-    };
-
-    let Some(requested_keys) = requested_keys.filter(|named| !named.is_empty()) else {
-        return Ok(known_keys().collect());
-    };
-
-    match requested_keys
-        .iter()
-        .find(|key| known_keys().all(|other| other != **key))
-    {
-        None => Ok(requested_keys.to_vec()),
-        Some(_) => {
-            let known_keys = known_keys().collect::<Vec<_>>().join(", ");
-            Err(Error::invalid_field(
-                "buckets",
-                format!("the buckets of this container are: {known_keys}"),
-            ))
-        }
+/// Checks whether a bucket is shown: all are if the request names none. Names that the container
+/// does not have are ignored.
+fn shows_bucket(requested_keys: Option<&[String]>, key: &str) -> bool {
+    match requested_keys {
+        None | Some([]) => true,
+        Some(requested_keys) => requested_keys.iter().any(|requested| requested == key),
     }
 }
 
@@ -306,24 +282,20 @@ impl ProfileRequest {
             .as_ref()
             .is_some_and(|buckets| !buckets.is_empty());
         match self.include.as_deref().unwrap_or_default() {
-            [] => part != ProfilePart::Buckets || has_named_buckets,
+            [] => true,
             parts => parts.contains(&part) || (part == ProfilePart::Buckets && has_named_buckets),
         }
     }
 
-    fn select_parts(
-        &self,
-        profile: Profile,
-        sorter: Option<&BucketSorter>,
-        shown_keys: &[String],
-    ) -> ProfileParts {
-        let keys = sorter
-            .into_iter()
-            .flat_map(BucketSorter::buckets)
-            .map(|bucket| bucket.key.clone());
-        let buckets = keys
-            .zip(profile.bucket_lines)
-            .filter(|(key, _)| shown_keys.contains(key));
+    fn select_parts(&self, profile: Profile, sorter: Option<&BucketSorter>) -> ProfileParts {
+        let known_buckets = sorter.map(BucketSorter::buckets).unwrap_or_default();
+        let mut buckets = BTreeMap::new();
+        for (bucket, lines) in known_buckets.iter().zip(profile.bucket_lines) {
+            if shows_bucket(self.buckets.as_deref(), &bucket.key) {
+                buckets.insert(bucket.key.clone(), lines);
+            }
+        }
+
         ProfileParts {
             statics: self
                 .includes_part(ProfilePart::Static)
@@ -331,9 +303,7 @@ impl ProfileRequest {
             dynamic: self
                 .includes_part(ProfilePart::Dynamic)
                 .then_some(profile.dynamic_lines),
-            buckets: self
-                .includes_part(ProfilePart::Buckets)
-                .then(|| buckets.collect()),
+            buckets: self.includes_part(ProfilePart::Buckets).then_some(buckets),
         }
     }
 }

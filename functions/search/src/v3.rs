@@ -12,7 +12,7 @@ use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_cou
 use search_engine::ContainerIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use service::{find_document, read_document_text};
+use service::{ContainerScope, explain_emptiness, find_document, read_document_text};
 
 use crate::SearchState;
 use crate::engine::{
@@ -56,6 +56,9 @@ pub(crate) struct DocumentSearchResponse {
     /// The duration in milliseconds.
     timing: u64,
     total: usize,
+    /// The reason why there are no results, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,11 +152,37 @@ pub(crate) async fn search_documents(
         add_full_texts(&state, &tenant, &mut results).await?;
     }
 
+    let hint = match results.is_empty() {
+        true => explain_empty_results(&state, &tenant, &scope, &found, threshold).await?,
+        false => None,
+    };
     Ok(Json(DocumentSearchResponse {
         total: results.len(),
         results,
         timing: elapsed_millis(started),
+        hint,
     }))
+}
+
+/// Returns the reasons why there are no results, and what to do.
+async fn explain_empty_results(
+    state: &SearchState,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+    found: &[FoundChunk],
+    threshold: f32,
+) -> Result<Option<String>> {
+    let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope).await?;
+    let similarities = found.iter().map(|found| found.hit.similarity);
+    let best = similarities.fold(0.0, f32::max);
+    if best > 0.0 {
+        reasons.push(format!(
+            "The best chunk has a similarity of {best:.2}, below the `chunkThreshold` of \
+             {threshold:.2}. Lower it to get the chunk."
+        ));
+    }
+
+    Ok((!reasons.is_empty()).then(|| reasons.join(" ")))
 }
 
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request

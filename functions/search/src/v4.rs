@@ -6,12 +6,12 @@ use axum::extract::State;
 use container_index::{IndexedChunks, IndexedMemories};
 use domain::{ContainerId, Error, Filter, Result, Tenant, Timestamp};
 use edge::{
-    ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, deserialize_object,
-    parse_scope,
+    ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count,
+    deserialize_optional_object, parse_scope,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use service::ContainerScope;
+use service::{ContainerScope, explain_emptiness};
 
 use crate::SearchState;
 use crate::engine::{
@@ -41,8 +41,9 @@ pub(crate) struct SearchRequest {
     search_mode: Option<SearchMode>,
     filters: Option<Value>,
     filepath: Option<String>,
-    #[serde(deserialize_with = "deserialize_object")]
-    include: IncludedParts,
+    /// compat: typed clients send `null` for what is not set.
+    #[serde(deserialize_with = "deserialize_optional_object")]
+    include: Option<IncludedParts>,
     #[serde(deserialize_with = "deserialize_bool")]
     rerank: bool,
     #[serde(deserialize_with = "deserialize_bool")]
@@ -67,8 +68,8 @@ enum SearchMode {
 }
 
 /// The optional parts of the results.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct IncludedParts {
     #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) documents: bool,
@@ -80,6 +81,12 @@ pub(crate) struct IncludedParts {
     pub(crate) forgotten_memories: bool,
     #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) chunks: bool,
+}
+
+impl SearchRequest {
+    fn included_parts(&self) -> IncludedParts {
+        self.include.unwrap_or_default()
+    }
 }
 
 /// The past to search, by system time (`believed`), by valid time (`true`), or by both.
@@ -103,6 +110,9 @@ pub(crate) struct SearchResponse {
     /// The duration in milliseconds.
     timing: u64,
     total: usize,
+    /// The reason why there are no results, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 pub(crate) async fn search_memories(
@@ -164,14 +174,24 @@ async fn search(
         results = aggregate_by_subject(results);
     }
 
+    let hint = match results.is_empty() {
+        true => {
+            search
+                .explain_empty_results(state, tenant, scope, &sources)
+                .await?
+        }
+        false => None,
+    };
     Ok(SearchResponse {
         total: results.len(),
         results,
         timing: elapsed_millis(begun),
+        hint,
     })
 }
 
 /// A checked request.
+#[derive(Clone)]
 struct Search<'a> {
     request: &'a SearchRequest,
     mode: SearchMode,
@@ -207,7 +227,7 @@ impl<'a> Search<'a> {
             only_document: None,
             limit: check_limit(request.limit, DEFAULT_LIMIT)?,
             now: valid_at.unwrap_or(now),
-            include_forgotten: request.include.forgotten_memories,
+            include_forgotten: request.included_parts().forgotten_memories,
         };
 
         Ok(Self {
@@ -239,7 +259,7 @@ impl<'a> Search<'a> {
         }
 
         let chunks = match self.mode {
-            SearchMode::Memories if !self.request.include.chunks => Vec::new(),
+            SearchMode::Memories if !self.request.included_parts().chunks => Vec::new(),
             _ => open_chunks(state, tenant, ids).await?,
         };
 
@@ -284,9 +304,48 @@ impl<'a> Search<'a> {
         Ok(mix_rows(chunks, memories, question.limit))
     }
 
+    /// Returns the reasons why there are no results, and what to do.
+    async fn explain_empty_results(
+        &self,
+        state: &SearchState,
+        tenant: &Tenant,
+        scope: &ContainerScope,
+        sources: &Sources,
+    ) -> Result<Option<String>> {
+        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope).await?;
+
+        let without_threshold = Search {
+            threshold: 0.0,
+            ..self.clone()
+        };
+        let rows = without_threshold.find_rows(sources)?;
+        let best = rows.iter().map(ResultRow::similarity).fold(0.0, f32::max);
+        if best > 0.0 {
+            reasons.push(format!(
+                "The best result has a similarity of {best:.2}, below the `threshold` of {:.2}. \
+                 Lower it to get the result.",
+                self.threshold
+            ));
+        }
+
+        let has_memories = sources
+            .memories
+            .iter()
+            .any(|memories| memories.ledger().memories().next().is_some());
+        if self.mode == SearchMode::Memories && !has_memories && !sources.memories.is_empty() {
+            reasons.push(
+                "No memories were found in the documents. `searchMode`: `hybrid` searches their \
+                 text as well."
+                    .to_owned(),
+            );
+        }
+
+        Ok((!reasons.is_empty()).then(|| reasons.join(" ")))
+    }
+
     /// Returns a row in the shape of the API.
     fn build_result(&self, row: ResultRow, sources: &Sources) -> Result<SearchResult> {
-        let (include, explain) = (&self.request.include, self.request.explain);
+        let (include, explain) = (&self.request.included_parts(), self.request.explain);
         match row {
             ResultRow::Chunk(found) => Ok(chunk_result(*found, include, explain)),
             ResultRow::Memory(found) => memory_result(

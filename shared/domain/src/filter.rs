@@ -65,10 +65,12 @@ impl Filter {
     /// # Errors
     /// Returns the errors of [`Filter::parse`].
     pub fn parse_optional(value: Option<&Value>) -> Result<Option<Self>> {
-        value
-            .filter(|value| !value.is_null())
-            .map(Self::parse)
-            .transpose()
+        match value {
+            None | Some(Value::Null) => Ok(None),
+            // compat: clients that keep filters as text send an empty one for none.
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+            Some(value) => Self::parse(value).map(Some),
+        }
     }
 
     /// Parses an expression that is given as an object, or as a string that contains one.
@@ -260,6 +262,9 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<FilterCond
             }
             // compat: the Python client passes the spelling of the documentation through
             // untranslated.
+            // compat: typed clients send `null` for what is not set.
+            "filterType" | "filter_type" | "numericOperator" | "numeric_operator"
+                if field_value.is_null() => {}
             "filterType" | "filter_type" => kind = expect_text(field_value, &field_path)?,
             "numericOperator" | "numeric_operator" => {
                 operator = parse_operator(field_value, &field_path)?

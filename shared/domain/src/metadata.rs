@@ -22,7 +22,7 @@ pub const MAX_METADATA_BYTES: usize = 16 * 1024;
     extend(
         "propertyNames" = {"pattern": "^[A-Za-z0-9_.-]{1,64}$"},
         "additionalProperties" = {"anyOf": [
-            {"type": ["string", "number", "boolean"]},
+            {"type": ["string", "number", "boolean", "null"]},
             // As many as 16 KiB have room for.
             {"type": "array", "maxItems": 5461, "items": {"type": "string"}},
         ]},
@@ -31,7 +31,7 @@ pub const MAX_METADATA_BYTES: usize = 16 * 1024;
 pub struct Metadata(Map<String, Value>);
 
 impl Metadata {
-    /// Validates a JSON object.
+    /// Validates a JSON object. Keys whose value is `null` count as absent.
     ///
     /// # Errors
     /// Returns [`Error::Invalid`], with one issue for each invalid key or value, or when the object
@@ -44,7 +44,9 @@ impl Metadata {
     ///
     /// # Errors
     /// Returns the same errors as [`Metadata::parse`], with the name of the field.
-    pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
+    pub fn parse_field(field: &str, mut object: Map<String, Value>) -> Result<Self> {
+        // compat: typed clients send `null` for what is not set.
+        object.retain(|_, value| !value.is_null());
         let issues: Vec<RequestIssue> = object
             .iter()
             .filter_map(|(key, value)| find_fault(field, key, value))

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// A container tag: 1 to 100 characters of `[a-zA-Z0-9_:-]`.
+/// A container tag: 1 to 100 characters of `[a-zA-Z0-9_:.-]`, and not only dots.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = "^[a-zA-Z0-9_:-]+$"))]
+#[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = "^[.]*[a-zA-Z0-9_:-][a-zA-Z0-9_:.-]*$"))]
 pub struct ContainerTag(String);
 
 impl ContainerTag {
@@ -20,11 +20,13 @@ impl ContainerTag {
     /// # Errors
     /// Returns [`Error::Invalid`] with the rule that is broken.
     pub fn parse(text: &str) -> Result<Self> {
-        let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_:-".contains(&b);
-        if text.is_empty() || text.len() > 100 || !text.bytes().all(allowed) {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_:.-".contains(&b);
+        // A tag is a part of paths, where `.` and `..` have a meaning of their own.
+        let is_dots = text.bytes().all(|b| b == b'.');
+        if is_dots || text.len() > 100 || !text.bytes().all(allowed) {
             return Err(Error::invalid_field(
                 "containerTag",
-                "1 to 100 characters of letters, digits, underscore, colon and hyphen",
+                "1 to 100 characters of letters, digits, underscore, colon, full stop and hyphen",
             ));
         }
         Ok(Self(text.to_owned()))
@@ -62,10 +64,10 @@ mod tests {
 
     #[test]
     fn tags_follow_the_pattern() {
-        for good in ["a", "user_1:project-2", &"x".repeat(100)] {
+        for good in ["a", "user_1:project-2", "a.b", ".a", &"x".repeat(100)] {
             assert!(ContainerTag::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "a b", "a.b", "ü", "a/b", &"x".repeat(101), "a#b"] {
+        for bad in ["", "a b", ".", "..", "ü", "a/b", &"x".repeat(101), "a#b"] {
             assert!(ContainerTag::parse(bad).is_err(), "{bad}");
         }
     }

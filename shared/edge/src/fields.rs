@@ -76,8 +76,8 @@ pub fn deserialize_count<'de, D: Deserializer<'de>>(
     let invalid = || serde::de::Error::custom("expected a whole number, 0 or more");
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => match number.as_u64() {
-            Some(count) => Ok(Some(count as usize)),
+        Some(Value::Number(number)) => match whole_number(&number) {
+            Some(count) => Ok(Some(count)),
             None => Err(invalid()),
         },
         Some(Value::String(text)) => match text.trim().parse() {
@@ -86,6 +86,16 @@ pub fn deserialize_count<'de, D: Deserializer<'de>>(
         },
         Some(_) => Err(invalid()),
     }
+}
+
+/// Returns a number without a sign and a fraction. compat: clients in languages with one type of
+/// numbers write `10.0`.
+fn whole_number(number: &serde_json::Number) -> Option<usize> {
+    if let Some(count) = number.as_u64() {
+        return usize::try_from(count).ok();
+    }
+    let text = number.to_string();
+    text.strip_suffix(".0")?.parse().ok()
 }
 
 /// Reads a boolean that may come as `"true"` or `"false"`. Absent and `null` count as `false`.

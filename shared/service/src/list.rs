@@ -27,8 +27,8 @@ pub struct ListQuery {
     pub filter: Option<Filter>,
     /// An exact path, or a prefix if it ends with `/`.
     pub filepath: Option<String>,
-    /// Only documents in these states; empty means all.
-    pub statuses: Vec<DocumentStatus>,
+    /// Only documents in these states; `None` means all, and an empty list none.
+    pub statuses: Option<Vec<DocumentStatus>>,
     /// Only documents from these providers; `None` means all documents.
     pub providers: Option<Vec<Provider>>,
     /// The time to order by.
@@ -48,7 +48,7 @@ impl ListQuery {
             scope,
             filter: None,
             filepath: None,
-            statuses: Vec::new(),
+            statuses: None,
             providers: None,
             sort: SortBy::CreatedAt,
             ascending: false,
@@ -122,7 +122,10 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
         .filter
         .as_ref()
         .is_none_or(|filter| filter.matches(&document.metadata));
-    let matches_status = query.statuses.is_empty() || query.statuses.contains(&document.status);
+    let matches_status = match &query.statuses {
+        Some(statuses) => statuses.contains(&document.status),
+        None => true,
+    };
 
     let matches_path = query
         .filepath

@@ -2,11 +2,14 @@
 
 use tracing::warn;
 
+use super::create::is_abandoned;
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use crate::revise::announce;
-use domain::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
+use domain::connection::{
+    CONNECT_LINK_SECONDS, Connection, ConnectionStatus, Provider, RunTrigger,
+};
 use domain::error::{Error, Result};
 use domain::ids::ConnectionId;
 use domain::job::{Job, JobMessage, message_delay};
@@ -38,7 +41,8 @@ pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     Ok(connection)
 }
 
-/// Returns the connections in `scope`, oldest first, of one provider or of all.
+/// Returns the connections in `scope`, oldest first, of one provider or of all. An attempt whose user
+/// never came is left out once its link has expired.
 ///
 /// # Errors
 /// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
@@ -49,7 +53,10 @@ pub async fn find_connections(
     scope: &ContainerScope,
 ) -> Result<Vec<Connection>> {
     let mut found = find_all(ctx, tenant, provider, scope).await?;
-    found.retain(|connection| connection.status.is_visible());
+    let now = ctx.clock.now();
+    found.retain(|connection| {
+        connection.status.is_visible() && !is_abandoned(connection, CONNECT_LINK_SECONDS, now)
+    });
     Ok(found)
 }
 

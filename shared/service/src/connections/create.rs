@@ -165,7 +165,7 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
     let (abandoned, remaining): (Vec<_>, Vec<_>) = connections
         .into_iter()
         .filter(|connection| connection.status.is_visible())
-        .partition(|connection| is_abandoned(connection, now));
+        .partition(|connection| is_abandoned(connection, ABANDONED_SECONDS, now));
     if remaining.len() >= MAX_CONNECTIONS_PER_ORGANIZATION {
         let message = format!(
             "an organization has at most {MAX_CONNECTIONS_PER_ORGANIZATION} connections; delete some first"
@@ -181,10 +181,11 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-fn is_abandoned(connection: &Connection, now: Timestamp) -> bool {
+/// Checks whether the user of a new connection has not come for this number of seconds.
+pub(super) fn is_abandoned(connection: &Connection, seconds: i64, now: Timestamp) -> bool {
     connection.status == ConnectionStatus::PendingOauth
         && connection.grant.is_none()
-        && connection.updated_at.plus_seconds(ABANDONED_SECONDS) < now
+        && connection.updated_at.plus_seconds(seconds) < now
 }
 
 /// Creates a link by which the user of a connection gives permission again. `redirect_url` replaces
