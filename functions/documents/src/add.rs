@@ -6,7 +6,7 @@ use domain::{
     BodyForm, CustomId, DocumentStatus, Dreaming, Error, Metadata, Provenance, Result, TaskType,
     Timestamp,
 };
-use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteContent, parse_single_tag};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_single_tag};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl From<AcceptedDocument> for AddResponse {
 pub(crate) async fn add_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
-    Query(wait): Query<WaitQuery>,
+    wait: WaitQuery,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<AddRequest, CommonFields>,
 ) -> ApiResult<Json<AddResponse>> {

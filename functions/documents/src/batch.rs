@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{Error, Result};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteContent, parse_fields};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ struct BatchResult {
 pub(crate) async fn add_batch(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
-    Query(wait): Query<WaitQuery>,
+    wait: WaitQuery,
     headers: HeaderMap,
     JsonParts(request, defaults): JsonParts<BatchRequest, CommonFields>,
 ) -> ApiResult<Json<BatchResponse>> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
 use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Query, WriteSurroundings, check_length};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -132,7 +132,7 @@ pub(crate) struct ConversationResponse {
 pub(crate) async fn add_conversation(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteSurroundings>,
-    Query(wait): Query<WaitQuery>,
+    wait: WaitQuery,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<ConversationRequest, CommonFields>,
 ) -> ApiResult<Json<ConversationResponse>> {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use domain::{DocumentStatus, Result, Tenant};
-use edge::deserialize_bool;
+use axum::extract::FromRequestParts;
+use domain::{DocumentStatus, Error, Result, Tenant};
+use edge::{ApiError, deserialize_bool};
+use http::request::Parts;
 use serde::Deserialize;
 use service::{AcceptedDocument, Ctx};
 
@@ -14,7 +16,8 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The query string of a request that adds content.
+/// The parameter of a request that adds content. Other parameters are left to the check of the
+/// body's fields, which says where a scope belongs.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(crate) struct WaitQuery {
@@ -48,6 +51,24 @@ impl WaitQuery {
         }
 
         Ok(())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for WaitQuery {
+    type Rejection = ApiError;
+
+    #[expect(
+        clippy::disallowed_types,
+        reason = "the rejection is replaced by an error in the usual shape"
+    )]
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &S,
+    ) -> std::result::Result<Self, Self::Rejection> {
+        match axum::extract::Query::try_from_uri(&parts.uri) {
+            Ok(query) => Ok(query.0),
+            Err(_) => Err(Error::invalid_field("wait", "true or false").into()),
+        }
     }
 }
 

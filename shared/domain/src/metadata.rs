@@ -137,7 +137,12 @@ mod tests {
         assert!(error.to_string().starts_with("metadata.bad:"), "{error}");
         assert!(parse(json!({"with space": 1})).is_err());
         assert!(parse(json!({"mixed": ["a", 1]})).is_err());
-        assert!(parse(json!({"null": null})).is_err());
+    }
+
+    #[test]
+    fn null_counts_as_absent() {
+        let metadata = parse(json!({"ok": 1, "null": null})).unwrap();
+        assert_eq!(metadata, parse(json!({"ok": 1})).unwrap());
     }
 
     #[test]
