@@ -6,7 +6,7 @@ use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartReject
 use bytes::Bytes;
 use domain::{BodyForm, Error, Result};
 use edge::{
-    ApiResult, App, Auth, Json, WriteContent, check_field_name, note_request_body,
+    ApiResult, App, Auth, Json, Query, WriteContent, check_field_name, note_request_body,
     parse_object_text,
 };
 use http::{HeaderMap, StatusCode};
@@ -44,7 +44,7 @@ pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Extension(limit): Extension<DirectFileBytes>,
-    wait: WaitQuery,
+    Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
