@@ -68,7 +68,7 @@ def add_routes(template, stack, api):
             ApiId=api, IntegrationType="AWS_PROXY", IntegrationUri=arn, PayloadFormatVersion="2.0"
         )
         for route in routes:
-            key = f"{route['Method'].upper()} {route['Path']}"
+            key = f"{route['Method'].upper()} {route['Path']}" if "Path" in route else "$default"
             gateway.create_route(ApiId=api, RouteKey=key, Target=f"integrations/{integration['IntegrationId']}")
 
 
