@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::connection::{
-    FolderWalk, ItemRecord, PendingRemoval, Run, Selection, SyncQueue, SyncQueueEntry, SyncState,
+    DocumentClaim, FolderWalk, ItemRecord, PendingRemoval, Run, Selection, SyncQueue,
+    SyncQueueEntry, SyncState,
 };
 use domain::ports::{Connector, ConnectorError, ProviderAccess, ProviderItem};
 use domain::{Connection, Error, PortError, Tenant, Timestamp};
@@ -281,7 +282,15 @@ impl<'a> StepState<'a> {
         self.queue_entries.clear();
     }
 
-    /// Reads these records in one request for later calls of [`Self::current_node`].
+    /// Returns the claim of this connection on the document of an item.
+    pub(crate) fn claim_of(&self, item: &str) -> DocumentClaim {
+        DocumentClaim {
+            connection: self.connection.id.clone(),
+            item: item.to_owned(),
+        }
+    }
+
+    /// Reads these records in one request for later calls of [`Self::current_record`].
     pub(crate) async fn load_records(&mut self, ids: &[String]) -> Result<(), TickError> {
         let mut missing: Vec<String> = ids
             .iter()

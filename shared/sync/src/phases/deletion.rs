@@ -2,7 +2,7 @@
 //! uses it, and deletes all its records.
 
 use domain::connection::{
-    DocumentClaim, DocumentIntent, Grant, ItemRecord, PendingRemoval, Run, RunTrigger, SyncQueue,
+    DocumentIntent, Grant, ItemRecord, PendingRemoval, Run, RunTrigger, SyncQueue,
 };
 use domain::{DocumentId, Timestamp};
 use futures::stream::{self, TryStreamExt};
@@ -30,21 +30,20 @@ pub(crate) async fn delete_records(step: &mut StepState<'_>) -> Result<TickFlow,
     for intent in &intents {
         let custom_id = item_custom_id(step.connection.provider, &intent.of);
         let service = step.context.service;
-        if let Some(document) = service
+        let Some(document) = service
             .document_id_of(step.tenant, &step.connection.tag, &custom_id)
             .await?
+        else {
+            continue;
+        };
+
+        // The document may be one that another connection has left behind.
+        let claim = step.claim_of(&intent.item);
+        if service
+            .owns_document(step.tenant, &document, &claim)
+            .await?
         {
-            // The document may be one that another connection has left behind.
-            let claim = DocumentClaim {
-                connection: step.connection.id.clone(),
-                item: intent.item.clone(),
-            };
-            if service
-                .owns_document(step.tenant, &document, &claim)
-                .await?
-            {
-                detach_document(step, &document, &intent.item).await?;
-            }
+            detach_document(step, &document, &intent.item).await?;
         }
     }
 
@@ -150,10 +149,7 @@ async fn detach_document(
     document: &DocumentId,
     item: &str,
 ) -> Result<(), TickError> {
-    let claim = DocumentClaim {
-        connection: step.connection.id.clone(),
-        item: item.to_owned(),
-    };
+    let claim = step.claim_of(item);
     let service = step.context.service;
     if step.connection.delete_documents {
         service

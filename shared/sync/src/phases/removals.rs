@@ -2,9 +2,7 @@
 //! only after a second examination.
 
 use domain::DocumentId;
-use domain::connection::{
-    DocumentClaim, DocumentIntent, PendingRemoval, SyncQueue, SyncQueueEntry,
-};
+use domain::connection::{DocumentIntent, PendingRemoval, SyncQueue, SyncQueueEntry};
 use domain::ports::{PortResult, ProviderItem};
 use service::item_custom_id;
 
@@ -96,10 +94,7 @@ async fn release_document(
         .as_ref()
         .filter(|filed| stays.as_ref() != Some(&filed.document))
     {
-        let claim = DocumentClaim {
-            connection: step.connection.id.clone(),
-            item: intent.item.clone(),
-        };
+        let claim = step.claim_of(&intent.item);
         let removed = step
             .context
             .service
@@ -154,11 +149,7 @@ pub(crate) async fn release_stray_document(
     document: &DocumentId,
     item: &str,
 ) -> Result<(), TickError> {
-    let claim = DocumentClaim {
-        connection: step.connection.id.clone(),
-        item: item.to_owned(),
-    };
-
+    let claim = step.claim_of(item);
     let service = step.context.service;
     if service.owns_document(step.tenant, document, &claim).await? {
         service
