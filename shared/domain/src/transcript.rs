@@ -5,8 +5,6 @@ mod labels;
 mod lines;
 mod messages;
 
-use std::ops::Range;
-
 use crate::conversation::{self, ConversationTurn};
 use crate::provenance::Provenance;
 use crate::time::Timestamp;
@@ -17,37 +15,46 @@ pub use lines::{SpeakerLine, find_speaker_lines};
 /// The most lines with words above the first speaker of a transcript, such as a title and a date.
 const MAX_TITLE_LINES: usize = 2;
 
-/// A transcript, with the place of each turn.
+/// A transcript, with the text that it was read from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Transcript {
+pub struct Transcript<'a> {
+    text: &'a str,
     form: TranscriptForm,
-    turns: Vec<(ConversationTurn, Range<usize>)>,
+    turns: Vec<ConversationTurn>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum TranscriptForm {
     /// Lines that begin with a speaker.
-    Lines,
+    Lines {
+        /// The byte at which each turn begins.
+        starts: Vec<usize>,
+    },
     /// A list of messages as JSON, or a message as JSON in each line.
-    Messages,
+    Messages(Vec<messages::Message>),
 }
 
-impl Transcript {
+impl<'a> Transcript<'a> {
     /// Reads a transcript. Returns `None` for any other text: a transcript begins with a speaker
     /// or a list of messages, at most below a title.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         if text.len() > conversation::MAX_CONVERSATION_BYTES {
             return None;
         }
+        Self::parse_messages(text).or_else(|| Self::parse_lines(text))
+    }
 
-        if let Some(turns) = messages::parse_messages(text) {
-            let nowhere = turns.into_iter().map(|turn| (turn, 0..0));
-            return Some(Self {
-                form: TranscriptForm::Messages,
-                turns: nowhere.collect(),
-            });
-        }
+    fn parse_messages(text: &'a str) -> Option<Self> {
+        let messages = messages::read_messages(text)?;
+        let turns = messages.iter().map(messages::turn_of_message);
+        Some(Self {
+            text,
+            turns: turns.collect::<Option<_>>()?,
+            form: TranscriptForm::Messages(messages),
+        })
+    }
 
+    fn parse_lines(text: &'a str) -> Option<Self> {
         let mut lines = find_speaker_lines(text);
         if lines.is_empty() {
             lines.extend(lines::find_single_turn(text));
@@ -58,48 +65,59 @@ impl Transcript {
             return None;
         }
 
+        let (mut starts, mut turns) = (Vec::new(), Vec::new());
+        if !title.trim().is_empty() {
+            starts.push(0);
+            turns.push(new_turn("system", title.trim(), None));
+        }
+        starts.extend(lines.iter().map(|line| line.start));
+        turns.extend(turns_of_lines(text, &lines));
+
         Some(Self {
-            form: TranscriptForm::Lines,
-            turns: turns_of_lines(text, &lines),
+            text,
+            turns,
+            form: TranscriptForm::Lines { starts },
         })
     }
 
     /// Returns the turns in order. Turns of people who are not the user are marked as external.
     pub fn into_turns(self) -> Vec<ConversationTurn> {
-        self.turns.into_iter().map(|(turn, _)| turn).collect()
+        self.turns
     }
 
-    fn turns(&self) -> Vec<ConversationTurn> {
-        self.turns.iter().map(|(turn, _)| turn.clone()).collect()
-    }
-}
-
-/// Returns the text after `sent` has arrived under the `customId` of `stored`: the stored turns,
-/// followed by the new ones, as [`conversation::merge_turns`] merges them. Returns `None` if one of
-/// the texts is no transcript, or if `sent` begins with all stored turns: it then replaces the
-/// stored text.
-pub fn join_transcripts(stored: &str, sent: &str) -> Option<String> {
-    let (old, new) = (Transcript::parse(stored)?, Transcript::parse(sent)?);
-    let (old_turns, new_turns) = (old.turns(), new.turns());
-    let known = conversation::count_known_turns(&old_turns, &new_turns);
-    if known == old_turns.len() {
-        return None;
-    }
-    let Some((_, first_place)) = new.turns.get(known) else {
-        return Some(stored.to_owned());
-    };
-
-    let added = match (old.form, new.form) {
-        (TranscriptForm::Messages, TranscriptForm::Messages) => {
-            return messages::append_messages(stored, sent, known);
+    /// Returns the text after `sent` has arrived under the `customId` of this transcript: its
+    /// turns, followed by the new ones, as [`conversation::merge_turns`] merges them. Returns
+    /// `None` if `sent` begins with all turns of this one: it then replaces this text.
+    pub fn join(self, sent: Transcript<'_>) -> Option<String> {
+        let known = conversation::count_known_turns(&self.turns, &sent.turns);
+        if known == self.turns.len() {
+            return None;
         }
-        (TranscriptForm::Messages, TranscriptForm::Lines) => {
-            return messages::append_turns(stored, &new_turns[known..]);
+        let new_turns = &sent.turns[known..];
+        if new_turns.is_empty() {
+            return Some(self.text.to_owned());
         }
-        (TranscriptForm::Lines, TranscriptForm::Messages) => write_lines(&new_turns[known..]),
-        (TranscriptForm::Lines, TranscriptForm::Lines) => sent[first_place.start..].to_owned(),
-    };
-    Some(format!("{}\n{added}", stored.trim_end()))
+
+        let added = match (self.form, sent.form) {
+            (TranscriptForm::Messages(stored), TranscriptForm::Messages(sent)) => {
+                let new_messages = sent.into_iter().skip(known);
+                return Some(messages::write_messages(
+                    stored.into_iter().chain(new_messages),
+                ));
+            }
+            (TranscriptForm::Messages(stored), TranscriptForm::Lines { .. }) => {
+                let new_messages = new_turns.iter().map(messages::message_of_turn);
+                return Some(messages::write_messages(
+                    stored.into_iter().chain(new_messages),
+                ));
+            }
+            (TranscriptForm::Lines { .. }, TranscriptForm::Messages(_)) => write_lines(new_turns),
+            (TranscriptForm::Lines { .. }, TranscriptForm::Lines { starts }) => {
+                sent.text[starts[known]..].to_owned()
+            }
+        };
+        Some(format!("{}\n{added}", self.text.trim_end()))
+    }
 }
 
 fn write_lines(turns: &[ConversationTurn]) -> String {
@@ -112,31 +130,21 @@ fn write_lines(turns: &[ConversationTurn]) -> String {
     text
 }
 
-fn turns_of_lines(text: &str, lines: &[SpeakerLine<'_>]) -> Vec<(ConversationTurn, Range<usize>)> {
+fn turns_of_lines(text: &str, lines: &[SpeakerLine<'_>]) -> Vec<ConversationTurn> {
     let has = |kind: SpeakerKind| lines.iter().any(|line| line.kind == kind);
     // Without another user, the person who talks to an assistant is the user.
     let is_person_user = has(SpeakerKind::Assistant) && !has(SpeakerKind::User);
 
-    let mut turns = Vec::with_capacity(lines.len() + 1);
-    let title = text[..lines[0].start].trim();
-    if !title.is_empty() {
-        turns.push((new_turn("system", title, None), 0..lines[0].start));
-    }
-
+    let mut turns = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
         let end = lines.get(index + 1).map_or(text.len(), |next| next.start);
-        let role = match line.kind {
-            SpeakerKind::User | SpeakerKind::Person => "user",
-            SpeakerKind::Assistant => "assistant",
-            SpeakerKind::System => "system",
-            SpeakerKind::Tool => "tool",
-        };
-        let mut turn = new_turn(role, text[line.speech_start..end].trim(), line.at);
+        let speech = text[line.speech_start..end].trim();
+        let mut turn = new_turn(line.kind.role(), speech, line.at);
         if line.kind == SpeakerKind::Person {
             turn.name = Some(line.label.to_owned());
             turn.provenance = (!is_person_user).then_some(Provenance::External);
         }
-        turns.push((turn, line.start..end));
+        turns.push(turn);
     }
 
     turns

@@ -8,7 +8,7 @@ const FILE: &str = include_str!("labels.txt");
 
 static LABELS: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock::new(parse_file);
 
-/// What a label stands for.
+/// The kind of speaker that a label names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpeakerKind {
     /// The user, to whom the memory belongs.
@@ -35,6 +35,16 @@ impl SpeakerKind {
         let role = roles.iter().find(|(section, _)| is_in(section, label));
         role.map(|(_, kind)| *kind)
     }
+
+    /// Returns the role of the speaker's turns.
+    pub(super) fn role(self) -> &'static str {
+        match self {
+            Self::User | Self::Person => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Tool => "tool",
+        }
+    }
 }
 
 /// Checks whether notes or logs begin lines with this label, in lower case.
@@ -56,7 +66,8 @@ fn is_in(section: &str, label: &str) -> bool {
 fn parse_file() -> HashMap<&'static str, HashSet<&'static str>> {
     let mut sections: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut section = "";
-    for line in FILE.lines().filter(|line| !line.starts_with('#')) {
+    let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    for line in FILE.lines().filter(is_entry) {
         if let Some(name) = line.strip_prefix('[') {
             section = name.trim_end_matches(']');
             continue;
@@ -77,7 +88,6 @@ mod tests {
     fn every_section_of_the_file_is_known_and_has_labels_in_lower_case() {
         let mut names: Vec<&str> = LABELS.keys().copied().collect();
         names.sort_unstable();
-        names.retain(|name| !name.is_empty());
         let expected = [
             "assistant",
             "header",
@@ -88,7 +98,7 @@ mod tests {
             "user",
         ];
         assert_eq!(names, expected);
-        for (section, labels) in LABELS.iter().filter(|(name, _)| !name.is_empty()) {
+        for (section, labels) in LABELS.iter() {
             assert!(!labels.is_empty(), "{section}");
             for label in labels {
                 assert_eq!(label.to_lowercase(), *label, "{section}");

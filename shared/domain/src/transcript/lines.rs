@@ -24,7 +24,7 @@ pub struct SpeakerLine<'a> {
     pub speech_start: usize,
     /// The label, as it is written.
     pub label: &'a str,
-    /// What the label stands for.
+    /// The kind of the speaker.
     pub kind: SpeakerKind,
     /// The time in front of the label, if it has a date in the order of ISO 8601.
     pub at: Option<Timestamp>,
@@ -43,7 +43,7 @@ pub fn find_speaker_lines(text: &str) -> Vec<SpeakerLine<'_>> {
     }
 }
 
-/// Returns the line of the only turn if the whole text is something that the user says, as in
+/// Returns the line of the only turn if the whole text is something that the user said, as in
 /// `User: I live in Oslo.`
 pub(super) fn find_single_turn(text: &str) -> Option<SpeakerLine<'_>> {
     let (mut lines, key_count) = find_labelled_lines(text);
@@ -133,10 +133,7 @@ fn begins_with_key(line: &str) -> bool {
 /// stars (`**User**:`), or in brackets (`[user]`), or is a heading (`## User`). Only roles stand in
 /// brackets and headings.
 fn parse_speaker_line(line: &str) -> Option<SpeakerLine<'_>> {
-    let mut rest = skip_number(line.trim_start());
-    let (at, after_time) = skip_time(rest);
-    rest = after_time;
-
+    let (at, rest) = skip_time(skip_number(line.trim_start()));
     let (label, speech, is_plain) = bracketed_role(rest)
         .or_else(|| heading_role(rest))
         .map(|(label, speech)| (label, speech, false))

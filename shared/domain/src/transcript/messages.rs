@@ -1,7 +1,7 @@
 //! Lists of messages as JSON.
 
 use jiff::SignedDuration;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::labels::SpeakerKind;
 use super::new_turn;
@@ -11,37 +11,29 @@ use crate::time::Timestamp;
 /// The fields in which clients write the time of a message.
 const TIME_FIELDS: [&str; 6] = ["timestamp", "created_at", "createdAt", "time", "date", "at"];
 
-/// Reads a list of messages: an array, an object with an array `messages`, or a message in each
-/// line. Returns `None` if the text is anything else.
-pub(super) fn parse_messages(text: &str) -> Option<Vec<ConversationTurn>> {
-    let messages = read_messages(text)?;
-    messages.iter().map(read_message).collect()
+/// A message as it was sent.
+pub(super) type Message = Map<String, Value>;
+
+/// Writes messages as a JSON array.
+pub(super) fn write_messages(messages: impl Iterator<Item = Message>) -> String {
+    Value::Array(messages.map(Value::Object).collect()).to_string()
 }
 
-/// Appends the messages of `sent` after the first `known` to those of `stored`.
-pub(super) fn append_messages(stored: &str, sent: &str, known: usize) -> Option<String> {
-    let mut messages = read_messages(stored)?;
-    messages.extend(read_messages(sent)?.into_iter().skip(known));
-    let values = messages.into_iter().map(Value::Object).collect();
-    Some(Value::Array(values).to_string())
-}
-
-/// Appends turns to the messages of `stored`.
-pub(super) fn append_turns(stored: &str, turns: &[ConversationTurn]) -> Option<String> {
-    let messages = read_messages(stored)?;
-    let mut values: Vec<Value> = messages.into_iter().map(Value::Object).collect();
-    for turn in turns {
-        let mut message = json!({"role": turn.role, "content": turn.text});
-        if let Some(name) = &turn.name {
-            message["name"] = json!(name);
-        }
-        values.push(message);
+/// Returns a turn as a message.
+pub(super) fn message_of_turn(turn: &ConversationTurn) -> Message {
+    let mut message = Message::new();
+    message.insert("role".to_owned(), turn.role.clone().into());
+    message.insert("content".to_owned(), turn.text.clone().into());
+    if let Some(name) = &turn.name {
+        message.insert("name".to_owned(), name.clone().into());
     }
 
-    Some(Value::Array(values).to_string())
+    message
 }
 
-fn read_messages(text: &str) -> Option<Vec<Map<String, Value>>> {
+/// Reads a list of messages: an array, an object with an array `messages`, or a message in each
+/// line. Returns `None` if the text is anything else.
+pub(super) fn read_messages(text: &str) -> Option<Vec<Message>> {
     let text = text.trim();
     if !text.starts_with(['[', '{']) {
         return None;
@@ -72,18 +64,14 @@ fn read_messages(text: &str) -> Option<Vec<Map<String, Value>>> {
     (!messages.is_empty()).then_some(messages)
 }
 
-/// Reads a message: a role, and a content that is a text or an array of parts.
-fn read_message(message: &Map<String, Value>) -> Option<ConversationTurn> {
+/// Reads the turn of a message: a role, and a content that is a text or an array of parts. Returns
+/// `None` for any other object.
+pub(super) fn turn_of_message(message: &Message) -> Option<ConversationTurn> {
     let role = message.get("role").or_else(|| message.get("type"))?;
-    let role = match SpeakerKind::of_role(&role.as_str()?.to_lowercase())? {
-        SpeakerKind::User | SpeakerKind::Person => "user",
-        SpeakerKind::Assistant => "assistant",
-        SpeakerKind::System => "system",
-        SpeakerKind::Tool => "tool",
-    };
+    let speaker = SpeakerKind::of_role(&role.as_str()?.to_lowercase())?;
     let text = read_content(message.get("content")?)?;
 
-    let mut turn = new_turn(role, text.trim(), read_time(message));
+    let mut turn = new_turn(speaker.role(), text.trim(), read_time(message));
     let name = message.get("name").and_then(Value::as_str);
     turn.name = name
         .filter(|name| !name.trim().is_empty())
@@ -112,7 +100,7 @@ fn read_content(content: &Value) -> Option<String> {
 }
 
 /// Returns the time of a message: a text in ISO 8601, or seconds or milliseconds since 1970.
-fn read_time(message: &Map<String, Value>) -> Option<Timestamp> {
+fn read_time(message: &Message) -> Option<Timestamp> {
     /// Seconds are below this number until the year 5138, and milliseconds above it since 1973.
     const FIRST_MILLIS: f64 = 1e11;
 

@@ -10,6 +10,12 @@ fn turns_of(text: &str) -> Option<Vec<String>> {
     Some(turns.into_iter().map(line).collect())
 }
 
+/// Joins the text that is sent to the stored one. Returns `None` if one of them is no transcript, or
+/// if the sent one replaces the stored one.
+fn join_transcripts(stored: &str, sent: &str) -> Option<String> {
+    Transcript::parse(stored)?.join(Transcript::parse(sent)?)
+}
+
 #[test]
 fn transcripts_of_every_form_are_divided_into_turns() {
     let chat = &["user: I live in Oslo.", "assistant: Noted."][..];

@@ -9,7 +9,7 @@ use domain::conversation;
 use domain::document::{BodyForm, Document};
 use domain::error::{Error, Result};
 use domain::tenant::Tenant;
-use domain::transcript::{Transcript, join_transcripts};
+use domain::transcript::Transcript;
 
 impl Content {
     pub(super) fn form(&self) -> BodyForm {
@@ -70,16 +70,18 @@ async fn join_text(
         return Ok(Some(sent.clone()));
     };
     let sent_text = String::from_utf8_lossy(sent);
-    if Transcript::parse(&sent_text).is_none() {
+    let Some(sent_transcript) = Transcript::parse(&sent_text) else {
         return Ok(Some(sent.clone()));
-    }
+    };
 
     let stored = match read_stored_body(ctx, tenant, old).await? {
         StoredBody::Intact(bytes) => bytes,
         StoredBody::Lost => return Ok(Some(sent.clone())),
         StoredBody::BeingReplaced => return Ok(None),
     };
-    let Some(joined) = join_transcripts(&String::from_utf8_lossy(&stored), &sent_text) else {
+    let stored_text = String::from_utf8_lossy(&stored);
+    let stored_transcript = Transcript::parse(&stored_text);
+    let Some(joined) = stored_transcript.and_then(|stored| stored.join(sent_transcript)) else {
         return Ok(Some(sent.clone()));
     };
 
