@@ -46,6 +46,23 @@ pub(crate) fn elapsed_millis(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns the sentence of a hint about results that the threshold in `field` hides. `result` is
+/// the word for one of them. Returns `None` if nothing was found below the threshold either.
+pub(crate) fn explain_threshold(
+    result: &str,
+    similarities: impl Iterator<Item = f32>,
+    field: &str,
+    threshold: f32,
+) -> Option<String> {
+    let best = similarities.fold(0.0, f32::max);
+    (best > 0.0).then(|| {
+        format!(
+            "The best {result} has a similarity of {best:.2}, below the `{field}` of \
+             {threshold:.2}. Lower it to get the {result}."
+        )
+    })
+}
+
 /// Returns the physical containers of a scope.
 ///
 /// # Errors

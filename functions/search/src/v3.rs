@@ -6,17 +6,19 @@ use std::time::Instant;
 use axum::extract::State;
 use container_index::IndexedChunks;
 use domain::{
-    Attribution, DocumentType, Filter, IndexedDocument, PortError, Result, Tenant, Timestamp, Trust,
+    Attribution, ContainerId, DocumentType, Filter, IndexedDocument, PortError, Result, Tenant,
+    Timestamp, Trust,
 };
 use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, parse_scope};
 use search_engine::ContainerIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use service::{ContainerScope, explain_emptiness, find_document, read_document_text};
+use service::{ContainerScope, explain_emptiness, find_document, join_reasons, read_document_text};
 
 use crate::SearchState;
 use crate::engine::{
-    FoundChunk, SearchQuestion, elapsed_millis, find_chunks, find_physical_containers, open_chunks,
+    FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
+    find_physical_containers, open_chunks,
 };
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
 use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
@@ -153,7 +155,7 @@ pub(crate) async fn search_documents(
     }
 
     let hint = match results.is_empty() {
-        true => explain_empty_results(&state, &tenant, &scope, &found, threshold).await?,
+        true => explain_empty_results(&state, &tenant, &scope, &ids, &found, threshold).await?,
         false => None,
     };
     Ok(Json(DocumentSearchResponse {
@@ -164,25 +166,24 @@ pub(crate) async fn search_documents(
     }))
 }
 
-/// Returns the reasons why there are no results, and what to do.
+/// Returns the reason why there are no results, and what to do.
 async fn explain_empty_results(
     state: &SearchState,
     tenant: &Tenant,
     scope: &ContainerScope,
+    ids: &[ContainerId],
     found: &[FoundChunk],
     threshold: f32,
 ) -> Result<Option<String>> {
-    let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope).await?;
+    let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
     let similarities = found.iter().map(|found| found.hit.similarity);
-    let best = similarities.fold(0.0, f32::max);
-    if best > 0.0 {
-        reasons.push(format!(
-            "The best chunk has a similarity of {best:.2}, below the `chunkThreshold` of \
-             {threshold:.2}. Lower it to get the chunk."
-        ));
-    }
-
-    Ok((!reasons.is_empty()).then(|| reasons.join(" ")))
+    reasons.extend(explain_threshold(
+        "chunk",
+        similarities,
+        "chunkThreshold",
+        threshold,
+    ));
+    Ok(join_reasons(&reasons))
 }
 
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request

@@ -11,12 +11,12 @@ use edge::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use service::{ContainerScope, explain_emptiness};
+use service::{ContainerScope, explain_emptiness, join_reasons};
 
 use crate::SearchState;
 use crate::engine::{
-    SearchQuestion, elapsed_millis, find_chunks, find_memories, find_physical_containers,
-    open_chunks, open_memories,
+    SearchQuestion, elapsed_millis, explain_threshold, find_chunks, find_memories,
+    find_physical_containers, open_chunks, open_memories,
 };
 use crate::rank::{ResultRow, merge_answers, mix_rows, query_wordings, rerank_rows};
 use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_result};
@@ -177,7 +177,7 @@ async fn search(
     let hint = match results.is_empty() {
         true => {
             search
-                .explain_empty_results(state, tenant, scope, &sources)
+                .explain_empty_results(state, tenant, scope, &ids, &sources)
                 .await?
         }
         false => None,
@@ -304,29 +304,29 @@ impl<'a> Search<'a> {
         Ok(mix_rows(chunks, memories, question.limit))
     }
 
-    /// Returns the reasons why there are no results, and what to do.
+    /// Returns the reason why there are no results, and what to do.
     async fn explain_empty_results(
         &self,
         state: &SearchState,
         tenant: &Tenant,
         scope: &ContainerScope,
+        ids: &[ContainerId],
         sources: &Sources,
     ) -> Result<Option<String>> {
-        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope).await?;
+        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
 
         let without_threshold = Search {
             threshold: 0.0,
             ..self.clone()
         };
         let rows = without_threshold.find_rows(sources)?;
-        let best = rows.iter().map(ResultRow::similarity).fold(0.0, f32::max);
-        if best > 0.0 {
-            reasons.push(format!(
-                "The best result has a similarity of {best:.2}, below the `threshold` of {:.2}. \
-                 Lower it to get the result.",
-                self.threshold
-            ));
-        }
+        let similarities = rows.iter().map(ResultRow::similarity);
+        reasons.extend(explain_threshold(
+            "result",
+            similarities,
+            "threshold",
+            self.threshold,
+        ));
 
         let has_memories = sources
             .memories
@@ -340,7 +340,7 @@ impl<'a> Search<'a> {
             );
         }
 
-        Ok((!reasons.is_empty()).then(|| reasons.join(" ")))
+        Ok(join_reasons(&reasons))
     }
 
     /// Returns a row in the shape of the API.

@@ -3,76 +3,79 @@
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use domain::error::Result;
+use domain::ids::ContainerId;
 use domain::tenant::Tenant;
 
-/// The largest number of documents of a container that a hint looks at. Nobody wonders about an
+/// The largest number of documents in a scope that a hint looks at. Nobody wonders about an
 /// empty answer of a large container because of its first documents.
 const MAX_DOCUMENTS: usize = 20;
 
-/// Returns the hint beside an empty list of a scope: the reasons of [`explain_emptiness`], if there
-/// are any.
+/// Returns the hint beside an empty list of a scope, if there is a reason to give.
 ///
 /// # Errors
-/// Returns the errors of [`explain_emptiness`].
+/// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
 pub async fn explain_empty_list(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Option<String>> {
-    let reasons = explain_emptiness(ctx, tenant, scope).await?;
-    Ok((!reasons.is_empty()).then(|| reasons.join(" ")))
+    let containers = find_containers(ctx, tenant, scope).await?;
+    let ids: Vec<ContainerId> = containers
+        .into_iter()
+        .flat_map(|container| container.ids)
+        .collect();
+    let reasons = explain_emptiness(ctx, tenant, scope, &ids).await?;
+    Ok(join_reasons(&reasons))
 }
 
-/// Returns the reasons why a list or a search of a scope may be empty: there is no such container,
-/// it has no documents, or its documents are still processed. Each is a sentence that says what to
-/// do. Returns none if it is none of these.
+/// Joins the reasons of a hint. Returns `None` if there are none.
+pub fn join_reasons(reasons: &[String]) -> Option<String> {
+    (!reasons.is_empty()).then(|| reasons.join(" "))
+}
+
+/// Returns the reasons why a list or a search of a scope, which has these containers, may be empty:
+/// there is no such container, it has no documents, or its documents are still processed. Each is
+/// a sentence that says what to do. Returns none if it is none of these.
 ///
 /// # Errors
-/// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
+/// Returns the errors of the ports.
 pub async fn explain_emptiness(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
+    containers: &[ContainerId],
 ) -> Result<Vec<String>> {
-    let containers = find_containers(ctx, tenant, scope).await?;
     if containers.is_empty() {
         return Ok(vec![describe_missing_containers(scope)]);
     }
 
-    let (mut documents, mut unfinished) = (0, 0);
-    for id in containers.iter().flat_map(|container| &container.ids) {
-        let count = ctx.documents.count(tenant, id, MAX_DOCUMENTS).await?;
-        if count.is_none_or(|count| documents + count > MAX_DOCUMENTS) {
+    let mut documents = Vec::new();
+    for id in containers {
+        let (page, next) = ctx
+            .documents
+            .list_page(tenant, id, false, None, MAX_DOCUMENTS + 1)
+            .await?;
+        documents.extend(page);
+        if documents.len() > MAX_DOCUMENTS || next.is_some() {
             return Ok(Vec::new());
         }
-
-        let (page, _) = ctx
-            .documents
-            .list_page(tenant, id, false, None, MAX_DOCUMENTS)
-            .await?;
-        documents += page.len();
-        let is_unfinished = |status: domain::DocumentStatus| !status.is_final();
-        unfinished += page
-            .iter()
-            .filter(|document| is_unfinished(document.status))
-            .count();
     }
 
-    let mut reasons = Vec::new();
-    if documents == 0 {
-        reasons.push("There are no documents yet. Add one with POST /v3/documents.".to_owned());
-    } else if unfinished > 0 {
-        let subject = match unfinished {
-            1 => "1 document is".to_owned(),
-            count => format!("{count} documents are"),
-        };
-        reasons.push(format!(
-            "{subject} still being processed. Ask again when the status is `done` \
-             (GET /v3/documents/processing)."
-        ));
+    if documents.is_empty() {
+        let reason = "There are no documents yet. Add one with POST /v3/documents.";
+        return Ok(vec![reason.to_owned()]);
     }
+    documents.retain(|document| !document.status.is_final());
+    let subject = match documents.len() {
+        0 => return Ok(Vec::new()),
+        1 => "1 document is".to_owned(),
+        count => format!("{count} documents are"),
+    };
 
-    Ok(reasons)
+    Ok(vec![format!(
+        "{subject} still being processed. Ask again when the status is `done` \
+         (GET /v3/documents/processing)."
+    )])
 }
 
 fn describe_missing_containers(scope: &ContainerScope) -> String {

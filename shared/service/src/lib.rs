@@ -70,7 +70,7 @@ pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
     find_document, find_documents, read_document_text, read_present_tag, read_served_pack,
 };
-pub use hints::{explain_emptiness, explain_empty_list};
+pub use hints::{explain_emptiness, explain_empty_list, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};
 pub use items::{
     ItemDocument, file_item, give_up_claim, item_custom_id, item_document_id, refile_item,
