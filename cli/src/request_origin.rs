@@ -67,9 +67,9 @@ pub(crate) async fn note_origin(mut request: Request, next: Next) -> Response {
 /// proxy.
 ///
 /// The name that the client used counts as well: a web page whose own name was made to resolve to
-/// loopback sends that name. A page of another machine's site names its origin. It may call the API
-/// with an API key, but it is not this machine. Proxies speak HTTP/1.0 unless they are configured otherwise, and
-/// nobody else does.
+/// loopback sends that name. A page of another site names its origin. It may call the API with an
+/// API key, but it is not this machine. Proxies speak HTTP/1.0 unless they are configured otherwise,
+/// and nobody else does.
 fn is_direct(request: &Request) -> bool {
     let headers = request.headers();
     request.version() == Version::HTTP_11

@@ -39,13 +39,11 @@ pub(crate) async fn list_connections(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let provider = match request.provider.as_deref() {
+    let provider = match request.provider.as_deref().map(Provider::parse) {
         None => None,
-        Some(name) => match Provider::parse(name) {
-            Some(provider) => Some(provider),
-            // compat: the client asks for all providers of the hosted service in turn.
-            None => return Ok(Json(Vec::new())),
-        },
+        Some(Some(provider)) => Some(provider),
+        // compat: the client asks for all providers of the hosted service in turn.
+        Some(None) => return Ok(Json(Vec::new())),
     };
     let connections = find_connections(&app.ctx, &tenant, provider, &scope).await?;
     let (ctx, tenant) = (&app.ctx, &tenant);

@@ -44,6 +44,7 @@ pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Extension(limit): Extension<DirectFileBytes>,
+    // No body is parsed as JSON here, so a scope in the query string is refused by `Query`.
     Query(wait): Query<WaitQuery>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,

@@ -72,8 +72,8 @@ impl<S: Send + Sync> FromRequestParts<S> for WaitQuery {
     }
 }
 
-/// Reads the statuses of the documents that are not finished. A document that is gone keeps its
-/// last one, and counts as failed, so that nobody waits for it.
+/// Reads the statuses of the documents that are not finished. A document that is gone counts as
+/// failed, so that nobody waits for it.
 async fn update_statuses(
     ctx: &Ctx,
     tenant: &Tenant,
