@@ -50,9 +50,16 @@ pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
         let connection =
             Connection::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
         connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
-        let messages = check_integrity(&connection).unwrap_or_else(|error| vec![error.to_string()]);
-        let messages = messages.into_iter().filter(|fault| fault != "ok");
-        faults.extend(messages.map(|fault| (name.to_owned(), fault)));
+        match check_integrity(&connection) {
+            Ok(messages) => {
+                for message in messages {
+                    if message != "ok" {
+                        faults.push((name.to_owned(), message));
+                    }
+                }
+            }
+            Err(error) => faults.push((name.to_owned(), error.to_string())),
+        }
     }
 
     Ok(faults)

@@ -56,12 +56,14 @@ pub(crate) struct LockedFolder<'a> {
 /// Returns the time of the last write to the databases of the folder at `path`; `None` without
 /// databases.
 pub fn last_write_time(path: &Path) -> Option<SystemTime> {
-    let files = DATABASES
-        .iter()
-        .flat_map(|(name, _)| [path.join(name), path.join(format!("{name}-wal"))]);
-    files
-        .filter_map(|file| fs::metadata(file).ok()?.modified().ok())
-        .max()
+    let written_at = |file: PathBuf| fs::metadata(file).ok()?.modified().ok();
+    let mut last = None;
+    for (name, _) in DATABASES {
+        last = last.max(written_at(path.join(name)));
+        last = last.max(written_at(path.join(format!("{name}-wal"))));
+    }
+
+    last
 }
 
 impl DataFolder {
@@ -330,10 +332,12 @@ fn is_missing(file: &Path) -> io::Result<bool> {
 /// services report the reason when they open the database.
 fn has_row(database: &Path, table: &str) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection_result = Connection::open_with_flags(database, flags);
+    let Ok(connection) = Connection::open_with_flags(database, flags) else {
+        return false;
+    };
     let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-    connection_result
-        .and_then(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+    connection
+        .query_row(&sql, [], |row| row.get(0))
         .unwrap_or(false)
 }
 

@@ -71,15 +71,16 @@ fn find_incomplete_tables(connection: &Connection) -> anyhow::Result<Vec<String>
 fn index_names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
     let definitions: Value =
         serde_json::from_str(definitions.unwrap_or("[]")).context("an index cannot be read")?;
-    let indexes = definitions
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    Ok(indexes
-        .iter()
-        .filter_map(|index| index["IndexName"].as_str())
-        .map(str::to_owned)
-        .collect())
+    let mut names = Vec::new();
+    if let Value::Array(indexes) = definitions {
+        for index in indexes {
+            if let Some(name) = index["IndexName"].as_str() {
+                names.push(name.to_owned());
+            }
+        }
+    }
+
+    Ok(names)
 }
 
 fn table_exists(connection: &Connection, table: &str) -> rusqlite::Result<bool> {

@@ -74,8 +74,8 @@ impl Kms {
     /// Answers one request.
     pub(crate) fn handle_request(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
         let outcome = match operation {
-            "Encrypt" => parse_request(body).and_then(|request| self.encrypt_plaintext(&request)),
-            "Decrypt" => parse_request(body).and_then(|request| self.decrypt_ciphertext(&request)),
+            "Encrypt" => self.encrypt_plaintext(body),
+            "Decrypt" => self.decrypt_ciphertext(body),
             _ => Err((
                 "UnsupportedOperationException",
                 format!("The embedded KMS has no {operation}"),
@@ -101,7 +101,8 @@ impl Kms {
         response
     }
 
-    fn encrypt_plaintext(&self, request: &EncryptRequest) -> Result<Value, KmsError> {
+    fn encrypt_plaintext(&self, body: &[u8]) -> Result<Value, KmsError> {
+        let request: EncryptRequest = parse_request(body)?;
         check_key(&request.key_id)?;
         check_algorithm(request.encryption_algorithm.as_deref())?;
         let plaintext = decode_base64(&request.plaintext)?;
@@ -118,8 +119,9 @@ impl Kms {
             aad: &context,
         };
 
-        let sealed = self.load_cipher()?.encrypt(&nonce.into(), payload);
-        let sealed = sealed.map_err(|_| internal_error("cannot encrypt"))?;
+        let Ok(sealed) = self.load_cipher()?.encrypt(&nonce.into(), payload) else {
+            return Err(internal_error("cannot encrypt"));
+        };
         let blob = [&[LAYOUT_VERSION], nonce.as_slice(), &sealed].concat();
 
         Ok(
@@ -127,39 +129,46 @@ impl Kms {
         )
     }
 
-    fn decrypt_ciphertext(&self, request: &DecryptRequest) -> Result<Value, KmsError> {
-        request.key_id.as_deref().map_or(Ok(()), check_key)?;
+    fn decrypt_ciphertext(&self, body: &[u8]) -> Result<Value, KmsError> {
+        let request: DecryptRequest = parse_request(body)?;
+        if let Some(key_id) = &request.key_id {
+            check_key(key_id)?;
+        }
         check_algorithm(request.encryption_algorithm.as_deref())?;
+
         let invalid_ciphertext = || ("InvalidCiphertextException", String::new());
         let blob = decode_base64(&request.ciphertext_blob)?;
-        let rest = blob
-            .strip_prefix(&[LAYOUT_VERSION])
-            .ok_or_else(invalid_ciphertext)?;
-        let (nonce, sealed) = rest
-            .split_first_chunk::<NONCE_LEN>()
-            .ok_or_else(invalid_ciphertext)?;
+        let Some((nonce, sealed)) = split_blob(&blob) else {
+            return Err(invalid_ciphertext());
+        };
         let context = context_bytes(&request.encryption_context);
         let payload = Payload {
             msg: sealed,
             aad: &context,
         };
 
-        let plaintext = self
-            .load_cipher()?
-            .decrypt(&(*nonce).into(), payload)
-            .map_err(|_| invalid_ciphertext())?;
+        let Ok(plaintext) = self.load_cipher()?.decrypt(&(*nonce).into(), payload) else {
+            return Err(invalid_ciphertext());
+        };
         Ok(
             json!({"Plaintext": BASE64.encode(plaintext), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
         )
     }
 
     fn load_cipher(&self) -> Result<Aes256Gcm, KmsError> {
-        let key = load_or_create_key(&self.folder).map_err(|error| {
-            tracing::error!(%error, "cannot use {KMS_KEY}: {error}");
-            internal_error("the key file cannot be used")
-        })?;
-        Ok(Aes256Gcm::new(&key.into()))
+        match load_or_create_key(&self.folder) {
+            Ok(key) => Ok(Aes256Gcm::new(&key.into())),
+            Err(error) => {
+                tracing::error!(%error, "cannot use {KMS_KEY}: {error}");
+                Err(internal_error("the key file cannot be used"))
+            }
+        }
     }
+}
+
+/// Splits a ciphertext into its nonce and the rest, or returns `None` if it has another layout.
+fn split_blob(blob: &[u8]) -> Option<(&[u8; NONCE_LEN], &[u8])> {
+    blob.strip_prefix(&[LAYOUT_VERSION])?.split_first_chunk()
 }
 
 fn parse_request<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, KmsError> {
@@ -201,10 +210,13 @@ fn internal_error(message: &str) -> KmsError {
 /// Encodes the encryption context as bytes: each text after its length, in the order of the names.
 fn context_bytes(context: &BTreeMap<String, String>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for text in context.iter().flat_map(|(name, value)| [name, value]) {
-        bytes.extend((text.len() as u64).to_be_bytes());
-        bytes.extend(text.as_bytes());
+    for (name, value) in context {
+        for text in [name, value] {
+            bytes.extend((text.len() as u64).to_be_bytes());
+            bytes.extend(text.as_bytes());
+        }
     }
+
     bytes
 }
 

@@ -24,6 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch;
 
 use crate::Durability;
+use crate::blocking::lock_mutex;
 
 /// The time that a relaxed log leaves a commit unsynced. This is half of the promised second; the
 /// other half is for the sync.
@@ -113,9 +114,10 @@ impl CommitLog {
     /// Checks that no sync has failed. After a failed sync, its commits may be lost and nothing may
     /// build on them.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.syncer
-            .as_ref()
-            .map_or(Ok(()), |syncer| syncer.check_outcome())
+        match &self.syncer {
+            Some(syncer) => syncer.check_outcome(),
+            None => Ok(()),
+        }
     }
 
     /// Waits until everything answered so far is on the disk. Returns at once unless the log is
@@ -192,14 +194,11 @@ impl Syncer {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, FlushState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_mutex(&self.state)
     }
 
     fn version(&self) -> anyhow::Result<u32> {
-        let connection = self
-            .version_connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let connection = lock_mutex(&self.version_connection);
         read_version(&connection)
             .with_context(|| format!("cannot read {}", self.database.display()))
     }
@@ -304,8 +303,10 @@ impl FlushState {
     /// Checks whether a version is on the disk. Versions count upwards and eventually wrap around
     /// to zero.
     fn is_durable(&self, version: u32) -> bool {
-        self.durable_version
-            .is_some_and(|durable| durable.wrapping_sub(version) < u32::MAX / 2)
+        match self.durable_version {
+            Some(durable) => durable.wrapping_sub(version) < u32::MAX / 2,
+            None => false,
+        }
     }
 }
 

@@ -1,18 +1,18 @@
 //! Counts the requests to the services in the units that AWS bills.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
-use http_body_util::BodyExt;
 use serde_json::Value;
 
 use crate::InProcessTransport;
+use crate::blocking::lock_mutex;
+use crate::transport::{collect_body, user_error};
 
 /// The counts of a meter.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,17 +89,15 @@ impl MeteredTransport {
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, RequestCounts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_mutex(&self.counts)
     }
 
     fn add_dynamodb(&self, operation: &str, body: &[u8]) {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let units_of = |table: &Value| table["CapacityUnits"].as_f64().unwrap_or_default();
         let units = match &body["ConsumedCapacity"] {
-            Value::Array(tables) => tables
-                .iter()
-                .filter_map(|table| table["CapacityUnits"].as_f64())
-                .sum(),
-            table => table["CapacityUnits"].as_f64().unwrap_or_default(),
+            Value::Array(tables) => tables.iter().map(units_of).sum(),
+            table => units_of(table),
         };
 
         let mut counts = self.lock_counts();
@@ -129,21 +127,14 @@ impl HttpConnector for MeteredTransport {
 
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let user_error =
-                |error: aws_smithy_runtime_api::http::HttpError| ConnectorError::user(error.into());
             let request = request.try_into_http1x().map_err(user_error)?;
             let (parts, body) = request.into_parts();
-            let mut body = body
-                .collect()
-                .await
-                .map_err(ConnectorError::user)?
-                .to_bytes();
-            let target = parts
-                .headers
-                .get("x-amz-target")
-                .and_then(|value| value.to_str().ok());
-            let target = target.unwrap_or_default().to_owned();
-            let operation = target.strip_prefix("DynamoDB_20120810.").map(str::to_owned);
+            let mut body = collect_body(body).await?;
+            let target = match parts.headers.get("x-amz-target") {
+                Some(target) => target.to_str().unwrap_or_default().to_owned(),
+                None => String::new(),
+            };
+            let operation = target.strip_prefix("DynamoDB_20120810.");
             this.lock_counts().requests += 1;
             if operation.is_some()
                 && let Ok(mut json) = serde_json::from_slice::<Value>(&body)
@@ -171,13 +162,9 @@ impl HttpConnector for MeteredTransport {
                 .await?;
             let response = response.try_into_http1x().map_err(user_error)?;
             let (parts, body) = response.into_parts();
-            let body = body
-                .collect()
-                .await
-                .map_err(ConnectorError::user)?
-                .to_bytes();
+            let body = collect_body(body).await?;
             if let Some(operation) = operation {
-                this.add_dynamodb(&operation, &body);
+                this.add_dynamodb(operation, &body);
             }
             HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body)))
                 .map_err(user_error)

@@ -53,16 +53,15 @@ impl SigningKey {
         now: i64,
     ) -> S3Result<String> {
         let (signature, rest) = split_signature(query)?;
-        let require_field = |name: &str| {
-            signature
-                .get(name)
-                .map(String::as_str)
-                .ok_or_else(unsigned_error)
+        let (Some(date), Some(validity)) =
+            (signature.get("X-Amz-Date"), signature.get("X-Amz-Expires"))
+        else {
+            return Err(unsigned_error());
         };
-        let signed_at = signing_time(require_field("X-Amz-Date")?, now)?;
-        let seconds: u32 = require_field("X-Amz-Expires")?
-            .parse()
-            .map_err(|_| unsigned_error())?;
+        let signed_at = signing_time(date, now)?;
+        let Ok(seconds) = validity.parse::<u32>() else {
+            return Err(unsigned_error());
+        };
 
         let mut settings = SigningSettings::default();
         settings.percent_encoding_mode = PercentEncodingMode::Single;
@@ -82,15 +81,17 @@ impl SigningKey {
         let address = format!("http://{host}{path}?{rest}");
         let headers = [("host", host)].into_iter();
         let request = SignableRequest::new(method, address, headers, SignableBody::UnsignedPayload);
-        let expected = request
-            .and_then(|request| sign(request, &params))
-            .map_err(|_| unsigned_error())?;
+        let Ok(request) = request else {
+            return Err(unsigned_error());
+        };
+        let Ok(expected) = sign(request, &params) else {
+            return Err(unsigned_error());
+        };
 
         let expected = expected.output().params();
-        let matches_given = |name: &str, value: &str| {
-            signature
-                .get(name)
-                .is_some_and(|actual| equals_in_constant_time(actual, value))
+        let matches_given = |name: &str, value: &str| match signature.get(name) {
+            Some(given) => equals_in_constant_time(given, value),
+            None => false,
         };
         if signature.len() != expected.len()
             || !expected
@@ -112,10 +113,9 @@ impl SigningKey {
 
     /// Checks that the policy of a form is signed. Does not check the policy itself.
     pub(crate) fn check_form(&self, form: &BTreeMap<String, String>, now: i64) -> S3Result<()> {
-        let require_field = |name: &str| {
-            form.get(name)
-                .map(String::as_str)
-                .ok_or_else(unsigned_error)
+        let require_field = |name: &str| match form.get(name) {
+            Some(value) => Ok(value.as_str()),
+            None => Err(unsigned_error()),
         };
         let date = require_field("x-amz-date")?;
         let signed_at = signing_time(date, now)?;
@@ -174,9 +174,14 @@ fn split_signature(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
 
 /// Parses the time of a signature, in milliseconds. It must not be in the future.
 fn signing_time(text: &str, now: i64) -> S3Result<i64> {
-    let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text);
-    let time = time.and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
-    let time = time.map_err(|_| unsigned_error())?.as_millisecond();
+    let Ok(time) = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text) else {
+        return Err(unsigned_error());
+    };
+    let Ok(time) = jiff::tz::TimeZone::UTC.to_timestamp(time) else {
+        return Err(unsigned_error());
+    };
+
+    let time = time.as_millisecond();
     if (0..=now.saturating_add(MAX_AHEAD_MS)).contains(&time) {
         Ok(time)
     } else {

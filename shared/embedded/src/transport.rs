@@ -6,7 +6,9 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::HttpError;
 use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
 use http_body_util::BodyExt;
 
 use crate::EmbeddedServices;
@@ -43,22 +45,28 @@ impl HttpConnector for InProcessTransport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let services = self.services.clone();
         HttpConnectorFuture::new(async move {
-            let request = request
-                .try_into_http1x()
-                .map_err(|error| ConnectorError::user(error.into()))?;
+            let request = request.try_into_http1x().map_err(user_error)?;
             let (parts, body) = request.into_parts();
             // The body is usually in memory already. It is a stream if it comes from a file or ends
             // with a checksum.
-            let body = body
-                .collect()
-                .await
-                .map_err(ConnectorError::user)?
-                .to_bytes();
+            let body = collect_body(body).await?;
             let response = services
                 .handle_request(http::Request::from_parts(parts, body))
                 .await;
-            HttpResponse::try_from(response.map(SdkBody::from))
-                .map_err(|error| ConnectorError::user(error.into()))
+            HttpResponse::try_from(response.map(SdkBody::from)).map_err(user_error)
         })
     }
+}
+
+/// Reads a whole body.
+pub(crate) async fn collect_body(body: SdkBody) -> Result<Bytes, ConnectorError> {
+    match body.collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) => Err(ConnectorError::user(error)),
+    }
+}
+
+/// Returns the error for a message that is not HTTP.
+pub(crate) fn user_error(error: HttpError) -> ConnectorError {
+    ConnectorError::user(error.into())
 }

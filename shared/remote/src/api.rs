@@ -77,12 +77,11 @@ impl ApiClient {
         let call = client
             .map_err(ApiError::Tls)?
             .request(request.map(Full::new));
-        let response = timeout_at(deadline, call)
-            .await
-            .map_err(|_| ApiError::TimedOut)?
-            .map_err(ApiError::Request)?;
-
-        Ok(ApiAnswer { response, deadline })
+        match timeout_at(deadline, call).await {
+            Ok(Ok(response)) => Ok(ApiAnswer { response, deadline }),
+            Ok(Err(error)) => Err(ApiError::Request(error)),
+            Err(_) => Err(ApiError::TimedOut),
+        }
     }
 }
 

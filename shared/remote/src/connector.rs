@@ -36,7 +36,9 @@ impl GuardedConnector {
 
     /// Looks the name up once, and connects only to addresses that passed the check.
     async fn open_connection(&self, uri: &Uri) -> Result<TokioIo<TcpStream>, ConnectError> {
-        let url = Url::parse(&uri.to_string()).map_err(|_| AddressRefusal::NotAnAddress)?;
+        let Ok(url) = Url::parse(&uri.to_string()) else {
+            return Err(AddressRefusal::NotAnAddress.into());
+        };
         let target = check_url(&url)?;
 
         let addresses = match &target.host {
@@ -49,8 +51,10 @@ impl GuardedConnector {
         }
 
         let vetted = vet_addresses(&addresses, target.port)?;
-        let stream = self.0.dial_first(&vetted).await;
-        stream.map(TokioIo::new).map_err(ConnectError::Unreachable)
+        match self.0.dial_first(&vetted).await {
+            Ok(stream) => Ok(TokioIo::new(stream)),
+            Err(error) => Err(ConnectError::Unreachable(error)),
+        }
     }
 }
 

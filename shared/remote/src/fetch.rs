@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT,
 };
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -147,14 +147,16 @@ impl Fetcher {
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
     /// and repeats temporary failures twice, within 30 seconds in total.
     pub async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
-        let timed_out = |_| Err(failed_error("The page did not answer in time."));
-        timeout(self.limits.total_timeout, self.follow_redirects(url))
-            .await
-            .unwrap_or_else(timed_out)
+        match timeout(self.limits.total_timeout, self.follow_redirects(url)).await {
+            Ok(result) => result,
+            Err(_) => Err(failed_error("The page did not answer in time.")),
+        }
     }
 
     async fn follow_redirects(&self, url: &str) -> Result<Page, FetchError> {
-        let mut url = Url::parse(url).map_err(|_| blocked_error(AddressRefusal::NotAnAddress))?;
+        let Ok(mut url) = Url::parse(url) else {
+            return Err(blocked_error(AddressRefusal::NotAnAddress));
+        };
         let mut retries = self.limits.max_retries;
         for _ in 0..=self.limits.max_redirects {
             url.set_fragment(None);
@@ -187,13 +189,12 @@ impl Fetcher {
 
     async fn attempt_once(&self, url: &Url) -> Result<Visit, AttemptFailure> {
         let target = check_url(url).map_err(blocked_error)?;
-        let timed_out = |_| Err(temporary_failure("The page did not answer in time."));
-        let response = timeout(
-            self.limits.first_byte_timeout,
-            self.send_request(url, &target),
-        )
-        .await
-        .unwrap_or_else(timed_out)?;
+        let call = self.send_request(url, &target);
+        let response = match timeout(self.limits.first_byte_timeout, call).await {
+            Ok(result) => result?,
+            Err(_) => return Err(temporary_failure("The page did not answer in time.")),
+        };
+
         let status = response.status();
         if let Some(next) = redirect_target(url, status, response.headers())? {
             return Ok(Visit::Redirect(next));
@@ -211,7 +212,7 @@ impl Fetcher {
             });
         }
 
-        self.read_page(url, response).await.map(Visit::Page)
+        Ok(Visit::Page(self.read_page(url, response).await?))
     }
 
     async fn send_request(
@@ -219,19 +220,19 @@ impl Fetcher {
         url: &Url,
         target: &Target,
     ) -> Result<Response<Incoming>, AttemptFailure> {
-        let request =
-            build_get(url, target).map_err(|_| failed_error("The address cannot be requested."))?;
-        let tls = self
-            .network
-            .tls_config()
-            .await
-            .map_err(|_| temporary_failure(NO_SECURE_CONNECTION))?;
+        let Ok(request) = build_get(url, target) else {
+            return Err(failed_error("The address cannot be requested.").into());
+        };
+        let Ok(tls) = self.network.tls_config().await else {
+            return Err(temporary_failure(NO_SECURE_CONNECTION));
+        };
 
         let connector = GuardedConnector::new(self.network.clone());
-        single_use_client(connector, tls)
-            .request(request)
-            .await
-            .map_err(|error| request_failure(&error))
+        let client = single_use_client(connector, tls);
+        match client.request(request).await {
+            Ok(response) => Ok(response),
+            Err(error) => Err(request_failure(&error)),
+        }
     }
 
     async fn read_page(
@@ -240,10 +241,10 @@ impl Fetcher {
         response: Response<Incoming>,
     ) -> Result<Page, AttemptFailure> {
         let headers = response.headers();
-        let media_type = headers
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
+        let media_type = match headers.get(CONTENT_TYPE).map(HeaderValue::to_str) {
+            Some(Ok(media_type)) => Some(media_type.to_owned()),
+            _ => None,
+        };
         let (encoding, robots_tag) = (
             join_header_values(headers, &CONTENT_ENCODING),
             join_header_values(headers, &ROBOTS_TAG),
@@ -262,32 +263,34 @@ impl Fetcher {
         let limit = self.limits.decoded_from(received.len());
         let decoded =
             tokio::task::spawn_blocking(move || decode_body(&encoding, received, limit)).await;
-        let bytes = decoded
-            .unwrap_or(Err(DecodeError::Damaged))
-            .map_err(|error| match error {
-                DecodeError::TooLarge => {
-                    too_large_error("The page has too many bytes once it is decompressed.")
-                }
-                DecodeError::Damaged => failed_error("The page's compression is damaged."),
-                DecodeError::Unsupported => {
-                    failed_error("The page is compressed in a way that was not offered.")
-                }
-            })?;
+        let error = match decoded.unwrap_or(Err(DecodeError::Damaged)) {
+            Ok(bytes) => {
+                return Ok(Page {
+                    bytes,
+                    media_type,
+                    url: url.to_string(),
+                    robots_tag,
+                });
+            }
+            Err(DecodeError::TooLarge) => {
+                too_large_error("The page has too many bytes once it is decompressed.")
+            }
+            Err(DecodeError::Damaged) => failed_error("The page's compression is damaged."),
+            Err(DecodeError::Unsupported) => {
+                failed_error("The page is compressed in a way that was not offered.")
+            }
+        };
 
-        Ok(Page {
-            bytes,
-            media_type,
-            url: url.to_string(),
-            robots_tag,
-        })
+        Err(error.into())
     }
 }
 
 fn build_get(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
     // The host comes from the check: without a trailing dot, which certificates do not have.
-    let port = url
-        .port()
-        .map_or_else(String::new, |port| format!(":{port}"));
+    let port = match url.port() {
+        Some(port) => format!(":{port}"),
+        None => String::new(),
+    };
     let address = format!(
         "{}://{}{port}{}",
         url.scheme(),
@@ -334,11 +337,12 @@ fn redirect_target(
     ) else {
         return Ok(None);
     };
-    let next = std::str::from_utf8(location.as_bytes())
-        .ok()
-        .and_then(|location| url.join(location).ok());
-    next.map(Some)
-        .ok_or_else(|| blocked_error(AddressRefusal::NotAnAddress).into())
+    if let Ok(location) = std::str::from_utf8(location.as_bytes())
+        && let Ok(next) = url.join(location)
+    {
+        return Ok(Some(next));
+    }
+    Err(blocked_error(AddressRefusal::NotAnAddress).into())
 }
 
 fn blocked_error(refusal: AddressRefusal) -> FetchError {

@@ -51,18 +51,18 @@ pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
         return Err(AddressRefusal::Credentials);
     }
 
-    let port = url
-        .port_or_known_default()
-        .filter(|port| [80, 443].contains(port))
-        .ok_or(AddressRefusal::Port)?;
+    let Some(port @ (80 | 443)) = url.port_or_known_default() else {
+        return Err(AddressRefusal::Port);
+    };
     if !has_usable_host(url) {
         return Err(AddressRefusal::NotAnAddress);
     }
 
-    let host = match url.host().ok_or(AddressRefusal::NotAnAddress)? {
-        Host::Domain(name) => Host::Domain(check_public_name(name)?.to_owned()),
-        Host::Ipv4(address) => Host::Ipv4(address),
-        Host::Ipv6(address) => Host::Ipv6(address),
+    let host = match url.host() {
+        Some(Host::Domain(name)) => Host::Domain(check_public_name(name)?.to_owned()),
+        Some(Host::Ipv4(address)) => Host::Ipv4(address),
+        Some(Host::Ipv6(address)) => Host::Ipv6(address),
+        None => return Err(AddressRefusal::NotAnAddress),
     };
 
     Ok(Target { host, port })
@@ -72,17 +72,22 @@ pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
 /// it. Returns `None` if that depends on the addresses of its name. It reveals nothing that a fetch
 /// would not report later.
 pub fn url_refusal(url: &Url) -> Option<String> {
-    let check = || {
-        let target = check_url(url)?;
-        match target.host {
-            Host::Domain(_) => Ok(()),
-            Host::Ipv4(address) => vet_addresses(&[address.into()], target.port).map(drop),
-            Host::Ipv6(address) => vet_addresses(&[address.into()], target.port).map(drop),
-        }
+    match check_unresolved(url) {
+        Ok(()) => None,
+        Err(refusal) => Some(refusal.to_string()),
+    }
+}
+
+/// Checks a URL and, if its host is a literal address, that address.
+fn check_unresolved(url: &Url) -> Result<(), AddressRefusal> {
+    let target = check_url(url)?;
+    let address: IpAddr = match target.host {
+        Host::Domain(_) => return Ok(()),
+        Host::Ipv4(address) => address.into(),
+        Host::Ipv6(address) => address.into(),
     };
-    check()
-        .err()
-        .map(|refusal: AddressRefusal| refusal.to_string())
+    vet_addresses(&[address], target.port)?;
+    Ok(())
 }
 
 /// The zones whose names belong to a machine or to its network, whatever a resolver says about
@@ -103,9 +108,9 @@ const PRIVATE_ZONES: [&str; 11] = [
 
 fn check_public_name(name: &str) -> Result<&str, AddressRefusal> {
     let name = name.strip_suffix('.').unwrap_or(name);
-    let is_private = |zone: &&str| {
-        name.strip_suffix(*zone)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    let is_private = |zone: &&str| match name.strip_suffix(*zone) {
+        Some(rest) => rest.is_empty() || rest.ends_with('.'),
+        None => false,
     };
     if !name.contains('.') || PRIVATE_ZONES.iter().any(is_private) {
         return Err(AddressRefusal::NotPublic);

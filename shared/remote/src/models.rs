@@ -127,13 +127,10 @@ impl ModelClient {
             .call_for_json("chat/completions", "application/json", body)
             .await?;
 
-        let text = response
-            .pointer("/choices/0/message/content")
-            .and_then(Value::as_str)
-            .map(str::trim);
-        text.filter(|text| !text.is_empty())
-            .map(str::to_owned)
-            .ok_or(ModelError::Invalid)
+        match completion_text(&response) {
+            Some(text) => Ok(text.to_owned()),
+            None => Err(ModelError::Invalid),
+        }
     }
 
     /// Returns the words spoken in an audio or video file, or an empty string if nobody speaks.
@@ -155,11 +152,10 @@ impl ModelClient {
             .call_for_json("audio/transcriptions", &form.media_type(), form.into_body())
             .await?;
 
-        response
-            .get("text")
-            .and_then(Value::as_str)
-            .map(|text| text.trim().to_owned())
-            .ok_or(ModelError::Invalid)
+        match response["text"].as_str() {
+            Some(text) => Ok(text.trim().to_owned()),
+            None => Err(ModelError::Invalid),
+        }
     }
 
     fn require_model<'a>(
@@ -176,10 +172,10 @@ impl ModelClient {
             setting.push(name);
         }
 
-        model
-            .as_deref()
-            .filter(|_| setting.is_empty())
-            .ok_or(ModelError::NotConfigured { setting })
+        match model {
+            Some(model) if setting.is_empty() => Ok(model),
+            _ => Err(ModelError::NotConfigured { setting }),
+        }
     }
 
     async fn call_for_json<B>(
@@ -192,10 +188,10 @@ impl ModelClient {
         B: Buf + Send + 'static,
     {
         let call = self.call_endpoint(path, media_type, body);
-        let bytes = timeout(self.call_timeout, call)
-            .await
-            .map_err(|_| ModelError::Unavailable)??;
-        serde_json::from_slice(&bytes).map_err(|_| ModelError::Invalid)
+        let Ok(answer) = timeout(self.call_timeout, call).await else {
+            return Err(ModelError::Unavailable);
+        };
+        serde_json::from_slice(&answer?).map_err(|_| ModelError::Invalid)
     }
 
     async fn call_endpoint<B>(
@@ -209,12 +205,14 @@ impl ModelClient {
     {
         let url = self.endpoint_for(path)?;
         let request = self.build_request(&url, media_type, body)?;
-        let tls = system_tls().await.map_err(|_| ModelError::Unavailable)?;
+        let Ok(tls) = system_tls().await else {
+            return Err(ModelError::Unavailable);
+        };
 
-        let response = single_use_client(open_connector(), tls)
-            .request(request)
-            .await
-            .map_err(|_| ModelError::Unavailable)?;
+        let client = single_use_client(open_connector(), tls);
+        let Ok(response) = client.request(request).await else {
+            return Err(ModelError::Unavailable);
+        };
         check_status(response.status())?;
 
         match read_body(response.into_body(), MAX_RESPONSE_BYTES).await {
@@ -225,19 +223,26 @@ impl ModelClient {
     }
 
     fn endpoint_for(&self, path: &str) -> Result<Url, ModelError> {
-        let unusable = || not_configured(settings::URL_VARIABLE);
-        let base = self.settings.url.as_deref().ok_or_else(unusable)?;
-        let mut url = Url::parse(base).map_err(|_| unusable())?;
+        match self.find_endpoint(path) {
+            Some(url) => Ok(url),
+            None => Err(not_configured(settings::URL_VARIABLE)),
+        }
+    }
+
+    /// Returns the address of an operation, or `None` if the base URL is missing or unusable.
+    fn find_endpoint(&self, path: &str) -> Option<Url> {
+        let base = self.settings.url.as_deref()?;
+        let mut url = Url::parse(base).ok()?;
         let has_credentials = !url.username().is_empty() || url.password().is_some();
         if has_credentials || !matches!(url.scheme(), "http" | "https") {
-            return Err(unusable());
+            return None;
         }
 
         url.path_segments_mut()
-            .map_err(|()| unusable())?
+            .ok()?
             .pop_if_empty()
             .extend(path.split('/'));
-        Ok(url)
+        Some(url)
     }
 
     fn build_request<B: Buf>(
@@ -252,8 +257,10 @@ impl ModelClient {
             .header(CONTENT_TYPE, media_type)
             .header(CONNECTION, "close");
         if let Some(key) = &self.settings.key {
-            let mut bearer = HeaderValue::try_from(format!("Bearer {}", key.expose()))
-                .map_err(|_| not_configured(settings::KEY_VARIABLE))?;
+            let bearer = format!("Bearer {}", key.expose());
+            let Ok(mut bearer) = HeaderValue::try_from(bearer) else {
+                return Err(not_configured(settings::KEY_VARIABLE));
+            };
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
@@ -262,6 +269,13 @@ impl ModelClient {
             .body(Full::new(body))
             .map_err(|_| not_configured(settings::URL_VARIABLE))
     }
+}
+
+/// Returns the text of a chat completion, unless it is blank.
+fn completion_text(response: &Value) -> Option<&str> {
+    let content = response.pointer("/choices/0/message/content")?;
+    let text = content.as_str()?.trim();
+    (!text.is_empty()).then_some(text)
 }
 
 fn not_configured(name: &'static str) -> ModelError {

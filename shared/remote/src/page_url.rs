@@ -11,8 +11,7 @@ const MAX_CHARACTERS: usize = 2048;
 /// does.
 pub fn parse_page_url(text: &str) -> Option<Url> {
     let text = text.trim();
-    let scheme_end = text.find("://").filter(|end| *end <= "https".len())?;
-    let scheme = &text[..scheme_end];
+    let (scheme, _) = text.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return None;
     }
@@ -24,7 +23,8 @@ pub fn parse_page_url(text: &str) -> Option<Url> {
         return None;
     }
 
-    Url::parse(text).ok().filter(has_usable_host)
+    let url = Url::parse(text).ok()?;
+    has_usable_host(&url).then_some(url)
 }
 
 /// Checks whether a resolver could know the host. The URL parser also accepts names such as

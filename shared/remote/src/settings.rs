@@ -28,9 +28,9 @@ impl ModelSettings {
     /// Reads the settings from environment variables. An empty variable counts as absent.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name| {
-            lookup(name)
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
+            let value = lookup(name)?;
+            let value = value.trim();
+            (!value.is_empty()).then(|| value.to_owned())
         };
         Self {
             url: value(URL_VARIABLE),

@@ -92,7 +92,9 @@ impl Authenticator {
 
     async fn record(&self, id: &KeyId) -> Result<Option<ApiKey>> {
         let now = self.clock.now();
-        if let Some(cached) = self.lock().get(id).filter(|cached| cached.until > now) {
+        if let Some(cached) = self.lock().get(id)
+            && cached.until > now
+        {
             return Ok(cached.record.clone());
         }
 

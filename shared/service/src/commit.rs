@@ -67,26 +67,24 @@ async fn request_maintenance(
     purges: Vec<String>,
 ) {
     let container = || container.clone();
-    let mut jobs: Vec<Job> = purges
-        .into_iter()
-        .map(|purge| Job::PurgeV1 {
+    let message = |job: Job| JobMessage {
+        org: tenant.org().clone(),
+        job,
+    };
+
+    let mut messages = Vec::new();
+    for purge in purges {
+        messages.push(message(Job::PurgeV1 {
             container: container(),
             purge,
-        })
-        .collect();
+        }));
+    }
     if head.needs_compaction(changes) {
-        jobs.push(Job::CompactV1 {
+        messages.push(message(Job::CompactV1 {
             container: container(),
-        });
+        }));
     }
 
-    let messages: Vec<JobMessage> = jobs
-        .into_iter()
-        .map(|job| JobMessage {
-            org: tenant.org().clone(),
-            job,
-        })
-        .collect();
     if !messages.is_empty() {
         ctx.jobs.send(&messages).await.ok();
     }

@@ -86,8 +86,9 @@ pub async fn measure_container(
             size.documents += count_documents(ctx, tenant, &part, EXACT_COUNT_LIMIT).await?;
             last_commit(ctx, tenant, id).await?
         };
-        size.last_activity =
-            newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
+        if let Some(newest) = newest {
+            size.last_activity = newest.max(size.last_activity);
+        }
     }
 
     Ok(size)

@@ -8,12 +8,13 @@ use bytes::Bytes;
 use tracing::{error, warn};
 
 use crate::Ctx;
+use crate::export::blobs_of;
 use crate::find::{read_document, visible_document};
 use crate::memories::CLIENT_EXTRACTOR;
 use crate::update::{check_changeable, process_again};
 use domain::blob::BlobRef;
 use domain::conversation::{self, ConversationTurn};
-use domain::document::{Document, DocumentStatus, FailureCode, IndexedRevision, ProcessingFailure};
+use domain::document::{Document, DocumentStatus, FailureCode, ProcessingFailure};
 use domain::error::{Error, Result};
 use domain::ids::{ContainerId, DocumentId};
 use domain::job::{Job, JobMessage};
@@ -59,41 +60,37 @@ pub async fn inspect_document(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<DocumentDamage>> {
-    let indexed = document.indexed.as_ref();
-    let mut blobs = vec![document.body.blob.clone()];
-    blobs.extend(indexed.map(|served| served.pack.clone()));
-    blobs.extend(indexed.and_then(IndexedRevision::statements_blob).cloned());
+    let blobs = blobs_of(document);
     let mut stored = ctx.blobs.read(tenant, &blobs).await?.into_iter();
 
-    let body = stored.next();
+    let (body, pack, statements) = (stored.next(), stored.next(), stored.next());
     let is_awaited =
         document.body.awaited_until.is_some() && document.status != DocumentStatus::Done;
-    let pack = indexed.and_then(|_| stored.next());
-    let statements = stored.next();
     let damage = DocumentDamage {
-        body: !is_awaited && body.is_some_and(|body| body.into_intact_bytes().is_none()),
-        pack: pack.is_some_and(|pack| !is_readable(pack, |bytes| Pack::decode(bytes).is_ok())),
-        statements: statements.is_some_and(|content| {
-            !is_readable(content, |bytes| StatementSet::decode(bytes).is_ok())
-        }),
+        body: !is_awaited && is_damaged(body, |_| true),
+        pack: is_damaged(pack, |bytes| Pack::decode(bytes).is_ok()),
+        statements: is_damaged(statements, |bytes| StatementSet::decode(bytes).is_ok()),
     };
 
     if damage == DocumentDamage::default() {
         return Ok(None);
     }
 
-    let current = read_document(ctx, tenant, &document.id).await?;
-    let is_unchanged = current.is_some_and(|current| {
-        current.revision == document.revision && current.indexed == document.indexed
-    });
+    let Some(current) = read_document(ctx, tenant, &document.id).await? else {
+        return Ok(None);
+    };
+    let is_unchanged = current.revision == document.revision && current.indexed == document.indexed;
 
     Ok(is_unchanged.then_some(damage))
 }
 
-fn is_readable(stored: BlobContent, can_decode: impl Fn(&[u8]) -> bool) -> bool {
-    stored
-        .into_intact_bytes()
-        .is_some_and(|bytes| can_decode(&bytes))
+/// Checks whether a blob that the document has cannot be read.
+fn is_damaged(stored: Option<BlobContent>, can_decode: impl Fn(&[u8]) -> bool) -> bool {
+    match stored {
+        Some(BlobContent::Intact(bytes)) => !can_decode(&bytes),
+        Some(BlobContent::Missing | BlobContent::Damaged) => true,
+        None => false,
+    }
 }
 
 /// Checks whether a missing blob is lost rather than just replaced: it is lost if the document
@@ -104,16 +101,18 @@ pub(crate) async fn is_lost(
     document: &Document,
     blob: &BlobRef,
 ) -> Result<bool> {
-    let current = read_document(ctx, tenant, &document.id).await?;
-    Ok(current.is_some_and(|current| {
-        current.revision == document.revision
-            && (current.uses_blob(blob)
-                || current
-                    .indexed
-                    .iter()
-                    .flat_map(IndexedRevision::all_blobs)
-                    .any(|other| other == blob))
-    }))
+    let Some(current) = read_document(ctx, tenant, &document.id).await? else {
+        return Ok(false);
+    };
+    if current.revision != document.revision {
+        return Ok(false);
+    }
+
+    let is_served = match &current.indexed {
+        Some(indexed) => indexed.all_blobs().any(|other| other == blob),
+        None => false,
+    };
+    Ok(is_served || current.uses_blob(blob))
 }
 
 /// Returns the stored turns of a conversation. If they cannot be read, returns an empty list, so
@@ -178,19 +177,16 @@ pub async fn report_damage(
     container: &ContainerId,
     documents: &[DocumentId],
 ) {
-    let batches = documents
-        .chunks(REPORT_BATCH_SIZE)
-        .map(<[DocumentId]>::to_vec);
-    let batches = if documents.is_empty() {
-        vec![Vec::new()]
+    let batches: Vec<&[DocumentId]> = if documents.is_empty() {
+        vec![&[]]
     } else {
-        batches.collect()
+        documents.chunks(REPORT_BATCH_SIZE).collect()
     };
 
-    for documents in batches {
+    for batch in batches {
         let job = Job::RepairV1 {
             container: container.clone(),
-            documents,
+            documents: batch.to_vec(),
         };
         if let Err(error) = ctx
             .jobs
@@ -257,11 +253,10 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
 /// Checks whether a client wrote the memories of a document. They are not in its text, so they
 /// cannot be found there again.
 fn is_written(document: &Document) -> bool {
-    let statements_ref = document
-        .indexed
-        .as_ref()
-        .and_then(|served| served.learned.as_ref());
-    statements_ref.is_some_and(|learned| learned.extractor == CLIENT_EXTRACTOR)
+    let Some(indexed) = &document.indexed else {
+        return false;
+    };
+    matches!(&indexed.learned, Some(learned) if learned.extractor == CLIENT_EXTRACTOR)
 }
 
 async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<RepairOutcome> {

@@ -67,15 +67,15 @@ pub async fn copy_document(
     }
 }
 
-fn blobs_of(document: &Document) -> Vec<BlobRef> {
-    let indexed_blobs = document
-        .indexed
-        .iter()
-        .flat_map(|served| [Some(&served.pack), served.statements_blob()]);
-    std::iter::once(&document.body.blob)
-        .chain(indexed_blobs.flatten())
-        .cloned()
-        .collect()
+/// Returns the body of a document and, if search serves it, its pack and its statements.
+pub(crate) fn blobs_of(document: &Document) -> Vec<BlobRef> {
+    let mut blobs = vec![document.body.blob.clone()];
+    if let Some(indexed) = &document.indexed {
+        blobs.push(indexed.pack.clone());
+        blobs.extend(indexed.statements_blob().cloned());
+    }
+
+    blobs
 }
 
 /// Builds the copy of a document from the bytes of [`blobs_of`]. Returns `None` when required bytes
@@ -142,12 +142,14 @@ fn copy_served(
         return Ok(None);
     }
 
-    let indexed_document = IndexedDocument::for_served_revision(document);
-    let indexed_document = indexed_document.as_ref();
-    let statements = statements
-        .map(|blob| StatementSet::decode(&blob))
-        .transpose()?;
-    let statements = statements.map(|found| found.statements).unwrap_or_default();
+    let (kind, title) = match IndexedDocument::for_served_revision(document) {
+        Some(shown) => (shown.kind, shown.title),
+        None => (indexed.kind, None),
+    };
+    let statements = match statements {
+        Some(statements) => StatementSet::decode(&statements)?.statements,
+        None => Vec::new(),
+    };
     let copy_statements = |statements_ref: &StatementsRef| StatementsCopy {
         extractor: statements_ref.extractor.clone(),
         fallback_reason: statements_ref.fallback_reason.clone(),
@@ -156,8 +158,8 @@ fn copy_served(
 
     Ok(Some(ServedCopy {
         is_current: document.is_newest_revision(&indexed.revision),
-        kind: indexed_document.map_or(indexed.kind, |shown| shown.kind),
-        title: indexed_document.and_then(|shown| shown.title.clone()),
+        kind,
+        title,
         pack: Pack::decode(&pack)?,
         learned: indexed.learned.as_ref().map(copy_statements),
         authorship: indexed.authorship.clone(),

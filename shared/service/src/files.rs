@@ -6,7 +6,7 @@ use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::{read_document, visible_document};
 use crate::place::{Place, Target, place_of, repeated};
-use crate::revise::{Identity, NewBody, announce, compose, record};
+use crate::revise::{Identity, NewBody, announce, compose, is_blob_used, record};
 use crate::submit::{AcceptedDocument, Content, NewDocument, open_container};
 use crate::update::retry_document;
 use domain::blob::BlobRef;
@@ -82,7 +82,9 @@ async fn try_upload(
         until,
     };
     let Target { location, old } = target(ctx, tenant, container, new, &body).await?;
-    if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
+    if let Some(old) = &old
+        && has_arrived(old)
+    {
         check_replaceable(old, new.custom_id.is_none())?;
     }
 
@@ -199,12 +201,7 @@ pub async fn accept_file(ctx: &Ctx, arrival: &UploadArrival) -> Result<()> {
             Ok(())
         }
         // A form was used again whose file is already served.
-        Some(document)
-            if document
-                .indexed
-                .as_ref()
-                .is_some_and(|served| served.body == blob) =>
-        {
+        Some(document) if matches!(&document.indexed, Some(served) if served.body == blob) => {
             Ok(())
         }
         _ => Ok(ctx.blobs.delete(&tenant, &[blob]).await?),
@@ -224,14 +221,14 @@ pub async fn protect_file(
     document: &mut Document,
     uploaded_bytes: Bytes,
 ) -> Result<Option<Bytes>> {
-    let (uploaded, other_location) = (
-        document.body.blob.clone(),
-        document.body.other_upload_location(),
-    );
-    let Some(protected) = other_location.filter(|_| document.body.awaited_until.is_some()) else {
+    if document.body.awaited_until.is_none() {
+        return Ok(Some(uploaded_bytes));
+    }
+    let Some(protected) = document.body.other_upload_location() else {
         return Ok(Some(uploaded_bytes));
     };
 
+    let uploaded = document.body.blob.clone();
     let bytes = ctx
         .blobs
         .put_if_absent(tenant, protected.path(), uploaded_bytes)
@@ -247,13 +244,7 @@ pub async fn protect_file(
     }
 
     // A later revision may wait for the same file, or have it.
-    let current = read_document(ctx, tenant, &document.id).await?;
-    let indexed = current.as_ref().and_then(|now| now.indexed.as_ref());
-    let is_used = current
-        .as_ref()
-        .is_some_and(|now| now.uses_blob(&protected))
-        || indexed.is_some_and(|old| old.body == protected);
-    if !is_used {
+    if !is_blob_used(ctx, tenant, &document.id, &protected).await? {
         ctx.blobs.delete(tenant, &[protected]).await?;
     }
 
@@ -292,16 +283,14 @@ fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
     let Some(origin) = &document.origin else {
         return name.map(str::to_owned);
     };
-    let extension = name
-        .and_then(|name| name.rsplit_once('.'))
-        .map(|(_, end)| format!(".{end}"));
-    let missing_extension =
-        extension.filter(|extension| !origin.title.ends_with(extension.as_str()));
-    Some(format!(
-        "{}{}",
-        origin.title,
-        missing_extension.unwrap_or_default()
-    ))
+
+    if let Some(name) = name
+        && let Some((_, extension)) = name.rsplit_once('.')
+        && !origin.title.ends_with(&format!(".{extension}"))
+    {
+        return Some(format!("{}.{extension}", origin.title));
+    }
+    Some(origin.title.clone())
 }
 
 /// Checks whether the newest bytes have arrived. A document that waits for its file is `queued`.
@@ -311,10 +300,7 @@ fn has_arrived(document: &Document) -> bool {
 }
 
 fn is_missing(document: &Document) -> bool {
-    document
-        .failure
-        .as_ref()
-        .is_some_and(|failure| failure.code == FailureCode::UploadMissing)
+    matches!(&document.failure, Some(failure) if failure.code == FailureCode::UploadMissing)
 }
 
 #[cfg(test)]

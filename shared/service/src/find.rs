@@ -55,12 +55,9 @@ pub async fn find_containers(
 /// its target both name it.
 fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
     // Targets come first, so that they keep the physical containers.
-    found.sort_by_key(|container| {
-        container
-            .merge
-            .as_ref()
-            .is_some_and(|merge| merge.into.is_some())
-    });
+    let is_source =
+        |container: &Container| matches!(&container.merge, Some(merge) if merge.into.is_some());
+    found.sort_by_key(is_source);
 
     let mut seen = HashSet::new();
     for container in &mut found {
@@ -156,18 +153,14 @@ async fn find_named(
         return Err(Error::NotFound("Document"));
     }
 
-    let custom_id =
-        CustomId::parse_conversation_id(name).map_err(|_| Error::NotFound("Document"))?;
+    let Ok(custom_id) = CustomId::parse_conversation_id(name) else {
+        return Err(Error::NotFound("Document"));
+    };
     match containers {
         Some(containers) => find_by_custom_id(ctx, tenant, &custom_id, containers).await,
         None => {
-            find_by_custom_id(
-                ctx,
-                tenant,
-                &custom_id,
-                &find_containers(ctx, tenant, scope).await?,
-            )
-            .await
+            let containers = find_containers(ctx, tenant, scope).await?;
+            find_by_custom_id(ctx, tenant, &custom_id, &containers).await
         }
     }
 }
@@ -186,18 +179,20 @@ async fn seen_as(
         Some(scope.tags.as_slice())
     };
 
-    let Some(requested_tags) = requested_tags.filter(|named| !named.contains(&document.tag)) else {
-        return Ok(Some(document.tag.clone()));
+    let requested_tags = match requested_tags {
+        Some(requested_tags) if !requested_tags.contains(&document.tag) => requested_tags,
+        _ => return Ok(Some(document.tag.clone())),
     };
 
-    let container = ctx.containers.get(tenant, &document.tag).await?;
-    if container.is_none_or(|container| container.merge.is_none()) {
-        return Ok(None);
+    match ctx.containers.get(tenant, &document.tag).await? {
+        Some(container) if container.merge.is_some() => {}
+        _ => return Ok(None),
     }
 
     for tag in requested_tags {
-        let source = ctx.containers.get(tenant, tag).await?;
-        if source.is_some_and(|source| source.ids.contains(&document.container)) {
+        if let Some(source) = ctx.containers.get(tenant, tag).await?
+            && source.ids.contains(&document.container)
+        {
             return Ok(Some(tag.clone()));
         }
     }
@@ -217,39 +212,46 @@ pub async fn add_documents_with_same_custom_ids(
     mut documents: Vec<Document>,
 ) -> Result<Vec<Document>> {
     let (mut tags, mut ids) = (HashMap::new(), Vec::new());
-    for document in documents
-        .iter()
-        .filter(|document| document.superseded_by.is_none())
-    {
+    for document in &documents {
         let Some(custom_id) = &document.custom_id else {
             continue;
         };
-        if !tags.contains_key(&document.tag) {
-            let container = ctx.containers.get(tenant, &document.tag).await?;
-            tags.insert(
-                document.tag.clone(),
-                container.map_or_else(Vec::new, |container| container.ids),
-            );
+        if document.superseded_by.is_some() {
+            continue;
         }
-        let other_ids = tags
-            .get(&document.tag)
-            .into_iter()
-            .flatten()
-            .filter(|id| **id != document.container);
-        ids.extend(other_ids.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
+
+        if !tags.contains_key(&document.tag) {
+            let containers = match ctx.containers.get(tenant, &document.tag).await? {
+                Some(container) => container.ids,
+                None => Vec::new(),
+            };
+            tags.insert(document.tag.clone(), containers);
+        }
+        for container in tags.get(&document.tag).into_iter().flatten() {
+            if *container != document.container {
+                ids.push(DocumentId::derived(tenant.org(), container, custom_id));
+            }
+        }
     }
 
-    for batch in ids.chunks(BATCH_SIZE) {
-        let found = ctx
-            .documents
-            .get(tenant, batch)
-            .await?
-            .into_iter()
-            .flatten();
-        documents.extend(found.filter(|document| document.superseded_by.is_none()));
-    }
-
+    documents.extend(read_active_documents(ctx, tenant, &ids).await?);
     Ok(documents)
+}
+
+/// Returns those of the documents with these ids that exist and that no merge has superseded.
+pub(crate) async fn read_active_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    ids: &[DocumentId],
+) -> Result<Vec<Document>> {
+    let mut active = Vec::new();
+    for batch in ids.chunks(BATCH_SIZE) {
+        let found = ctx.documents.get(tenant, batch).await?;
+        active.extend(found.into_iter().flatten());
+    }
+
+    active.retain(|document| document.superseded_by.is_none());
+    Ok(active)
 }
 
 async fn find_by_custom_id(
@@ -260,31 +262,19 @@ async fn find_by_custom_id(
 ) -> Result<Document> {
     let mut ids = Vec::new();
     for container in containers {
-        ids.extend(
-            container
-                .ids
-                .iter()
-                .map(|id| DocumentId::derived(tenant.org(), id, custom_id)),
-        );
+        for id in &container.ids {
+            ids.push(DocumentId::derived(tenant.org(), id, custom_id));
+        }
     }
 
-    let mut found = Vec::new();
-    for batch in ids.chunks(BATCH_SIZE) {
-        found.extend(
-            ctx.documents
-                .get(tenant, batch)
-                .await?
-                .into_iter()
-                .flatten(),
-        );
-    }
-
-    found.retain(|document| document.superseded_by.is_none());
+    let mut found = read_active_documents(ctx, tenant, &ids).await?;
     for document in &mut found {
         let owner = containers
             .iter()
             .find(|container| container.ids.contains(&document.container));
-        document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
+        if let Some(owner) = owner {
+            document.tag.clone_from(&owner.tag);
+        }
     }
 
     // Of the documents that a merge has yet to examine, the newest is the one that it will keep.
@@ -400,8 +390,10 @@ async fn read_sent_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resu
         .read(tenant, std::slice::from_ref(&document.body.blob))
         .await?
         .pop();
-    let bytes = body.and_then(BlobContent::into_intact_bytes);
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    match body {
+        Some(BlobContent::Intact(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        _ => Ok(None),
+    }
 }
 
 /// Returns the pack of the newest processed revision, or `None` if there is none or it cannot be
@@ -421,17 +413,17 @@ pub async fn read_served_pack(
 }
 
 fn newest_pack(document: &Document) -> Option<&BlobRef> {
-    let extracted = document
-        .extracted
-        .as_ref()
-        .filter(|new| document.is_newest_revision(&new.revision));
-    let indexed = document
-        .indexed
-        .as_ref()
-        .filter(|old| document.is_newest_revision(&old.revision));
-    extracted
-        .map(|new| &new.pack)
-        .or(indexed.map(|old| &old.pack))
+    if let Some(extracted) = &document.extracted
+        && document.is_newest_revision(&extracted.revision)
+    {
+        return Some(&extracted.pack);
+    }
+    if let Some(indexed) = &document.indexed
+        && document.is_newest_revision(&indexed.revision)
+    {
+        return Some(&indexed.pack);
+    }
+    None
 }
 
 /// Reads a pack of the document. Reports a damaged pack to maintenance and returns `None`.

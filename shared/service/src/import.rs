@@ -8,6 +8,7 @@ use crate::Ctx;
 use crate::caps::create_container;
 use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
+use crate::orphans::named_blobs;
 use crate::place::Place;
 use crate::revise::{Identity, NewBody, Said, announce, compose};
 use crate::{Committed, commit_changes};
@@ -147,7 +148,11 @@ fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
         }
     }
 
-    let buckets = Some(&copy.profile_buckets).filter(|buckets| !buckets.is_empty());
+    let buckets = if copy.profile_buckets.is_empty() {
+        None
+    } else {
+        Some(&copy.profile_buckets)
+    };
     ContainerChange {
         name: missing(container.name.is_some(), copy.name.as_ref()),
         entity_context: missing(
@@ -210,12 +215,12 @@ pub async fn import_documents(
         }
     }
 
-    let queued = written
-        .iter()
-        .filter(|document| document.status == DocumentStatus::Queued);
-    let messages: Vec<JobMessage> = queued
-        .map(|document| JobMessage::process_document(tenant.org(), document))
-        .collect();
+    let mut messages = Vec::new();
+    for document in &written {
+        if document.status == DocumentStatus::Queued {
+            messages.push(JobMessage::process_document(tenant.org(), document));
+        }
+    }
     for batch in messages.chunks(MAX_CHANGES_PER_COMMIT) {
         announce(ctx, batch).await;
     }
@@ -276,10 +281,9 @@ async fn prepare(
     container: &Container,
     copy: DocumentCopy,
 ) -> Result<(Document, Timestamp)> {
-    let body = copy
-        .body
-        .as_ref()
-        .ok_or_else(|| Error::invalid_field("body", "is missing"))?;
+    let Some(body) = &copy.body else {
+        return Err(Error::invalid_field("body", "is missing"));
+    };
     let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
     let declared_properties = Said {
         description: DocumentDescription::default(),
@@ -400,10 +404,6 @@ async fn create(
 
 /// Deletes the stored bytes of a document that another writer was first to create.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
-    let unused: Vec<_> = indexed_blobs
-        .chain([&document.body.blob])
-        .cloned()
-        .collect();
+    let unused: Vec<_> = named_blobs(document).cloned().collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
 }

@@ -101,13 +101,11 @@ pub async fn file_item(
         let lookup = look(ctx, tenant, &item).await?;
         lookup.claim(ctx, tenant, &item.claim).await?;
         let body = NewBody::sent(bytes.clone(), form.clone());
-        let unchanged = lookup
-            .old
-            .as_ref()
-            .filter(|old| body.is_of(old) && old.status != DocumentStatus::Failed);
-        let accepted = match unchanged {
-            Some(old) => adopt(ctx, tenant, &item, old, lookup.is_claimed).await?,
-            None => revise(ctx, tenant, &item, &lookup, body).await?,
+        let accepted = match &lookup.old {
+            Some(old) if body.is_of(old) && old.status != DocumentStatus::Failed => {
+                adopt(ctx, tenant, &item, old, lookup.is_claimed).await?
+            }
+            _ => revise(ctx, tenant, &item, &lookup, body).await?,
         };
         if let Some(accepted) = accepted {
             lookup.leave_superseded(ctx, tenant, &item.claim).await?;
@@ -131,13 +129,12 @@ pub async fn refile_item(
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let lookup = look(ctx, tenant, item).await?;
-        let Some(old) = lookup
-            .old
-            .as_ref()
-            .filter(|old| lookup.has_content_of(old, item))
-        else {
+        let Some(old) = &lookup.old else {
             return Ok(None);
         };
+        if !lookup.has_content_of(old, item) {
+            return Ok(None);
+        }
 
         lookup.claim(ctx, tenant, &item.claim).await?;
         if let Some(accepted) = adopt(ctx, tenant, item, old, lookup.is_claimed).await? {
@@ -170,8 +167,10 @@ pub async fn give_up_claim(
 ) -> Result<DocumentId> {
     let (mut last, mut superseded_ids) = (document.clone(), Vec::new());
     for _ in 0..MAX_MERGES {
-        let current = read_document(ctx, tenant, &last).await?;
-        let Some(winner) = current.and_then(|current| current.superseded_by) else {
+        let Some(current) = read_document(ctx, tenant, &last).await? else {
+            break;
+        };
+        let Some(winner) = current.superseded_by else {
             break;
         };
         if !ctx
@@ -212,12 +211,12 @@ pub async fn release_item(
     loop {
         // The document is read before the claims: a claim that is not seen here comes with an edit
         // that was not read either.
-        let current = read_document(ctx, tenant, document).await?;
-        let Some(current) =
-            current.filter(|read| read.origin.is_some() && read.superseded_by.is_none())
-        else {
+        let Some(current) = read_document(ctx, tenant, document).await? else {
             return Ok(false);
         };
+        if current.origin.is_none() || current.superseded_by.is_some() {
+            return Ok(false);
+        }
         if !ctx
             .connections
             .list_claims(tenant, document)
@@ -280,9 +279,9 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
 }
 
 async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<()> {
-    let connection = ctx.connections.get(tenant, &item.claim.connection).await?;
-    if connection
-        .is_some_and(|connection| connection.status.is_visible() && connection.tag == item.tag)
+    if let Some(connection) = ctx.connections.get(tenant, &item.claim.connection).await?
+        && connection.status.is_visible()
+        && connection.tag == item.tag
     {
         return Ok(());
     }
@@ -320,11 +319,11 @@ impl Found {
     /// Checks whether the document needs only a new description. A connection that is new to a
     /// failed document fetches it again.
     fn has_content_of(&self, old: &Document, item: &ItemDocument) -> bool {
-        let has_same_content = old
-            .origin
-            .as_ref()
-            .is_some_and(|origin| origin.has_same_content(&item.origin));
-        has_same_content && (self.is_claimed || old.status != DocumentStatus::Failed)
+        let Some(origin) = &old.origin else {
+            return false;
+        };
+        let is_usable = self.is_claimed || old.status != DocumentStatus::Failed;
+        is_usable && origin.has_same_content(&item.origin)
     }
 }
 
@@ -365,10 +364,14 @@ async fn revise(
     body: NewBody,
 ) -> Result<Option<AcceptedDocument>> {
     let old = lookup.old.as_ref();
+    let (task_type, dreaming) = match old {
+        Some(old) => (old.task_type, old.dreaming),
+        None => (TaskType::default(), Dreaming::default()),
+    };
     let declared_properties = Said {
         description: DocumentDescription::default(),
-        task_type: old.map_or_else(TaskType::default, |old| old.task_type),
-        dreaming: old.map_or_else(Dreaming::default, |old| old.dreaming),
+        task_type,
+        dreaming,
         document_date: None,
         provenance: None,
     };
@@ -404,18 +407,18 @@ impl ItemDocument {
     /// count as a change.
     fn describe(&self, document: &mut Document) -> bool {
         let filepath = Some(self.filepath.clone());
-        let current_connection = document
-            .origin
-            .as_ref()
-            .map(|origin| origin.connection.clone());
-        let comparable_origin = current_connection.map(|connection| DocumentOrigin {
-            connection,
-            ..self.origin.clone()
-        });
+        let is_other_origin = match &document.origin {
+            Some(origin) => {
+                let comparable_origin = DocumentOrigin {
+                    connection: origin.connection.clone(),
+                    ..self.origin.clone()
+                };
+                comparable_origin != *origin
+            }
+            None => false,
+        };
 
-        let changed = comparable_origin != document.origin
-            || self.url != document.url
-            || filepath != document.filepath;
+        let changed = is_other_origin || self.url != document.url || filepath != document.filepath;
         document.origin = Some(self.origin.clone());
         document.url.clone_from(&self.url);
         document.filepath = filepath;

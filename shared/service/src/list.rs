@@ -118,27 +118,27 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
 }
 
 fn admits(query: &ListQuery, document: &Document) -> bool {
-    let matches_filter = query
-        .filter
-        .as_ref()
-        .is_none_or(|filter| filter.matches(&document.metadata));
-    let matches_status = match &query.statuses {
-        Some(statuses) => statuses.contains(&document.status),
-        None => true,
-    };
+    if let Some(filter) = &query.filter
+        && !filter.matches(&document.metadata)
+    {
+        return false;
+    }
+    if let Some(statuses) = &query.statuses
+        && !statuses.contains(&document.status)
+    {
+        return false;
+    }
+    if let Some(wanted) = &query.filepath
+        && !path_matches(wanted, document.filepath.as_deref())
+    {
+        return false;
+    }
 
-    let matches_path = query
-        .filepath
-        .as_ref()
-        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
-    let matches_provider = query.providers.as_ref().is_none_or(|wanted| {
-        document
-            .origin
-            .as_ref()
-            .is_some_and(|origin| wanted.contains(&origin.provider))
-    });
-
-    matches_filter && matches_status && matches_path && matches_provider
+    match (&query.providers, &document.origin) {
+        (Some(wanted), Some(origin)) => wanted.contains(&origin.provider),
+        (Some(_), None) => false,
+        (None, _) => true,
+    }
 }
 
 /// Checks whether a document's path is `wanted`, or below it if `wanted` ends with `/`.

@@ -67,10 +67,8 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, spec: KeySpec) -> Result<New
         ));
     }
 
-    if spec
-        .tags
-        .as_ref()
-        .is_some_and(|tags| !(1..=MAX_TAGS).contains(&tags.len()))
+    if let Some(tags) = &spec.tags
+        && !(1..=MAX_TAGS).contains(&tags.len())
     {
         let rule = format!(
             "1 to {MAX_TAGS} container tags, or none at all for a key that reaches every container"
@@ -260,11 +258,10 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 
 /// Returns the key with this id if it belongs to the organization.
 async fn find(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<ApiKey> {
-    ctx.keys
-        .get(id)
-        .await?
-        .filter(|key| key.org == *tenant.org())
-        .ok_or_else(no_key)
+    match ctx.keys.get(id).await? {
+        Some(key) if key.org == *tenant.org() => Ok(key),
+        _ => Err(no_key()),
+    }
 }
 
 fn check_not_own(tenant: &Tenant, id: &KeyId) -> Result<()> {

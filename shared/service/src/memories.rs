@@ -37,11 +37,9 @@ pub async fn find_existing_container(
     tag: &ContainerTag,
 ) -> Result<Container> {
     tenant.check_access(tag)?;
-    let container = ctx
-        .containers
-        .get(tenant, tag)
-        .await?
-        .ok_or(Error::NotFound("Container tag"))?;
+    let Some(container) = ctx.containers.get(tenant, tag).await? else {
+        return Err(Error::NotFound("Container tag"));
+    };
     tenant.record_access(&container.ids);
     Ok(container)
 }
@@ -158,9 +156,10 @@ pub async fn write_memories(
         .collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
 
-    read_document(ctx, tenant, &id)
-        .await?
-        .ok_or_else(|| PortError::Conflict.into())
+    match read_document(ctx, tenant, &id).await? {
+        Some(existing) => Ok(existing),
+        None => Err(PortError::Conflict.into()),
+    }
 }
 
 /// Applies edits to memories of a container, in the order given. Applying them again changes

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::Ctx;
 use crate::connections::move_connections;
-use crate::find::{ContainerScope, find_containers};
+use crate::find::{ContainerScope, find_containers, read_active_documents};
 use crate::remove::batches;
 use crate::tasks::Next;
 use crate::{Committed, ConflictRetry, commit_changes};
@@ -27,8 +27,6 @@ const REQUEST_SECONDS: i64 = 30;
 const INGEST_SECONDS: i64 = 15;
 /// The number of documents that one step looks at.
 const PAGE_SIZE: usize = 50;
-/// The number of records that one read fetches.
-const BATCH_SIZE: usize = 100;
 /// Runs one step of the merge.
 pub(super) async fn step(
     ctx: &Ctx,
@@ -87,14 +85,12 @@ pub(super) async fn give_up(
     task: &TaskId,
     merge: &mut ContainerMerge,
 ) -> Result<()> {
-    for tag in merge
-        .sources
-        .iter()
-        .map(|(tag, _)| tag)
-        .chain([&merge.target])
-    {
-        ctx.containers.end_merge_role(tenant, tag, task).await?;
+    for (source, _) in &merge.sources {
+        ctx.containers.end_merge_role(tenant, source, task).await?;
     }
+    ctx.containers
+        .end_merge_role(tenant, &merge.target, task)
+        .await?;
 
     merge.phase = MergePhase::Failed;
     Ok(())
@@ -167,39 +163,38 @@ async fn rivals(
     };
 
     let groups: Vec<Vec<DocumentId>> = documents.iter().map(candidate_ids).collect();
-    let all_ids: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
     let mut documents_by_id: BTreeMap<DocumentId, Document> = BTreeMap::new();
-    for batch in all_ids.chunks(BATCH_SIZE) {
-        let records = ctx
-            .documents
-            .get(tenant, batch)
-            .await?
-            .into_iter()
-            .flatten();
-        let active = records.filter(|document| document.superseded_by.is_none());
-        documents_by_id.extend(active.map(|document| (document.id.clone(), document)));
+    for document in read_active_documents(ctx, tenant, &groups.concat()).await? {
+        documents_by_id.insert(document.id.clone(), document);
     }
 
-    let active_groups = groups.iter().map(|ids| {
-        ids.iter()
-            .filter_map(|id| documents_by_id.get(id).cloned())
-            .collect()
-    });
-    Ok(active_groups
-        .filter(|group: &Vec<Document>| group.len() > 1)
-        .collect())
+    let mut active_groups = Vec::new();
+    for ids in &groups {
+        let mut group = Vec::new();
+        for id in ids {
+            if let Some(document) = documents_by_id.get(id) {
+                group.push(document.clone());
+            }
+        }
+        if group.len() > 1 {
+            active_groups.push(group);
+        }
+    }
+
+    Ok(active_groups)
 }
 
 /// Returns all but the document with the newest content, each naming that document as its
 /// successor.
 fn decided(mut duplicates: Vec<Document>) -> Vec<Document> {
     duplicates.sort_by_key(Document::content_order);
-    let Some(winner) = duplicates.pop().map(|document| document.id) else {
+    let Some(winner) = duplicates.pop() else {
         return Vec::new();
     };
-    duplicates
-        .iter_mut()
-        .for_each(|document| document.superseded_by = Some(winner.clone()));
+    for document in &mut duplicates {
+        document.superseded_by = Some(winner.id.clone());
+    }
+
     duplicates
 }
 
@@ -224,10 +219,13 @@ async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<
 /// happens before the commit, so that the claims exist once it takes effect; a claim that is added
 /// meanwhile comes with an edit, which makes the commit fail.
 async fn pass_claims_on(ctx: &Ctx, tenant: &Tenant, losers: &[Document]) -> Result<()> {
-    for loser in losers.iter().filter(|loser| loser.origin.is_some()) {
+    for loser in losers {
         let Some(winner) = &loser.superseded_by else {
             continue;
         };
+        if loser.origin.is_none() {
+            continue;
+        }
         for claim in ctx.connections.list_claims(tenant, &loser.id).await? {
             ctx.connections
                 .claim_document(tenant, winner, &claim)
@@ -265,15 +263,19 @@ async fn supersede_batch(
         let current = ctx.documents.get(tenant, &ids).await?;
         let mut remaining = Vec::with_capacity(losers.len());
         for (loser, current) in losers.into_iter().zip(current) {
-            match current.filter(|current| current.superseded_by.is_none()) {
-                Some(current) if current.is_newest_revision(&loser.revision) => {
-                    remaining.push(Document {
-                        superseded_by: loser.superseded_by,
-                        ..current
-                    });
-                }
-                Some(_) => outcome.changed += 1,
-                None => {}
+            let Some(current) = current else {
+                continue;
+            };
+            if current.superseded_by.is_some() {
+                continue;
+            }
+            if current.is_newest_revision(&loser.revision) {
+                remaining.push(Document {
+                    superseded_by: loser.superseded_by,
+                    ..current
+                });
+            } else {
+                outcome.changed += 1;
             }
         }
         losers = remaining;
@@ -294,7 +296,10 @@ pub async fn find_superseded_documents(
     let mut found = Vec::new();
     for container in find_containers(ctx, tenant, scope).await? {
         // Only merged containers can have any.
-        for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
+        if container.ids.len() < 2 {
+            continue;
+        }
+        for id in &container.ids {
             let mut cursor: Option<String> = None;
             loop {
                 let (documents, next) = ctx
@@ -336,11 +341,11 @@ pub async fn preview_merge(
     target: &Container,
     sources: &[Container],
 ) -> Result<Vec<MergeOverlap>> {
-    let container_ids: Vec<ContainerId> = [target]
-        .into_iter()
-        .chain(sources)
-        .flat_map(|container| container.ids.clone())
-        .collect();
+    let mut container_ids = target.ids.clone();
+    for source in sources {
+        container_ids.extend_from_slice(&source.ids);
+    }
+
     let mut overlaps = Vec::with_capacity(sources.len());
     for source in sources {
         let mut overlap = MergeOverlap {

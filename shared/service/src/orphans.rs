@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::Ctx;
 use domain::blob::BlobRef;
-use domain::container::SegmentRef;
 use domain::document::{Document, IndexedRevision, ProcessingResult};
 use domain::error::Result;
 use domain::ids::{ContainerId, DocumentId, OrgId};
@@ -32,14 +31,13 @@ pub async fn find_orphans(
     blobs: &[StoredBlob],
     now: Timestamp,
 ) -> Result<Vec<StoredBlob>> {
-    let is_old = |stored: &&StoredBlob| {
-        stored
-            .stored_at
-            .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_AGE_SECONDS) < now)
-    };
-
     let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
-    for stored in blobs.iter().filter(is_old) {
+    for stored in blobs {
+        if let Some(stored_at) = stored.stored_at
+            && stored_at.plus_seconds(ORPHAN_AGE_SECONDS) >= now
+        {
+            continue;
+        }
         // A foreign path does not tell who stored the blob.
         if let Some(maker) = Maker::of(stored.blob.path()) {
             by_org.entry(&stored.org).or_default().push((stored, maker));
@@ -53,9 +51,10 @@ pub async fn find_orphans(
         let segments = segments(ctx, &tenant, &blobs).await?;
         for (stored, maker) in blobs {
             let is_referenced = match maker {
-                Maker::Document(id) => documents
-                    .get(&id)
-                    .is_some_and(|document| names(document, &stored.blob)),
+                Maker::Document(id) => match documents.get(&id) {
+                    Some(document) => names(document, &stored.blob),
+                    None => false,
+                },
                 Maker::Index(_) => segments.contains(&stored.blob),
             };
             if !is_referenced {
@@ -125,24 +124,20 @@ async fn documents(
     tenant: &Tenant,
     blobs: &[(&StoredBlob, Maker)],
 ) -> Result<HashMap<DocumentId, Document>> {
-    let ids: HashSet<&DocumentId> = blobs
-        .iter()
-        .filter_map(|(_, maker)| match maker {
-            Maker::Document(id) => Some(id),
-            Maker::Index(_) => None,
-        })
-        .collect();
+    let mut ids = HashSet::new();
+    for (_, maker) in blobs {
+        if let Maker::Document(id) = maker {
+            ids.insert(id);
+        }
+    }
     let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
 
     let mut found = HashMap::new();
     for batch in ids.chunks(RECORD_BATCH_SIZE) {
-        let records = ctx
-            .documents
-            .get(tenant, batch)
-            .await?
-            .into_iter()
-            .flatten();
-        found.extend(records.map(|document| (document.id.clone(), document)));
+        let records = ctx.documents.get(tenant, batch).await?;
+        for document in records.into_iter().flatten() {
+            found.insert(document.id.clone(), document);
+        }
     }
 
     Ok(found)
@@ -153,18 +148,19 @@ async fn segments(
     tenant: &Tenant,
     blobs: &[(&StoredBlob, Maker)],
 ) -> Result<HashSet<BlobRef>> {
-    let containers: HashSet<&ContainerId> = blobs
-        .iter()
-        .filter_map(|(_, maker)| match maker {
-            Maker::Index(container) => Some(container),
-            Maker::Document(_) => None,
-        })
-        .collect();
+    let mut containers = HashSet::new();
+    for (_, maker) in blobs {
+        if let Maker::Index(container) = maker {
+            containers.insert(container);
+        }
+    }
 
     let mut found = HashSet::new();
     for container in containers {
         let head = ctx.index.get_head(tenant, container).await?;
-        found.extend(head.segments.into_iter().flat_map(SegmentRef::into_blobs));
+        for segment in head.segments {
+            found.extend(segment.into_blobs());
+        }
     }
 
     Ok(found)
@@ -172,13 +168,18 @@ async fn segments(
 
 /// Checks whether the record names the blob, or a worker may still record it.
 fn names(document: &Document, blob: &BlobRef) -> bool {
+    let is_referenced = named_blobs(document).any(|referenced| referenced == blob);
+    is_referenced || (!document.status.is_final() && document.unserved_blobs().contains(blob))
+}
+
+/// Returns the blobs that a record names. A worker may have stored more
+/// ([`Document::unserved_blobs`]).
+pub(crate) fn named_blobs(document: &Document) -> impl Iterator<Item = &BlobRef> {
     let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
     let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
-    let is_referenced = indexed_blobs
+    indexed_blobs
         .chain(extracted_blobs)
         .chain([&document.body.blob])
-        .any(|referenced| referenced == blob);
-    is_referenced || (!document.status.is_final() && document.unserved_blobs().contains(blob))
 }
 
 #[cfg(test)]

@@ -52,19 +52,15 @@ pub(crate) async fn places_of(
     let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
     let ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
     let location = |index: usize| {
-        let alternative_ids = ids
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != index)
-            .map(|(_, id)| id.clone());
-
+        let mut alternative_ids = ids.clone();
+        let id = alternative_ids.remove(index);
         let creation_conditions = CreationConditions {
-            alternative_ids: alternative_ids.collect(),
+            alternative_ids,
             request_key: None,
         };
         Place {
             container: container.ids[index].clone(),
-            id: ids[index].clone(),
+            id,
             creation_conditions,
         }
     };
@@ -74,29 +70,27 @@ pub(crate) async fn places_of(
     }
 
     let documents = ctx.documents.get(tenant, &ids).await?;
-    let is_superseded = |document: &&Document| document.superseded_by.is_some();
-    let superseded = documents
-        .iter()
-        .flatten()
-        .filter(is_superseded)
-        .map(|document| document.id.clone())
-        .collect();
-    let active = documents
-        .iter()
-        .enumerate()
-        .filter_map(|(index, document)| Some((index, document.as_ref()?)));
-    let active = active.filter(|(_, document)| document.superseded_by.is_none());
-    if let Some((index, _)) = active.max_by_key(|(_, document)| document.content_order()) {
+    let (mut active, mut superseded) = (Vec::new(), Vec::new());
+    for (index, document) in documents.iter().enumerate() {
+        let Some(document) = document else {
+            continue;
+        };
+        if document.superseded_by.is_some() {
+            superseded.push(document.id.clone());
+        } else {
+            active.push((document.content_order(), index));
+        }
+    }
+    if let Some((_, index)) = active.into_iter().max() {
         return Ok((location(index), superseded));
     }
 
     // A superseded document stays as it is. If the document that superseded it is gone, its place
     // is free.
-    let free_index = documents.iter().position(Option::is_none);
-    let free_index =
-        free_index.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
-
-    Ok((location(free_index), superseded))
+    match documents.iter().position(Option::is_none) {
+        Some(free_index) => Ok((location(free_index), superseded)),
+        None => Err(Error::internal("every place of a customId is superseded")),
+    }
 }
 
 /// The document that a request without a customId is about.
@@ -152,9 +146,10 @@ pub(crate) async fn repeated(
         }
 
         if !request.is_named
-            && let Some(different) = old.as_ref().filter(|old| !body.is_of(old))
+            && let Some(old) = &old
+            && !body.is_of(old)
         {
-            stale = Some(different.id.clone());
+            stale = Some(old.id.clone());
             continue;
         }
 
@@ -176,9 +171,9 @@ impl Target {
     /// Returns the document if the request was repeated and asks for nothing more. A document that
     /// failed with the same content is processed again.
     pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
-        self.old
-            .as_ref()
-            .filter(|old| old.status != DocumentStatus::Failed || !body.is_of(old))
+        let old = self.old.as_ref()?;
+        let is_settled = old.status != DocumentStatus::Failed || !body.is_of(old);
+        is_settled.then_some(old)
     }
 }
 

@@ -67,10 +67,8 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Resul
         ctx.request_log
             .remove_contents(tenant, hour, &pending.items)
             .await?;
-    } else if let Some(container) = purge
-        .containers
-        .get(purge.container)
-        .filter(|_| !pending.items.is_empty())
+    } else if let Some(container) = purge.containers.get(purge.container)
+        && !pending.items.is_empty()
     {
         index::remove(ctx, tenant, container, &pending.items).await?;
     }
@@ -157,12 +155,9 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> 
 /// Returns the seconds that are left until `seconds` after the deletion, or `None` if that time has
 /// passed.
 fn left(ctx: &Ctx, purge: &ContainerPurge, seconds: i64) -> Option<i64> {
-    Some(
-        ctx.clock
-            .now()
-            .seconds_until(purge.deleted_at.plus_seconds(seconds)),
-    )
-    .filter(|left| *left > 0)
+    let end = purge.deleted_at.plus_seconds(seconds);
+    let left = ctx.clock.now().seconds_until(end);
+    (left > 0).then_some(left)
 }
 
 /// Returns the blobs that are stored beside the records, each once. Objects are found and removed

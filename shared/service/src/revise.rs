@@ -1,6 +1,8 @@
 //! Writing a new revision of a document: the common last part of accepting, updating, moving and
 //! retrying it.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tracing::warn;
@@ -10,7 +12,6 @@ use crate::describe::DocumentDescription;
 use crate::find::read_document;
 use crate::place::Place;
 use domain::blob::BlobRef;
-use domain::connection::DocumentOrigin;
 use domain::container::Container;
 use domain::document::{
     BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, TaskType, UPLOAD_NAME,
@@ -18,6 +19,7 @@ use domain::document::{
 use domain::error::{PortError, Result};
 use domain::ids::{ContainerId, CustomId, DocumentId, Revision};
 use domain::job::JobMessage;
+use domain::metadata::Metadata;
 use domain::ports::CreationConditions;
 use domain::provenance::Provenance;
 use domain::tag::ContainerTag;
@@ -199,13 +201,7 @@ pub(crate) async fn compose(
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
     };
 
-    let origin = old.and_then(|old| old.origin.clone());
-    let origin = if matches!(body, NewBody::Unchanged(_)) {
-        origin
-    } else {
-        origin.map(DocumentOrigin::without_content_version)
-    };
-
+    let has_new_content = !matches!(body, NewBody::Unchanged(_));
     let blob_name = if matches!(body, NewBody::Awaited { .. }) {
         UPLOAD_NAME
     } else {
@@ -228,38 +224,62 @@ pub(crate) async fn compose(
         tag,
         custom_id,
         revision,
-        revision_number: old.map_or(0, |old| old.revision_number) + 1,
+        revision_number: 1,
         status: DocumentStatus::Queued,
         failure: None,
         attempts: 0,
         lease_until: Timestamp::from_millis(0),
         body,
         extracted: None,
-        indexed: old.and_then(|old| old.indexed.clone()),
+        indexed: None,
         kind,
-        title: old.and_then(|old| old.title.clone()).or(name),
-        properties: old.map(|old| old.properties.clone()).unwrap_or_default(),
+        title: name,
+        properties: BTreeMap::new(),
         url,
-        metadata: old.map(|old| old.metadata.clone()).unwrap_or_default(),
-        filepath: old.and_then(|old| old.filepath.clone()),
-        edit_count: old.map_or(0, |old| old.edit_count),
-        filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
+        metadata: Metadata::default(),
+        filepath: None,
+        edit_count: 0,
+        filter_by_metadata: None,
         task_type: declared_properties.task_type,
         dreaming: declared_properties.dreaming,
-        origin,
+        origin: None,
         superseded_by: None,
-        document_date: declared_properties
-            .document_date
-            .or(old.and_then(|old| old.document_date)),
-        provenance: declared_properties
-            .provenance
-            .or(old.and_then(|old| old.provenance)),
-        created_at: old.map_or(now, |old| old.created_at),
+        document_date: declared_properties.document_date,
+        provenance: declared_properties.provenance,
+        created_at: now,
         updated_at: now,
     };
 
+    if let Some(old) = old {
+        inherit_fields(&mut document, old);
+        if has_new_content && let Some(origin) = document.origin.take() {
+            document.origin = Some(origin.without_content_version());
+        }
+    }
+
     declared_properties.description.apply(&mut document);
     Ok(document)
+}
+
+/// Takes over from the previous revision what the new one does not say.
+fn inherit_fields(document: &mut Document, old: &Document) {
+    document.revision_number = old.revision_number + 1;
+    document.indexed.clone_from(&old.indexed);
+    if old.title.is_some() {
+        document.title.clone_from(&old.title);
+    }
+
+    document.properties.clone_from(&old.properties);
+    document.metadata.clone_from(&old.metadata);
+    document.filepath.clone_from(&old.filepath);
+    document.edit_count = old.edit_count;
+    document
+        .filter_by_metadata
+        .clone_from(&old.filter_by_metadata);
+    document.origin.clone_from(&old.origin);
+    document.document_date = document.document_date.or(old.document_date);
+    document.provenance = document.provenance.or(old.provenance);
+    document.created_at = old.created_at;
 }
 
 /// Writes the record of a new revision in place of `old`, or a first one on condition of
@@ -292,11 +312,7 @@ pub(crate) async fn record(
         Err(PortError::Conflict) => {
             // Our write may have taken effect, and a later revision may use the bytes.
             let blob = &document.body.blob;
-            let current = read_document(ctx, tenant, &document.id).await?;
-            let indexed = current.as_ref().and_then(|now| now.indexed.as_ref());
-            let is_used = current.as_ref().is_some_and(|now| now.uses_blob(blob))
-                || indexed.is_some_and(|old| old.body == *blob);
-            if !is_used {
+            if !is_blob_used(ctx, tenant, &document.id, blob).await? {
                 ctx.blobs
                     .delete(tenant, std::slice::from_ref(blob))
                     .await
@@ -306,6 +322,20 @@ pub(crate) async fn record(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Checks whether the record of a document, as it is now, names these bytes.
+pub(crate) async fn is_blob_used(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &DocumentId,
+    blob: &BlobRef,
+) -> Result<bool> {
+    let Some(current) = read_document(ctx, tenant, id).await? else {
+        return Ok(false);
+    };
+    let is_served = matches!(&current.indexed, Some(indexed) if indexed.body == *blob);
+    Ok(is_served || current.uses_blob(blob))
 }
 
 /// Sends messages about records that are written. A message that cannot be sent delays its document

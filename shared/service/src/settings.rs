@@ -89,10 +89,10 @@ pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 /// not fail it.
 async fn forget_secrets(ctx: &Ctx, tenant: &Tenant, before: &Settings, after: &Settings) {
     let kept_names: Vec<&str> = after.secret_names().collect();
-    for name in before
-        .secret_names()
-        .filter(|name| !kept_names.contains(name))
-    {
+    for name in before.secret_names() {
+        if kept_names.contains(&name) {
+            continue;
+        }
         if let Err(error) = ctx.vault.delete(tenant, name).await {
             warn!(
                 error = &error as &dyn std::error::Error,

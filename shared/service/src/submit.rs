@@ -164,22 +164,20 @@ pub async fn submit_documents(
 
     let (mut results, mut messages) = (Vec::new(), Vec::new());
     for (position, date, result) in lane_results.into_iter().flatten() {
-        let result = result.map(|(accepted, message)| {
-            messages.extend(message.map(|message| ((date.is_none(), date, position), message)));
-            accepted
-        });
-        results.push((position, result));
+        match result {
+            Ok((accepted, message)) => {
+                if let Some(message) = message {
+                    messages.push(((date.is_none(), date, position), message));
+                }
+                results.push((position, Ok(accepted)));
+            }
+            Err(error) => results.push((position, Err(error))),
+        }
     }
 
     messages.sort_by_key(|(order, _)| *order);
-    announce(
-        ctx,
-        &messages
-            .into_iter()
-            .map(|(_, message)| message)
-            .collect::<Vec<_>>(),
-    )
-    .await;
+    let messages: Vec<JobMessage> = messages.into_iter().map(|(_, message)| message).collect();
+    announce(ctx, &messages).await;
 
     results.sort_by_key(|(position, _)| *position);
     Ok(results.into_iter().map(|(_, result)| result).collect())
@@ -260,7 +258,9 @@ async fn upsert(
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let location = place_of(ctx, tenant, container, custom_id).await?;
     let old = read_document(ctx, tenant, &location.id).await?;
-    if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
+    if let Some(old) = &old
+        && old.superseded_by.is_some()
+    {
         // A merge has happened since the place was looked up.
         return Ok(None);
     }
@@ -272,22 +272,19 @@ async fn upsert(
 
     let body = NewBody::sent(bytes, new.content.form());
     let declared_properties = new.said();
-    if let Some(old) = old
-        .as_ref()
-        .filter(|old| is_unchanged(old, &body, &declared_properties, ctx.clock.now()))
+    if let Some(old) = &old
+        && is_unchanged(old, &body, &declared_properties, ctx.clock.now())
         && inspect_document(ctx, tenant, old).await?.is_none()
     {
-        let described =
-            describe(ctx, tenant, old.clone(), &declared_properties.description).await?;
-        return Ok(described.map(|document| {
-            (
-                AcceptedDocument {
-                    id: document.id,
-                    status: document.status,
-                },
-                None,
-            )
-        }));
+        let description = &declared_properties.description;
+        let Some(document) = describe(ctx, tenant, old.clone(), description).await? else {
+            return Ok(None);
+        };
+        let accepted = AcceptedDocument {
+            id: document.id,
+            status: document.status,
+        };
+        return Ok(Some((accepted, None)));
     }
 
     write(ctx, tenant, container, location, new, body, old.as_ref()).await
@@ -367,8 +364,8 @@ pub async fn open_container(
     // the container.
     tenant.record_access(&container.ids);
     container.check_writable()?;
-    if let Some(context) =
-        context.filter(|context| container.entity_context.as_deref() != Some(context))
+    if let Some(context) = context
+        && container.entity_context.as_deref() != Some(context)
     {
         ctx.containers.set_context(tenant, &tag, context).await?;
     }

@@ -11,7 +11,6 @@ use crate::place::{Place, place_of};
 use crate::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::submit::{AcceptedDocument, open_container};
 use crate::{Committed, ConflictRetry, commit_changes};
-use domain::blob::BlobRef;
 use domain::container::{Container, DocumentChange};
 use domain::document::{BodyForm, Document, DocumentStatus, ProcessingResult, TaskType};
 use domain::error::{Error, Result};
@@ -170,9 +169,9 @@ pub(crate) async fn check_changeable(
 /// Reads the document as it is now, under its present tag: its own tag may have been merged into
 /// another.
 async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document> {
-    let document = visible_document(ctx, tenant, id)
-        .await?
-        .ok_or(Error::NotFound("Document"))?;
+    let Some(document) = visible_document(ctx, tenant, id).await? else {
+        return Err(Error::NotFound("Document"));
+    };
     check_changeable(ctx, tenant, &document).await?;
     Ok(document)
 }
@@ -323,20 +322,16 @@ async fn take_over(
     container: &Container,
     to: &mut Document,
 ) -> Result<()> {
-    let Some(indexed) = from
-        .indexed
-        .as_ref()
-        .filter(|served| from.is_newest_revision(&served.revision))
-    else {
+    let Some(indexed) = &from.indexed else {
         return Ok(());
     };
+    if !from.is_newest_revision(&indexed.revision) {
+        return Ok(());
+    }
 
     // The document is processed like a new one if the pack is just being removed or cannot be read.
-    let blobs: Vec<BlobRef> = [&indexed.pack]
-        .into_iter()
-        .chain(indexed.statements_blob())
-        .cloned()
-        .collect();
+    let mut blobs = vec![indexed.pack.clone()];
+    blobs.extend(indexed.statements_blob().cloned());
     let mut bytes = ctx
         .blobs
         .read(tenant, &blobs)
@@ -354,10 +349,13 @@ async fn take_over(
         return Ok(());
     }
 
-    let mut statements_ref = indexed.learned.clone().filter(|_| makes_memories);
-    if let Some(statements_ref) = statements_ref
-        .as_mut()
-        .filter(|learned| learned.statements.is_some())
+    let mut statements_ref = if makes_memories {
+        indexed.learned.clone()
+    } else {
+        None
+    };
+    if let Some(statements_ref) = &mut statements_ref
+        && statements_ref.statements.is_some()
     {
         let Some(statements) = bytes.next().flatten() else {
             return Ok(());
@@ -411,11 +409,14 @@ impl DocumentUpdate {
 
     /// Checks whether the document's chunks, or the statements in them, may change.
     fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
-        let content_changed = self.content.as_ref().is_some_and(|(_, form)| {
-            *form == BodyForm::Url
-                || !body.is_of(document)
-                || document.status == DocumentStatus::Failed
-        });
+        let content_changed = match &self.content {
+            Some((_, form)) => {
+                *form == BodyForm::Url
+                    || !body.is_of(document)
+                    || document.status == DocumentStatus::Failed
+            }
+            None => false,
+        };
         let task_changed = self
             .task_type
             .is_some_and(|task| task != document.task_type);

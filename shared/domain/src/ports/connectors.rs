@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::connection::{OAuthAppRef, OAuthTokens, Provider, ProviderAccount, SkipReason};
 use crate::document::{BodyForm, DocumentType};
-use crate::error::{Error, ErrorSource};
+use crate::error::{Error, ErrorSource, PortError};
 use crate::metadata::Metadata;
 use crate::time::Timestamp;
 use crate::vault::Secret;
@@ -60,6 +60,16 @@ pub enum ConnectorError {
     /// There is a fault in this program, or the provider behaves differently than expected.
     #[error("{0}")]
     Fault(String),
+}
+
+/// A port of ours that fails is as good as a provider that does not answer.
+impl From<PortError> for ConnectorError {
+    fn from(error: PortError) -> Self {
+        match error {
+            PortError::Unavailable(source) => Self::Unavailable(source),
+            error => Self::Unavailable(Box::new(error)),
+        }
+    }
 }
 
 impl From<ConnectorError> for Error {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http::Method;
 use rusqlite::params;
 use s3s::dto::*;
-use s3s::{S3, S3Error, S3Request, S3Response, S3Result, s3_error};
+use s3s::{S3, S3Request, S3Response, S3Result, s3_error};
 
 use super::check::{self, BodyClaims};
-use super::index::{require_bucket, s3_timestamp};
+use super::index::{query_row, query_rows, require_bucket, s3_timestamp};
 use super::notify::{self, CreationKind};
 use super::store::ObjectStore;
 use super::{list, multipart, objects};
@@ -190,11 +190,7 @@ impl S3 for S3Api {
             store.write_index(|transaction| {
                 require_bucket(transaction.tx, &bucket)?;
                 let sql = "SELECT 1 FROM objects WHERE bucket = ?1";
-                let has_objects = transaction
-                    .tx
-                    .prepare_cached(sql)
-                    .and_then(|mut objects| objects.exists([&bucket]));
-                if has_objects.map_err(S3Error::internal_error)? {
+                if query_row(transaction.tx, sql, [&bucket], |_| Ok(()))?.is_some() {
                     return Err(s3_error!(BucketNotEmpty));
                 }
                 transaction
@@ -244,21 +240,15 @@ impl S3 for S3Api {
 
     async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> ApiAnswer<ListBucketsOutput> {
         self.run_blocking(|store| {
-            let index = store.lock_index();
-            let read_buckets = || -> rusqlite::Result<Vec<Bucket>> {
-                let mut statement =
-                    index.prepare_cached("SELECT name, created_ms FROM buckets ORDER BY name")?;
-                let rows = statement.query_map([], |row| {
-                    let creation_date = Some(s3_timestamp(row.get(1)?));
-                    Ok(Bucket {
-                        name: row.get(0)?,
-                        creation_date,
-                        ..Bucket::default()
-                    })
-                })?;
-                rows.collect()
-            };
-            let buckets = read_buckets().map_err(S3Error::internal_error)?;
+            let sql = "SELECT name, created_ms FROM buckets ORDER BY name";
+            let buckets = query_rows(&store.lock_index(), sql, [], |row| {
+                let creation_date = Some(s3_timestamp(row.get(1)?));
+                Ok(Bucket {
+                    name: row.get(0)?,
+                    creation_date,
+                    ..Bucket::default()
+                })
+            })?;
             Ok(ListBucketsOutput {
                 buckets: Some(buckets),
                 ..ListBucketsOutput::default()

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::TryStreamExt;
 use http::HeaderMap;
 use md5::{Digest, Md5};
 use s3s::checksum::ChecksumHasher;
-use s3s::dto::{Checksum, ChecksumAlgorithm, ETag, ETagCondition, StreamingBlob};
+use s3s::dto::{Checksum, ChecksumAlgorithm, ETagCondition, StreamingBlob};
 use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
 
 use super::index::StoredObject;
@@ -51,23 +51,15 @@ pub(super) async fn receive_body(
 
     let bytes = match <[Bytes; 1]>::try_from(chunks) {
         Ok([chunk]) => chunk,
-        Err(chunks) => chunks
-            .into_iter()
-            .fold(BytesMut::new(), |mut buffer, chunk| {
-                buffer.extend_from_slice(&chunk);
-                buffer
-            })
-            .freeze(),
+        Err(chunks) => chunks.concat().into(),
     };
 
     // The trailers are available only now, at the end of the body.
-    verify_bytes(
-        bytes,
-        claims,
-        trailers
-            .and_then(|trailers| trailers.take())
-            .unwrap_or_default(),
-    )
+    let trailers = match trailers {
+        Some(trailers) => trailers.take().unwrap_or_default(),
+        None => HeaderMap::new(),
+    };
+    verify_bytes(bytes, claims, trailers)
 }
 
 /// Verifies bytes against the claims before them and, in trailers, after them.
@@ -91,9 +83,8 @@ pub(super) fn verify_bytes(
 
     let mut claimed_checksums = checksums_to_map(&claims.checksum);
     for name in CHECKSUM_NAMES {
-        if let Some(value) = trailers
-            .get(format!("x-amz-checksum-{name}"))
-            .and_then(|value| value.to_str().ok())
+        if let Some(value) = trailers.get(format!("x-amz-checksum-{name}"))
+            && let Ok(value) = value.to_str()
         {
             claimed_checksums.insert(name.to_owned(), value.to_owned());
         }
@@ -162,21 +153,26 @@ pub(super) fn checksums_to_map(checksum: &Checksum) -> BTreeMap<String, String> 
         &checksum.checksum_sha1,
         &checksum.checksum_sha256,
     ];
-    CHECKSUM_NAMES
-        .iter()
-        .zip(values)
-        .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
-        .collect()
+
+    let mut checksums = BTreeMap::new();
+    for (name, value) in CHECKSUM_NAMES.into_iter().zip(values) {
+        if let Some(value) = value {
+            checksums.insert(name.to_owned(), value.clone());
+        }
+    }
+
+    checksums
 }
 
 /// Returns the checksums of a map. This is the reverse of [`checksums_to_map`].
 pub(super) fn checksums_from_map(map: &BTreeMap<String, String>) -> Checksum {
+    let checksum = |name: &str| map.get(name).cloned();
     Checksum {
-        checksum_crc32: map.get("crc32").cloned(),
-        checksum_crc32c: map.get("crc32c").cloned(),
-        checksum_crc64nvme: map.get("crc64nvme").cloned(),
-        checksum_sha1: map.get("sha1").cloned(),
-        checksum_sha256: map.get("sha256").cloned(),
+        checksum_crc32: checksum("crc32"),
+        checksum_crc32c: checksum("crc32c"),
+        checksum_crc64nvme: checksum("crc64nvme"),
+        checksum_sha1: checksum("sha1"),
+        checksum_sha256: checksum("sha256"),
         ..Checksum::default()
     }
 }
@@ -207,9 +203,10 @@ pub(super) fn check_write_conditions(
 
 /// Checks whether the object has the entity tag. `*` stands for any.
 pub(super) fn matches_etag(condition: &ETagCondition, stored: &StoredObject) -> bool {
-    condition
-        .as_etag()
-        .is_none_or(|etag: &ETag| etag.value() == stored.etag)
+    match condition.as_etag() {
+        Some(etag) => etag.value() == stored.etag,
+        None => true,
+    }
 }
 
 /// Returns the error `412 Precondition Failed`.

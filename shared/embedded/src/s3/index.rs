@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use s3s::dto::Timestamp;
 use s3s::{S3Error, S3Result, s3_error};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The schema. Keys are blobs, so that they sort by their bytes and any prefix is a range of them,
@@ -124,8 +125,7 @@ impl<'a> IndexTransaction<'a> {
         }
 
         self.adopt_file(&stored.file)?;
-        let attributes =
-            serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
+        let attributes = to_json(&stored.attributes)?;
         let StoredObject {
             file,
             size,
@@ -171,9 +171,8 @@ impl<'a> IndexTransaction<'a> {
 
     /// Removes the parts of an upload.
     pub(super) fn discard_parts(&self, id: &str) -> S3Result<()> {
-        for file in query_strings(self.tx, "SELECT file FROM parts WHERE upload = ?1", [id])
-            .map_err(S3Error::internal_error)?
-        {
+        let sql = "SELECT file FROM parts WHERE upload = ?1";
+        for file in query_strings(self.tx, sql, [id])? {
             self.discard_file(file)?;
         }
         self.run_statement("DELETE FROM parts WHERE upload = ?1", [id])
@@ -185,12 +184,57 @@ impl<'a> IndexTransaction<'a> {
         sql: &str,
         parameters: impl rusqlite::Params,
     ) -> S3Result<()> {
-        let result = self
-            .tx
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(parameters));
-        result.map(|_| ()).map_err(S3Error::internal_error)
+        let run = || self.tx.prepare_cached(sql)?.execute(parameters);
+        run().map_err(S3Error::internal_error)?;
+        Ok(())
     }
+}
+
+/// Returns the first row of a query as `read_row` reads it, if there is one.
+pub(super) fn query_row<T>(
+    index: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read_row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> S3Result<Option<T>> {
+    let read = || {
+        let mut statement = index.prepare_cached(sql)?;
+        statement.query_row(parameters, read_row).optional()
+    };
+    read().map_err(S3Error::internal_error)
+}
+
+/// Returns all rows of a query as `read_row` reads them.
+pub(super) fn query_rows<T>(
+    index: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read_row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> S3Result<Vec<T>> {
+    let read = || -> rusqlite::Result<Vec<T>> {
+        let mut statement = index.prepare_cached(sql)?;
+        statement.query_map(parameters, read_row)?.collect()
+    };
+    read().map_err(S3Error::internal_error)
+}
+
+/// Returns the first column of all rows.
+pub(super) fn query_strings(
+    index: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> S3Result<Vec<String>> {
+    query_rows(index, sql, parameters, |row| row.get(0))
+}
+
+/// Writes a value as the text of a column.
+pub(super) fn to_json(value: &impl Serialize) -> S3Result<String> {
+    serde_json::to_string(value).map_err(S3Error::internal_error)
+}
+
+/// Reads a value from the text of a column.
+pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> S3Result<T> {
+    serde_json::from_str(text).map_err(S3Error::internal_error)
 }
 
 /// Returns the object of a key, if there is one.
@@ -200,14 +244,13 @@ pub(super) fn find_object(
     key: &str,
 ) -> S3Result<Option<StoredObject>> {
     let sql = "SELECT file, size, etag, modified_ms, attributes FROM objects WHERE bucket = ?1 AND key = ?2";
-    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let row = statement.query_row(params![bucket, key.as_bytes()], |row| {
+    let row = query_row(index, sql, params![bucket, key.as_bytes()], |row| {
         Ok((stored_without_attributes(row)?, row.get::<_, String>(4)?))
-    });
-    let Some((mut stored, attributes)) = row.optional().map_err(S3Error::internal_error)? else {
+    })?;
+    let Some((mut stored, attributes)) = row else {
         return Ok(None);
     };
-    stored.attributes = serde_json::from_str(&attributes).map_err(S3Error::internal_error)?;
+    stored.attributes = from_json(&attributes)?;
     Ok(Some(stored))
 }
 
@@ -224,32 +267,15 @@ fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<StoredObject> {
 /// Returns the error `NoSuchBucket` unless the bucket exists.
 pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
     let sql = "SELECT 1 FROM buckets WHERE name = ?1";
-    let exists = index
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.exists([bucket]));
-    if exists.map_err(S3Error::internal_error)? {
-        Ok(())
-    } else {
-        Err(s3_error!(NoSuchBucket))
+    match query_row(index, sql, [bucket], |_| Ok(()))? {
+        Some(()) => Ok(()),
+        None => Err(s3_error!(NoSuchBucket)),
     }
 }
 
 /// Converts a time of the index to the type of S3.
 pub(super) fn s3_timestamp(ms: i64) -> Timestamp {
     Timestamp::from(SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs()))
-}
-
-/// Returns the first column of all rows.
-pub(super) fn query_strings(
-    index: &Connection,
-    sql: &str,
-    parameters: impl rusqlite::Params,
-) -> S3Result<Vec<String>> {
-    let read_rows = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = index.prepare_cached(sql)?;
-        statement.query_map(parameters, |row| row.get(0))?.collect()
-    };
-    read_rows().map_err(S3Error::internal_error)
 }
 
 /// Returns the attributes of an unfinished upload, or the error `NoSuchUpload`.
@@ -260,17 +286,14 @@ pub(super) fn require_upload(
     id: &str,
 ) -> S3Result<ObjectAttributes> {
     let sql = "SELECT attributes FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3 AND completed_etag IS NULL";
-    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let result = statement
-        .query_row(params![id, bucket, key.as_bytes()], |row| {
-            row.get::<_, String>(0)
-        })
-        .optional();
-    let text = result
-        .map_err(S3Error::internal_error)?
-        .ok_or_else(|| s3_error!(NoSuchUpload))?;
-
-    serde_json::from_str(&text).map_err(S3Error::internal_error)
+    let attributes: Option<String> =
+        query_row(index, sql, params![id, bucket, key.as_bytes()], |row| {
+            row.get(0)
+        })?;
+    match attributes {
+        Some(attributes) => from_json(&attributes),
+        None => Err(s3_error!(NoSuchUpload)),
+    }
 }
 
 /// Returns the entity tag of a completed upload.
@@ -281,30 +304,23 @@ pub(super) fn completed_etag(
     id: &str,
 ) -> S3Result<Option<String>> {
     let sql = "SELECT completed_etag FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3";
-    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let result = statement
-        .query_row(params![id, bucket, key.as_bytes()], |row| row.get(0))
-        .optional();
-    Ok(result.map_err(S3Error::internal_error)?.flatten())
+    let etag = query_row(index, sql, params![id, bucket, key.as_bytes()], |row| {
+        row.get(0)
+    })?;
+    Ok(etag.flatten())
 }
 
 /// Returns the parts of an upload, ordered by number.
 pub(super) fn uploaded_parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
-    let read_rows = || -> rusqlite::Result<Vec<StoredPart>> {
-        let sql = "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
-        let mut statement = index.prepare_cached(sql)?;
-
-        let rows = statement.query_map([upload], |row| {
-            Ok(StoredPart {
-                number: row.get(0)?,
-                file: row.get(1)?,
-                size: row.get::<_, i64>(2)?.unsigned_abs(),
-                etag: row.get(3)?,
-                modified_ms: row.get(4)?,
-            })
-        })?;
-        rows.collect()
-    };
-
-    read_rows().map_err(S3Error::internal_error)
+    let sql =
+        "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
+    query_rows(index, sql, [upload], |row| {
+        Ok(StoredPart {
+            number: row.get(0)?,
+            file: row.get(1)?,
+            size: row.get::<_, i64>(2)?.unsigned_abs(),
+            etag: row.get(3)?,
+            modified_ms: row.get(4)?,
+        })
+    })
 }

@@ -39,11 +39,10 @@ pub(super) fn list_v2(
     input: ListObjectsV2Input,
 ) -> S3Result<ListObjectsV2Output> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
-    let resume_key = input
-        .continuation_token
-        .as_deref()
-        .map(decode_token)
-        .transpose()?;
+    let resume_key = match &input.continuation_token {
+        Some(token) => Some(decode_token(token)?),
+        None => None,
+    };
     let page = list_page(
         &store.lock_index(),
         &ListingQuery {
@@ -99,14 +98,15 @@ pub(super) fn list_v1(store: &ObjectStore, input: ListObjectsInput) -> S3Result<
 }
 
 fn decode_token(token: &str) -> S3Result<String> {
-    let bytes = URL_SAFE_NO_PAD.decode(token).ok();
-    let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    key.ok_or_else(|| {
-        s3_error!(
-            InvalidArgument,
-            "The continuation token provided is incorrect"
-        )
-    })
+    if let Ok(bytes) = URL_SAFE_NO_PAD.decode(token)
+        && let Ok(key) = String::from_utf8(bytes)
+    {
+        return Ok(key);
+    }
+    Err(s3_error!(
+        InvalidArgument,
+        "The continuation token provided is incorrect"
+    ))
 }
 
 fn list_page(index: &Connection, query: &ListingQuery<'_>) -> S3Result<ListingPage> {

@@ -110,7 +110,8 @@ impl S3 {
         let (mut parts, body) = request.into_parts();
         // An HTTP client would add this header, which signatures cover.
         if !parts.headers.contains_key(HOST)
-            && let Some(Ok(host)) = host_of(&parts).map(HeaderValue::try_from)
+            && let Some(host) = host_of(&parts)
+            && let Ok(host) = HeaderValue::try_from(host)
         {
             parts.headers.insert(HOST, host);
         }
@@ -154,10 +155,12 @@ impl S3 {
 
 /// Returns the host that the client addresses.
 fn host_of(parts: &Parts) -> Option<String> {
-    let header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    header
-        .or_else(|| parts.uri.authority().map(|authority| authority.as_str()))
-        .map(str::to_owned)
+    if let Some(host) = parts.headers.get(HOST)
+        && let Ok(host) = host.to_str()
+    {
+        return Some(host.to_owned());
+    }
+    Some(parts.uri.authority()?.as_str().to_owned())
 }
 
 async fn collect_response(response: Response<s3s::Body>) -> Response<Bytes> {

@@ -15,11 +15,11 @@ use s3s::{S3Error, S3Result, s3_error};
 
 use super::check::{VerifiedBody, check_write_conditions};
 use super::index::{
-    ObjectAttributes, StoredObject, StoredPart, completed_etag, find_object, require_bucket,
-    require_upload, s3_timestamp, uploaded_parts,
+    ObjectAttributes, StoredObject, StoredPart, completed_etag, find_object, query_rows,
+    require_bucket, require_upload, s3_timestamp, to_json, uploaded_parts,
 };
 use super::notify::{CreationKind, notify_queues};
-use super::objects::discard_file;
+use super::objects::{discard_file, sort_metadata};
 use super::store::ObjectStore;
 use crate::wire::random_uuid;
 
@@ -36,11 +36,11 @@ pub(super) fn create_upload(
         content_disposition: input.content_disposition,
         content_language: input.content_language,
         cache_control: input.cache_control,
-        metadata: input.metadata.unwrap_or_default().into_iter().collect(),
+        metadata: sort_metadata(input.metadata),
         ..ObjectAttributes::default()
     };
 
-    let attributes = serde_json::to_string(&attributes).map_err(S3Error::internal_error)?;
+    let attributes = to_json(&attributes)?;
     let id = random_uuid();
     store.write_index(|transaction| {
         require_bucket(transaction.tx, &input.bucket)?;
@@ -74,12 +74,12 @@ pub(super) fn upload_part(
     let etag = hex::encode(body.md5);
     let result = store.write_index(|transaction| {
         require_upload(transaction.tx, &input.bucket, &input.key, id)?;
-        for part in uploaded_parts(transaction.tx, id)?
-            .into_iter()
-            .filter(|part| part.number == number)
-        {
-            transaction.discard_file(part.file)?;
+        for part in uploaded_parts(transaction.tx, id)? {
+            if part.number == number {
+                transaction.discard_file(part.file)?;
+            }
         }
+
         transaction.adopt_file(&file)?;
         let size = i64::try_from(body.bytes.len()).map_err(S3Error::internal_error)?;
         let sql = "INSERT OR REPLACE INTO parts VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -106,10 +106,10 @@ pub(super) fn complete_upload(
     input: CompleteMultipartUploadInput,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
-    let requested_parts = input
-        .multipart_upload
-        .and_then(|upload| upload.parts)
-        .unwrap_or_default();
+    let requested_parts = match input.multipart_upload {
+        Some(upload) => upload.parts.unwrap_or_default(),
+        None => Vec::new(),
+    };
     if let Some(etag) = completed_etag(&store.lock_index(), bucket, key, id)? {
         return Ok(completion_answer(input.bucket, input.key, etag));
     }
@@ -207,26 +207,18 @@ pub(super) fn list_uploads(
     let index = store.lock_index();
     require_bucket(&index, &input.bucket)?;
     let prefix = input.prefix.as_deref().unwrap_or_default();
-    let read_uploads = || -> rusqlite::Result<Vec<MultipartUpload>> {
-        let sql = "SELECT id, key, started_ms FROM uploads WHERE bucket = ?1 AND completed_etag IS NULL ORDER BY key, id";
-        let mut statement = index.prepare_cached(sql)?;
-        let rows = statement.query_map([&input.bucket], |row| {
-            Ok(MultipartUpload {
-                upload_id: row.get(0)?,
-                key: Some(String::from_utf8_lossy(&row.get::<_, Vec<u8>>(1)?).into_owned()),
-                initiated: Some(s3_timestamp(row.get(2)?)),
-                ..MultipartUpload::default()
-            })
-        })?;
-        rows.collect()
-    };
-
-    let mut uploads = read_uploads().map_err(S3Error::internal_error)?;
-    uploads.retain(|upload| {
-        upload
-            .key
-            .as_deref()
-            .is_some_and(|key| key.starts_with(prefix))
+    let sql = "SELECT id, key, started_ms FROM uploads WHERE bucket = ?1 AND completed_etag IS NULL ORDER BY key, id";
+    let mut uploads = query_rows(&index, sql, [&input.bucket], |row| {
+        Ok(MultipartUpload {
+            upload_id: row.get(0)?,
+            key: Some(String::from_utf8_lossy(&row.get::<_, Vec<u8>>(1)?).into_owned()),
+            initiated: Some(s3_timestamp(row.get(2)?)),
+            ..MultipartUpload::default()
+        })
+    })?;
+    uploads.retain(|upload| match &upload.key {
+        Some(key) => key.starts_with(prefix),
+        None => false,
     });
 
     Ok(ListMultipartUploadsOutput {
@@ -275,28 +267,25 @@ fn choose_parts(requested: &[CompletedPart], stored: Vec<StoredPart>) -> S3Resul
         return Err(s3_error!(InvalidPartOrder));
     }
 
-    let chosen: Vec<StoredPart> = stored
-        .into_iter()
-        .filter(|part| numbers.contains(&part.number))
-        .collect();
-    let tags_match = |(requested, part): (&CompletedPart, &StoredPart)| {
-        requested
-            .e_tag
-            .as_ref()
-            .is_none_or(|etag| etag.value() == part.etag)
-    };
-
-    if chosen.len() != requested.len() || !requested.iter().zip(&chosen).all(tags_match) {
+    let mut chosen = stored;
+    chosen.retain(|part| numbers.contains(&part.number));
+    if chosen.len() != requested.len() {
         return Err(s3_error!(InvalidPart));
     }
+    for (requested, part) in requested.iter().zip(&chosen) {
+        if let Some(etag) = &requested.e_tag
+            && etag.value() != part.etag
+        {
+            return Err(s3_error!(InvalidPart));
+        }
+    }
 
-    if chosen
-        .iter()
-        .rev()
-        .skip(1)
-        .any(|part| part.size < MIN_PART_BYTES)
-    {
-        return Err(s3_error!(EntityTooSmall));
+    if let Some((_, parts_before_last)) = chosen.split_last() {
+        for part in parts_before_last {
+            if part.size < MIN_PART_BYTES {
+                return Err(s3_error!(EntityTooSmall));
+            }
+        }
     }
 
     Ok(chosen)

@@ -1,17 +1,17 @@
 //! Notification of queues about new objects.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use s3s::dto::{
-    FilterRule, GetBucketNotificationConfigurationOutput, NotificationConfiguration,
+    Event, FilterRule, GetBucketNotificationConfigurationOutput, NotificationConfiguration,
     PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
     QueueConfiguration,
 };
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Result, s3_error};
 use serde_json::json;
 
-use super::index::{StoredObject, require_bucket};
-use super::store::ObjectStore;
+use super::index::{StoredObject, from_json, query_row, require_bucket, to_json};
+use super::store::{ObjectStore, internal_error};
 use crate::REGION;
 use crate::wire::random_uuid;
 
@@ -61,7 +61,7 @@ pub(super) fn put_configuration(
         queue.id.get_or_insert_with(random_uuid);
     }
 
-    let text = serde_json::to_string(&queues).map_err(S3Error::internal_error)?;
+    let text = to_json(&queues)?;
     store.write_index(|transaction| {
         require_bucket(transaction.tx, &bucket)?;
         let sql = "INSERT OR REPLACE INTO notifications (bucket, queues) VALUES (?1, ?2)";
@@ -84,11 +84,7 @@ fn check_queue(store: &ObjectStore, queue: &QueueConfiguration) -> S3Result<()> 
     }
 
     for rule in filter_rules(queue) {
-        let name = rule
-            .name
-            .as_ref()
-            .map(|name| name.as_str().to_ascii_lowercase());
-        if !matches!(name.as_deref(), Some("prefix" | "suffix")) {
+        if !is_of_kind(rule, "prefix") && !is_of_kind(rule, "suffix") {
             return Err(s3_error!(
                 InvalidArgument,
                 "filter rule name must be either prefix or suffix"
@@ -129,21 +125,29 @@ pub(super) fn get_configuration(
 
 fn read_queues(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguration>> {
     let sql = "SELECT queues FROM notifications WHERE bucket = ?1";
-    let text: Option<String> = index
-        .prepare_cached(sql)
-        .and_then(|mut row| row.query_row([bucket], |row| row.get(0)).optional())
-        .map_err(S3Error::internal_error)?;
-    let Some(text) = text else {
-        return Ok(Vec::new());
-    };
-    serde_json::from_str(&text).map_err(S3Error::internal_error)
+    let queues: Option<String> = query_row(index, sql, [bucket], |row| row.get(0))?;
+    match queues {
+        Some(queues) => from_json(&queues),
+        None => Ok(Vec::new()),
+    }
 }
 
-fn filter_rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
-    let key = queue.filter.as_ref().and_then(|filter| filter.key.as_ref());
-    key.and_then(|key| key.filter_rules.as_ref())
-        .into_iter()
-        .flatten()
+fn filter_rules(queue: &QueueConfiguration) -> &[FilterRule] {
+    if let Some(filter) = &queue.filter
+        && let Some(key) = &filter.key
+        && let Some(rules) = &key.filter_rules
+    {
+        return rules;
+    }
+    &[]
+}
+
+/// Checks whether a rule is about the `prefix` or the `suffix` of a key.
+fn is_of_kind(rule: &FilterRule, kind: &str) -> bool {
+    match &rule.name {
+        Some(name) => name.as_str().eq_ignore_ascii_case(kind),
+        None => false,
+    }
 }
 
 /// Checks whether the queue is to be notified of `key`.
@@ -152,22 +156,24 @@ fn matches_queue(queue: &QueueConfiguration, key: &str, creation: CreationKind) 
         format!("{CREATED_PREFIX}{creation:?}"),
         format!("{CREATED_PREFIX}*"),
     ];
-    queue
-        .events
-        .iter()
-        .any(|event| names.iter().any(|name| event.as_ref() == name))
-        && filter_rules(queue).all(|rule| {
-            let value = rule.value.as_deref().unwrap_or_default();
-            let is_prefix = rule
-                .name
-                .as_ref()
-                .is_some_and(|name| name.as_str().eq_ignore_ascii_case("prefix"));
-            if is_prefix {
-                key.starts_with(value)
-            } else {
-                key.ends_with(value)
-            }
-        })
+    let is_named = |event: &Event| names.iter().any(|name| event.as_ref() == name);
+    if !queue.events.iter().any(is_named) {
+        return false;
+    }
+
+    for rule in filter_rules(queue) {
+        let value = rule.value.as_deref().unwrap_or_default();
+        let is_met = if is_of_kind(rule, "prefix") {
+            key.starts_with(value)
+        } else {
+            key.ends_with(value)
+        };
+        if !is_met {
+            return false;
+        }
+    }
+
+    true
 }
 
 /// Notifies the interested queues that an object was stored.
@@ -182,10 +188,10 @@ pub(super) fn notify_queues(
     creation: CreationKind,
 ) -> S3Result<()> {
     let queues = read_queues(&store.lock_index(), bucket)?;
-    for queue in queues
-        .iter()
-        .filter(|queue| matches_queue(queue, key, creation))
-    {
+    for queue in &queues {
+        if !matches_queue(queue, key, creation) {
+            continue;
+        }
         let message = compose_message(queue, bucket, key, object, creation);
         let result = store.queues.deliver_message(&queue.queue_arn, message);
         if !result.map_err(internal_error)? {
@@ -239,8 +245,4 @@ fn compose_message(
         },
     }]})
     .to_string()
-}
-
-fn internal_error(error: anyhow::Error) -> S3Error {
-    S3Error::with_source(S3ErrorCode::InternalError, error.into())
 }

@@ -1,13 +1,14 @@
 //! Storing, reading, copying and deleting of objects.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::{fs, io};
 
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource, DeleteObjectInput,
     DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, DeletedObject, ETag,
-    GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, MetadataDirective,
-    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+    GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, Metadata,
+    MetadataDirective, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Result, s3_error};
 
@@ -69,14 +70,14 @@ fn attributes_of_put(input: &mut PutObjectInput, body: &VerifiedBody) -> ObjectA
         content_disposition: input.content_disposition.take(),
         content_language: input.content_language.take(),
         cache_control: input.cache_control.take(),
-        metadata: input
-            .metadata
-            .take()
-            .unwrap_or_default()
-            .into_iter()
-            .collect(),
+        metadata: sort_metadata(input.metadata.take()),
         checksums: checksums_to_map(&body.checksum),
     }
+}
+
+/// Returns the metadata of a request as the index keeps them.
+pub(super) fn sort_metadata(metadata: Option<Metadata>) -> BTreeMap<String, String> {
+    metadata.unwrap_or_default().into_iter().collect()
 }
 
 /// Removes a file that is not needed after all. If this fails, the next sweep removes it.
@@ -95,14 +96,11 @@ pub(super) fn get_object(store: &ObjectStore, input: &GetObjectInput) -> S3Resul
 
     let range = range_of(input.range, &stored)?;
     let is_whole_object = range == (0..stored.size);
-    let content_range = input.range.map(|_| {
-        format!(
-            "bytes {}-{}/{}",
-            range.start,
-            range.end.saturating_sub(1),
-            stored.size
-        )
-    });
+    let last_byte = range.end.saturating_sub(1);
+    let content_range = match input.range {
+        Some(_) => Some(format!("bytes {}-{last_byte}/{}", range.start, stored.size)),
+        None => None,
+    };
 
     // A checksum of the whole object says nothing about a part of it.
     let checksum = if is_whole_object {
@@ -173,7 +171,10 @@ pub(super) fn head_object(
 
 /// Returns the range of bytes that a `Range` header requests.
 fn range_of(range: Option<s3s::dto::Range>, stored: &StoredObject) -> S3Result<Range<u64>> {
-    range.map_or(Ok(0..stored.size), |range| Ok(range.check(stored.size)?))
+    match range {
+        Some(range) => Ok(range.check(stored.size)?),
+        None => Ok(0..stored.size),
+    }
 }
 
 /// The conditions of a read.
@@ -280,29 +281,31 @@ pub(super) fn copy_object(
     };
 
     let source = store.require_object(bucket, key)?;
-    let is_mismatched = input
-        .copy_source_if_match
-        .as_ref()
-        .is_some_and(|condition| !matches_etag(condition, &source));
-    let is_excluded = input
-        .copy_source_if_none_match
-        .as_ref()
-        .is_some_and(|condition| matches_etag(condition, &source));
-    if is_mismatched || is_excluded {
+    if let Some(condition) = &input.copy_source_if_match
+        && !matches_etag(condition, &source)
+    {
+        return Err(check::precondition_failed());
+    }
+    if let Some(condition) = &input.copy_source_if_none_match
+        && matches_etag(condition, &source)
+    {
         return Err(check::precondition_failed());
     }
 
     let source_path = store.path(&source.file);
-    let file =
-        store.create(|file| std::io::copy(&mut fs::File::open(&source_path)?, file).map(drop))?;
+    let file = store.create(|file| {
+        io::copy(&mut fs::File::open(&source_path)?, file)?;
+        Ok(())
+    })?;
     let mut stored = StoredObject {
         file,
         modified_ms: store.now(),
         ..source
     };
 
-    let directive = input.metadata_directive.take();
-    if directive.is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE) {
+    if let Some(directive) = input.metadata_directive.take()
+        && directive.as_str() == MetadataDirective::REPLACE
+    {
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
     }
 
@@ -340,12 +343,7 @@ fn attributes_of_copy(input: &mut CopyObjectInput, source: ObjectAttributes) -> 
         content_disposition: input.content_disposition.take(),
         content_language: input.content_language.take(),
         cache_control: input.cache_control.take(),
-        metadata: input
-            .metadata
-            .take()
-            .unwrap_or_default()
-            .into_iter()
-            .collect(),
+        metadata: sort_metadata(input.metadata.take()),
         checksums: source.checksums,
     }
 }

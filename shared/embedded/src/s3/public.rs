@@ -83,15 +83,13 @@ impl S3 {
 
     /// Checks the address, and lets `s3s` answer the rest of the request.
     async fn read_signed(&self, mut parts: Parts) -> S3Result<Response<Bytes>> {
-        let host =
-            host_of(&parts).ok_or_else(|| s3_error!(AccessDenied, "The request names no host"))?;
+        let Some(host) = host_of(&parts) else {
+            return Err(s3_error!(AccessDenied, "The request names no host"));
+        };
         let path = parts.uri.path();
-        if path
-            .trim_start_matches('/')
-            .split_once('/')
-            .is_none_or(|(_, key)| key.is_empty())
-        {
-            return Err(s3_error!(AccessDenied, "Only objects can be read"));
+        match path.trim_start_matches('/').split_once('/') {
+            Some((_, key)) if !key.is_empty() => {}
+            _ => return Err(s3_error!(AccessDenied, "Only objects can be read")),
         }
 
         let query = parts.uri.query().unwrap_or_default();
@@ -125,13 +123,9 @@ impl S3 {
     {
         let bucket = percent_decode_str(request.uri.path().trim_matches('/'));
         let bucket = bucket.decode_utf8_lossy().into_owned();
-        let content_type = request
-            .headers
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok());
-        let boundary = content_type.and_then(|text| multer::parse_boundary(text).ok());
-        let boundary =
-            boundary.ok_or_else(|| s3_error!(AccessDenied, "Post a form (multipart/form-data)"))?;
+        let Some(boundary) = boundary_of(&request.headers) else {
+            return Err(s3_error!(AccessDenied, "Post a form (multipart/form-data)"));
+        };
         let opener = GateOpener::default();
         let limits = SizeLimit::new()
             .per_field(MAX_FIELDS_BYTES as u64)
@@ -172,10 +166,13 @@ impl S3 {
     fn check_form(&self, bucket: &str, form: &FormFields) -> S3Result<PostPolicy> {
         let now = self.store.now();
         self.signing_key.check_form(form, now)?;
-        let policy = form.get("policy").map(String::as_str).unwrap_or_default();
-        let policy = PostPolicy::from_base64(policy).map_err(|error| {
-            s3_error!(error, InvalidPolicyDocument, "The policy cannot be read")
-        })?;
+        let policy = match PostPolicy::from_base64(field_of(form, "policy")) {
+            Ok(policy) => policy,
+            Err(error) => {
+                let message = "The policy cannot be read";
+                return Err(s3_error!(error, InvalidPolicyDocument, "{message}"));
+            }
+        };
 
         if s3_timestamp(now) >= policy.expiration {
             return Err(s3_error!(
@@ -222,8 +219,22 @@ impl S3 {
     }
 }
 
+/// Returns the text between the parts of a form, or `None` if the request has no form.
+fn boundary_of(headers: &HeaderMap) -> Option<String> {
+    let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    multer::parse_boundary(content_type).ok()
+}
+
 fn key_of(form: &FormFields) -> &str {
-    form.get("key").map(String::as_str).unwrap_or_default()
+    field_of(form, "key")
+}
+
+/// Returns the value of a field, or an empty text if the form does not have it.
+fn field_of<'a>(form: &'a FormFields, name: &str) -> &'a str {
+    match form.get(name) {
+        Some(value) => value,
+        None => "",
+    }
 }
 
 /// Reads a file, up to the size that its policy permits.
@@ -258,7 +269,9 @@ fn malformed_form(error: multer::Error) -> S3Error {
 /// Checks that every condition holds, and that every field is subject to one, except those that
 /// cannot be.
 fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Result<()> {
-    if form.get("bucket").is_some_and(|name| name != bucket) {
+    if let Some(name) = form.get("bucket")
+        && name != bucket
+    {
         return Err(s3_error!(
             AccessDenied,
             "The form names another bucket than the address"
@@ -300,16 +313,16 @@ fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Resul
         })
     };
 
-    match form
-        .keys()
-        .find(|name| !is_exempt(name) && !has_condition(name))
-    {
-        Some(name) => Err(s3_error!(
-            AccessDenied,
-            "Invalid according to Policy: Extra input fields: {name}"
-        )),
-        None => Ok(()),
+    for name in form.keys() {
+        if !is_exempt(name) && !has_condition(name) {
+            return Err(s3_error!(
+                AccessDenied,
+                "Invalid according to Policy: Extra input fields: {name}"
+            ));
+        }
     }
+
+    Ok(())
 }
 
 /// Returns the sizes that a policy permits.

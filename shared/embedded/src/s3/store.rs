@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::Context;
 use rusqlite::{Connection, params};
@@ -21,6 +21,7 @@ use super::index::{
     IndexTransaction, SCHEMA, StoredObject, find_object, query_strings, require_bucket,
 };
 use super::verify;
+use crate::blocking::lock_mutex;
 use crate::clock::Clock;
 use crate::folder::{self, DataFolder, sync_folder};
 use crate::log::CommitLog;
@@ -96,9 +97,7 @@ impl ObjectStore {
     /// Locks the index for reading. A panic while the lock was held rolled its transaction back, so
     /// a poisoned lock is harmless.
     pub(super) fn lock_index(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock_mutex(&self.connection)
     }
 
     /// Runs `work` in a transaction. If it succeeds, commits and syncs the transaction, and then
@@ -116,10 +115,8 @@ impl ObjectStore {
         let discarded = index_transaction.into_discarded();
         if !discarded.is_empty() {
             // Records and messages on the disk may still name these bytes.
-            self.records_log
-                .sync_answered()
-                .and_then(|()| self.queues.log.sync_answered())
-                .map_err(internal_error)?;
+            self.records_log.sync_answered().map_err(internal_error)?;
+            self.queues.log.sync_answered().map_err(internal_error)?;
         }
 
         transaction.commit().map_err(S3Error::internal_error)?;
@@ -153,10 +150,7 @@ impl ObjectStore {
     /// Returns a name that is in the table of garbage, on the disk.
     fn reserve_name(&self) -> S3Result<String> {
         let now = self.now();
-        let mut reserved_names = self
-            .reserved_names
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut reserved_names = lock_mutex(&self.reserved_names);
         let is_fresh =
             (reserved_names.since_ms..reserved_names.since_ms + RESERVED_MS).contains(&now);
         if is_fresh && let Some(name) = reserved_names.names.pop() {
@@ -168,9 +162,10 @@ impl ObjectStore {
             .collect();
         self.write_index(|transaction| {
             let sql = "INSERT INTO garbage (file, since_ms) VALUES (?1, ?2)";
-            names
-                .iter()
-                .try_for_each(|name| transaction.run_statement(sql, params![name, now]))
+            for name in &names {
+                transaction.run_statement(sql, params![name, now])?;
+            }
+            Ok(())
         })?;
 
         let name = names.pop().unwrap_or_default();
@@ -212,7 +207,9 @@ impl ObjectStore {
                     // The object was replaced or deleted between the two steps. Otherwise the file
                     // is really lost.
                     let current = find_object(&self.lock_index(), bucket, key)?;
-                    if current.is_some_and(|current| current.file == stored.file) {
+                    if let Some(current) = current
+                        && current.file == stored.file
+                    {
                         return Err(verify::damaged_object_error(key));
                     }
                 }
@@ -254,10 +251,7 @@ impl ObjectStore {
     fn delete(&self, files: Vec<String>) -> anyhow::Result<()> {
         self.files.delete(&files)?;
         let overdue = {
-            let mut deleted_files = self
-                .deleted_files
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut deleted_files = lock_mutex(&self.deleted_files);
             deleted_files.extend(files);
             if deleted_files.len() < MAX_LISTED_DELETIONS {
                 Vec::new()
@@ -278,9 +272,10 @@ impl ObjectStore {
             .sync_folders(files)
             .map_err(S3Error::internal_error)?;
         self.write_index(|transaction| {
-            files
-                .iter()
-                .try_for_each(|file| transaction.adopt_file(file))
+            for file in files {
+                transaction.adopt_file(file)?;
+            }
+            Ok(())
         })
     }
 }
@@ -330,10 +325,7 @@ impl BlobFiles {
     /// Creates a shelf. A shelf that another process created may not be on the disk yet, so it is
     /// synced as well.
     fn create_shelf(&self, subfolder: &Path) -> io::Result<()> {
-        let mut subfolders = self
-            .subfolders
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut subfolders = lock_mutex(&self.subfolders);
         if subfolders.contains(subfolder) {
             return Ok(());
         }
@@ -372,6 +364,7 @@ impl BlobFiles {
     }
 }
 
-fn internal_error(error: anyhow::Error) -> S3Error {
+/// Returns the error for a fault of this service.
+pub(super) fn internal_error(error: anyhow::Error) -> S3Error {
     S3Error::with_source(S3ErrorCode::InternalError, error.into())
 }

@@ -23,6 +23,7 @@ mod wire;
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::bail;
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -65,20 +66,13 @@ impl Sqs {
         let outcome = match operation {
             // This is the only operation that waits for messages. It does not wait for the disk,
             // because a received message may come again.
-            "ReceiveMessage" => match parse_request(request.body()) {
-                Ok(receive_request) => receive::receive_messages(&self.store, receive_request)
-                    .await
-                    .and_then(|answer| serialize_answer(&answer)),
-                Err(failure) => Err(failure),
-            },
+            "ReceiveMessage" => self.receive_messages(request.body()).await,
             _ => {
                 let outcome = self.dispatch_operation(operation, request);
-                let sync_result = self
-                    .log
-                    .sync_before_answer()
-                    .await
-                    .map_err(|error| SqsError::internal_failure(format!("{error:#}")));
-                sync_result.and(outcome)
+                match self.log.sync_before_answer().await {
+                    Ok(()) => outcome,
+                    Err(error) => Err(SqsError::internal_failure(format!("{error:#}"))),
+                }
             }
         };
 
@@ -86,6 +80,12 @@ impl Sqs {
             Ok(answer) => http_wire::json_response(StatusCode::OK, answer),
             Err(failure) => error_response(operation, &failure),
         }
+    }
+
+    async fn receive_messages(&self, body: &[u8]) -> SqsResult<Vec<u8>> {
+        let request = parse_request(body)?;
+        let answer = receive::receive_messages(&self.store, request).await?;
+        serialize_answer(&answer)
     }
 
     /// Calls the function for `operation`.
@@ -131,10 +131,10 @@ impl Sqs {
         let Some(name) = arn.strip_prefix(ARN_PREFIX) else {
             return Ok(false);
         };
-        let queue = store::find_queue(&self.store.lock_connection(), name);
-        Ok(queue
-            .map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?
-            .is_some())
+        match store::find_queue(&self.store.lock_connection(), name) {
+            Ok(queue) => Ok(queue.is_some()),
+            Err(failure) => bail!("cannot find a queue: {failure}"),
+        }
     }
 
     /// Sends a message from inside the process to the queue with this ARN. The message is on the
@@ -148,22 +148,29 @@ impl Sqs {
             ..OutgoingMessage::default()
         };
         let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
-        let result = send::send_message(&self.store, wire::SendRequest { queue_url, message });
-        result.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
+        let request = wire::SendRequest { queue_url, message };
+        if let Err(failure) = send::send_message(&self.store, request) {
+            bail!("cannot send a message: {failure}");
+        }
+
         self.log.sync_commits()?;
         Ok(true)
     }
 
     /// Releases the groups of FIFO queues that have messages in flight.
     pub(crate) fn release_groups(&self) -> anyhow::Result<()> {
-        receipts::release_groups(&self.store)
-            .map_err(|failure| anyhow::anyhow!("cannot release groups: {failure}"))
+        match receipts::release_groups(&self.store) {
+            Ok(()) => Ok(()),
+            Err(failure) => bail!("cannot release groups: {failure}"),
+        }
     }
 
     /// Deletes the messages past their retention and the deduplication ids past their window.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<()> {
-        receipts::sweep_expired(&self.store)
-            .map_err(|failure| anyhow::anyhow!("cannot sweep queues: {failure}"))
+        match receipts::sweep_expired(&self.store) {
+            Ok(()) => Ok(()),
+            Err(failure) => bail!("cannot sweep queues: {failure}"),
+        }
     }
 }
 
@@ -190,10 +197,10 @@ fn base_url(request: &Request<Bytes>) -> String {
     let uri = request.uri();
     let authority = match uri.authority() {
         Some(authority) => Some(authority.as_str()),
-        None => request
-            .headers()
-            .get(HOST)
-            .and_then(|host| host.to_str().ok()),
+        None => match request.headers().get(HOST) {
+            Some(host) => host.to_str().ok(),
+            None => None,
+        },
     };
 
     format!(

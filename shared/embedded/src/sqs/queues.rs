@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::error::{SqsError, SqsResult};
 use super::settings::{self, QueueSettings};
-use super::store::{ACCOUNT, ARN_PREFIX, Queue, QueueStore, find_queue, queue_of_url};
+use super::store::{ACCOUNT, ARN_PREFIX, Queue, QueueStore, find_queue, queue_of_url, to_json};
 use super::wire::{
     AttributesAnswer, EmptyAnswer, ListQueuesRequest, QueueAttributesRequest, QueueNameRequest,
     QueueUrlAnswer, QueueUrlsAnswer, SourceQueueUrlsAnswer,
@@ -32,10 +32,15 @@ pub(super) fn create_queue(
         check_settings(tx, &queue_name, &attributes)?;
         if let Some(existing) = find_queue(tx, &queue_name)? {
             let current_attributes = static_attributes(&existing);
-            let difference = attributes.iter().find(|(name, value)| current_attributes.get(*name) != Some(value));
-            return difference.map_or(Ok(()), |(name, _)| Err(SqsError::queue_exists(name)));
+            for (name, value) in &attributes {
+                if current_attributes.get(name) != Some(value) {
+                    return Err(SqsError::queue_exists(name));
+                }
+            }
+            return Ok(());
         }
-        let text = serde_json::to_string(&attributes).map_err(SqsError::internal_failure)?;
+
+        let text = to_json(&attributes)?;
         let sql = "INSERT INTO queues (name, attributes, created_ms, modified_ms) VALUES (?1, ?2, ?3, ?3)";
         tx.execute(sql, params![queue_name, text, store.now()])?;
         Ok(())
@@ -51,11 +56,12 @@ pub(super) fn get_queue_url(
     request: QueueNameRequest,
     base: &str,
 ) -> SqsResult<QueueUrlAnswer> {
-    find_queue(&store.lock_connection(), &request.queue_name)?
-        .ok_or_else(SqsError::no_such_queue)?;
-    Ok(QueueUrlAnswer {
-        queue_url: url_of(base, &request.queue_name),
-    })
+    match find_queue(&store.lock_connection(), &request.queue_name)? {
+        Some(queue) => Ok(QueueUrlAnswer {
+            queue_url: url_of(base, &queue.name),
+        }),
+        None => Err(SqsError::no_such_queue()),
+    }
 }
 
 pub(super) fn list_queues(
@@ -72,10 +78,11 @@ pub(super) fn list_queues(
     let has_more = names.len() > limit;
     names.truncate(limit);
     // AWS pages only if the request has a page size.
-    let next_token = names
-        .last()
-        .filter(|_| has_more && request.max_results.is_some())
-        .cloned();
+    let next_token = if has_more && request.max_results.is_some() {
+        names.last().cloned()
+    } else {
+        None
+    };
 
     Ok(QueueUrlsAnswer {
         queue_urls: names.iter().map(|name| url_of(base, name)).collect(),
@@ -93,8 +100,10 @@ pub(super) fn list_sources(
     let target = queue_of_url(&connection, &request.queue_url)?;
     let mut queue_urls = Vec::new();
     for name in queue_names(&connection)? {
-        let redrive = find_queue(&connection, &name)?.and_then(|queue| queue.settings.redrive);
-        if redrive.is_some_and(|redrive| redrive.target == target.name) {
+        if let Some(queue) = find_queue(&connection, &name)?
+            && let Some(redrive) = queue.settings.redrive
+            && redrive.target == target.name
+        {
             queue_urls.push(url_of(base, &name));
         }
     }
@@ -137,7 +146,7 @@ pub(super) fn set_attributes(
         }
 
         check_settings(tx, &queue.name, &attributes)?;
-        let text = serde_json::to_string(&attributes).map_err(SqsError::internal_failure)?;
+        let text = to_json(&attributes)?;
         let sql = "UPDATE queues SET attributes = ?2, modified_ms = ?3 WHERE id = ?1";
         tx.execute(sql, params![queue.id, text, store.now()])?;
         Ok(EmptyAnswer {})
@@ -217,9 +226,9 @@ fn check_settings(
     }
 
     if let Some(redrive) = settings.redrive {
-        let target = find_queue(connection, &redrive.target)?;
-        if target.is_none_or(|target| target.is_fifo() != is_fifo) {
-            return Err(SqsError::attribute_value("RedrivePolicy"));
+        match find_queue(connection, &redrive.target)? {
+            Some(target) if target.is_fifo() == is_fifo => {}
+            _ => return Err(SqsError::attribute_value("RedrivePolicy")),
         }
     }
 

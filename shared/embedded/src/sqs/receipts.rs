@@ -167,13 +167,14 @@ fn change_visibility_of_one(
     request: &ReceiptRequest,
     now: i64,
 ) -> SqsResult<EmptyAnswer> {
-    let seconds = request
-        .visibility_timeout
-        .ok_or_else(|| SqsError::missing_parameter("VisibilityTimeout"))?;
+    let Some(seconds) = request.visibility_timeout else {
+        return Err(SqsError::missing_parameter("VisibilityTimeout"));
+    };
     let due = now + visibility_ms(seconds)?;
     let receipt = Receipt::decode(&request.receipt_handle)?;
-    let message = find_received_message(tx, queue, receipt, &request.receipt_handle)?
-        .ok_or_else(SqsError::not_in_flight)?;
+    let Some(message) = find_received_message(tx, queue, receipt, &request.receipt_handle)? else {
+        return Err(SqsError::not_in_flight());
+    };
     if !message.is_current || message.state != STATE_WAITING || message.due_ms <= now {
         return Err(SqsError::not_in_flight());
     }
@@ -221,7 +222,9 @@ fn remove_message(
 ) -> SqsResult<()> {
     tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?
         .execute([seq])?;
-    if let Some(group) = group.filter(|_| queue.is_fifo()) {
+    if queue.is_fifo()
+        && let Some(group) = group
+    {
         restore_group_order(tx, queue.id, group, now)?;
     }
     Ok(())
@@ -248,7 +251,9 @@ pub(super) fn sweep_expired(store: &QueueStore) -> SqsResult<()> {
     store.write_transaction(|tx| {
         let mut queues = HashMap::new();
         for name in queue_names(tx)? {
-            queues.extend(find_queue(tx, &name)?.map(|queue| (queue.id, queue)));
+            if let Some(queue) = find_queue(tx, &name)? {
+                queues.insert(queue.id, queue);
+            }
         }
 
         let shortest_retention = queues.values().map(retention_ms).min().unwrap_or(i64::MAX);

@@ -110,7 +110,10 @@ impl ReceiveOptions {
             }
         };
 
-        let visibility = request.visibility_timeout.map(visibility_ms).transpose()?;
+        let visibility = match request.visibility_timeout {
+            Some(seconds) => Some(visibility_ms(seconds)?),
+            None => None,
+        };
         let mut system_attributes = request.message_system_attribute_names;
         system_attributes.extend(request.attribute_names);
 

@@ -9,7 +9,7 @@ use super::error::{SqsError, SqsResult};
 use super::settings::MAX_MESSAGE_BYTES;
 use super::store::{
     Queue, QueueStore, STATE_BEHIND, STATE_READY, STATE_WAITING, queue_of_url, rank_of_new_message,
-    restore_group_order,
+    restore_group_order, to_json,
 };
 use super::wire::{
     BatchAnswer, BatchEntries, MessageAttribute, OutgoingMessage, SendRequest, SentMessage,
@@ -130,8 +130,9 @@ fn enqueue_once(
     sent: &mut SentMessage,
     (now, delay): (i64, i64),
 ) -> SqsResult<()> {
-    let group = message.message_group_id.as_deref();
-    let group = group.ok_or_else(|| SqsError::missing_parameter("MessageGroupId"))?;
+    let Some(group) = &message.message_group_id else {
+        return Err(SqsError::missing_parameter("MessageGroupId"));
+    };
     let deduplication = deduplication_id(queue, message, body)?;
     let per_group = queue.settings.deduplication_per_group;
     let key = if per_group {
@@ -160,11 +161,10 @@ fn enqueue_once(
 
 /// Checks what every queue requires of a message. Returns its body.
 fn check_message(queue: &Queue, message: &OutgoingMessage) -> SqsResult<String> {
-    let body = message
-        .message_body
-        .as_deref()
-        .filter(|body| !body.is_empty());
-    let body = body.ok_or_else(|| SqsError::missing_parameter("MessageBody"))?;
+    let body = match message.message_body.as_deref() {
+        None | Some("") => return Err(SqsError::missing_parameter("MessageBody")),
+        Some(body) => body,
+    };
     if !body.chars().all(is_allowed) {
         return Err(SqsError::message_contents());
     }
@@ -210,14 +210,15 @@ fn is_allowed(character: char) -> bool {
 /// Returns the bytes of a message that count towards the limit: the body, and names, types and
 /// values of the attributes.
 fn message_size(message: &OutgoingMessage) -> usize {
-    let attributes_size = |attributes: &BTreeMap<String, MessageAttribute>| -> usize {
-        attributes
-            .iter()
-            .map(|(name, value)| name.len() + value.size_bytes())
-            .sum()
-    };
-    message.message_body.as_deref().map_or(0, str::len)
-        + attributes_size(&message.message_attributes)
+    let mut size = 0;
+    if let Some(body) = &message.message_body {
+        size += body.len();
+    }
+    for (name, value) in &message.message_attributes {
+        size += name.len() + value.size_bytes();
+    }
+
+    size
 }
 
 /// Returns the delay in milliseconds. FIFO queues support only the delay of the queue.
@@ -282,11 +283,6 @@ fn insert_message(
     body: &str,
     (deduplication, now, delay): (Option<&str>, i64, i64),
 ) -> SqsResult<i64> {
-    let to_json = |attributes: &BTreeMap<String, MessageAttribute>| {
-        let text = (!attributes.is_empty()).then(|| serde_json::to_string(attributes));
-        text.transpose().map_err(SqsError::internal_failure)
-    };
-
     let group = message.message_group_id.as_deref();
     let state = match delay {
         _ if queue.is_fifo() => STATE_BEHIND,
@@ -296,10 +292,8 @@ fn insert_message(
 
     let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
                system_attributes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    let (attributes, system_attributes) = (
-        to_json(&message.message_attributes)?,
-        to_json(&message.message_system_attributes)?,
-    );
+    let attributes = attributes_column(&message.message_attributes)?;
+    let system_attributes = attributes_column(&message.message_system_attributes)?;
     let rank = rank_of_new_message(tx, queue, group)?;
     let row = params![
         queue.id,
@@ -315,5 +309,13 @@ fn insert_message(
         body
     ];
 
-    tx.prepare_cached(sql)?.insert(row).map_err(SqsError::from)
+    Ok(tx.prepare_cached(sql)?.insert(row)?)
+}
+
+/// Returns the attributes of a message as the table has them: `NULL` if there are none.
+fn attributes_column(attributes: &BTreeMap<String, MessageAttribute>) -> SqsResult<Option<String>> {
+    if attributes.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(to_json(attributes)?))
 }

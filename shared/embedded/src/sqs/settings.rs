@@ -7,9 +7,11 @@ use serde::Deserialize;
 use super::error::{SqsError, SqsResult};
 use super::store::ARN_PREFIX;
 
-/// The attributes that are numbers, with their smallest, largest and default value (SQS API
-/// reference, `CreateQueue`).
-const NUMERIC_ATTRIBUTES: [(&str, u64, u64, u64); 5] = [
+/// An attribute that is a number, with its smallest, largest and default value.
+type NumericAttribute = (&'static str, u64, u64, u64);
+
+/// The attributes that are numbers (SQS API reference, `CreateQueue`).
+const NUMERIC_ATTRIBUTES: [NumericAttribute; 5] = [
     ("DelaySeconds", 0, 900, 0),
     (
         "MaximumMessageSize",
@@ -77,19 +79,25 @@ impl QueueSettings {
         }
 
         let numeric_value = |name: &str| {
-            let default = NUMERIC_ATTRIBUTES
-                .iter()
-                .find(|attribute| attribute.0 == name)
-                .map_or(0, |attribute| attribute.3);
-            attributes
-                .get(name)
-                .and_then(|value| value.parse().ok())
-                .unwrap_or(default)
+            if let Some(value) = attributes.get(name)
+                && let Ok(value) = value.parse()
+            {
+                return value;
+            }
+            match find_numeric_attribute(name) {
+                Some((_, _, _, default)) => *default,
+                None => 0,
+            }
         };
 
         let has_value = |name: &str, expected: &str| {
             attributes.get(name).is_some_and(|value| value == expected)
         };
+        let redrive = match attributes.get("RedrivePolicy") {
+            Some(policy) => Some(parse_redrive_policy(policy)?),
+            None => None,
+        };
+
         Ok(Self {
             delay: numeric_value("DelaySeconds") * 1000,
             max_bytes: numeric_value("MaximumMessageSize"),
@@ -98,12 +106,15 @@ impl QueueSettings {
             visibility: numeric_value("VisibilityTimeout") * 1000,
             content_deduplication: has_value("ContentBasedDeduplication", "true"),
             deduplication_per_group: has_value("DeduplicationScope", "messageGroup"),
-            redrive: attributes
-                .get("RedrivePolicy")
-                .map(|policy| parse_redrive_policy(policy))
-                .transpose()?,
+            redrive,
         })
     }
+}
+
+fn find_numeric_attribute(name: &str) -> Option<&'static NumericAttribute> {
+    NUMERIC_ATTRIBUTES
+        .iter()
+        .find(|attribute| attribute.0 == name)
 }
 
 /// Returns the attributes that a queue has by default.
@@ -118,13 +129,13 @@ fn check_attribute(name: &str, value: &str) -> SqsResult<()> {
     let is_valid = match name {
         "ContentBasedDeduplication" => ["true", "false"].contains(&value),
         "DeduplicationScope" => ["queue", "messageGroup"].contains(&value),
-        "RedrivePolicy" => return parse_redrive_policy(value).map(|_| ()),
+        "RedrivePolicy" => {
+            parse_redrive_policy(value)?;
+            true
+        }
         _ if STORED_ATTRIBUTES.contains(&name) => true,
         _ => {
-            let Some((_, min, max, _)) = NUMERIC_ATTRIBUTES
-                .iter()
-                .find(|attribute| attribute.0 == name)
-            else {
+            let Some((_, min, max, _)) = find_numeric_attribute(name) else {
                 return Err(SqsError::attribute_name(name));
             };
             value
@@ -142,22 +153,22 @@ fn check_attribute(name: &str, value: &str) -> SqsResult<()> {
 
 fn parse_redrive_policy(policy: &str) -> SqsResult<ParsedRedrivePolicy> {
     let invalid = || SqsError::attribute_value("RedrivePolicy");
-    let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| invalid())?;
-    let target = policy
-        .dead_letter_target_arn
-        .strip_prefix(ARN_PREFIX)
-        .ok_or_else(invalid)?
-        .to_owned();
+    let Ok(policy) = serde_json::from_str::<RedrivePolicy>(policy) else {
+        return Err(invalid());
+    };
+    let Some(target) = policy.dead_letter_target_arn.strip_prefix(ARN_PREFIX) else {
+        return Err(invalid());
+    };
+
     let count = match &policy.max_receive_count {
         serde_json::Value::String(text) => text.parse().ok(),
         other => other.as_u64(),
     };
-
-    let max_receive_count = count
-        .filter(|count| (1..=1000).contains(count))
-        .ok_or_else(invalid)?;
-    Ok(ParsedRedrivePolicy {
-        target,
-        max_receive_count,
-    })
+    match count {
+        Some(max_receive_count @ 1..=1000) => Ok(ParsedRedrivePolicy {
+            target: target.to_owned(),
+            max_receive_count,
+        }),
+        _ => Err(invalid()),
+    }
 }

@@ -21,13 +21,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 
 use super::error::{SqsError, SqsResult};
 use super::settings::QueueSettings;
+use crate::blocking::lock_mutex;
 use crate::clock::Clock;
 use crate::sqlite;
 
@@ -130,9 +133,7 @@ impl QueueStore {
     /// Locks the connection for reading. A panic while the lock was held rolled its transaction
     /// back, so a poisoned lock is harmless.
     pub(super) fn lock_connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock_mutex(&self.connection)
     }
 
     /// Runs `work` in a transaction, and commits it if `work` succeeds.
@@ -151,10 +152,7 @@ impl QueueStore {
     /// which wakes the next if it leaves messages behind. Receivers in other processes are not
     /// notified, and look again at intervals.
     pub(super) fn receiver_notifier(&self, id: i64) -> Arc<Notify> {
-        let mut notifiers = self
-            .notifiers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut notifiers = lock_mutex(&self.notifiers);
         Arc::clone(notifiers.entry(id).or_default())
     }
 }
@@ -165,7 +163,20 @@ pub(super) fn queue_of_url(connection: &Connection, url: &str) -> SqsResult<Queu
         return Err(SqsError::missing_parameter("QueueUrl"));
     }
     let name = url.rsplit('/').next().unwrap_or(url);
-    find_queue(connection, name)?.ok_or_else(SqsError::no_such_queue)
+    match find_queue(connection, name)? {
+        Some(queue) => Ok(queue),
+        None => Err(SqsError::no_such_queue()),
+    }
+}
+
+/// Writes a value as the text of a column.
+pub(super) fn to_json(value: &impl Serialize) -> SqsResult<String> {
+    serde_json::to_string(value).map_err(SqsError::internal_failure)
+}
+
+/// Reads a value from the text of a column.
+pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> SqsResult<T> {
+    serde_json::from_str(text).map_err(SqsError::internal_failure)
 }
 
 pub(super) fn find_queue(connection: &Connection, name: &str) -> SqsResult<Option<Queue>> {
@@ -187,8 +198,7 @@ pub(super) fn find_queue(connection: &Connection, name: &str) -> SqsResult<Optio
         return Ok(None);
     };
 
-    let attributes: BTreeMap<_, _> =
-        serde_json::from_str(&attributes).map_err(SqsError::internal_failure)?;
+    let attributes = from_json(&attributes)?;
     let settings = QueueSettings::parse(&attributes)?;
     let name = name.to_owned();
 
@@ -216,9 +226,10 @@ pub(super) fn rank_of_new_message(
     let last_rank: Option<i64> = tx
         .prepare_cached(sql)?
         .query_row(params![queue.id, group], |row| row.get(0))?;
-    Ok(last_rank.map_or(queue.virtual_time, |last_rank| {
-        queue.virtual_time.max(last_rank + 1)
-    }))
+    match last_rank {
+        Some(last_rank) => Ok(queue.virtual_time.max(last_rank + 1)),
+        None => Ok(queue.virtual_time),
+    }
 }
 
 /// Makes the waiting messages ready whose due time has passed.

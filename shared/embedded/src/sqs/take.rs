@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::{Row, Transaction, params};
 
 use super::digest;
-use super::error::{SqsError, SqsResult};
+use super::error::SqsResult;
 use super::receipts::{Receipt, sequence_number};
 use super::receive::ReceiveOptions;
 use super::store::{
-    ACCOUNT, ARN_PREFIX, Queue, STATE_BEHIND, STATE_READY, find_queue, promote_due_messages,
-    rank_of_new_message, restore_group_order,
+    ACCOUNT, ARN_PREFIX, Queue, STATE_BEHIND, STATE_READY, find_queue, from_json,
+    promote_due_messages, rank_of_new_message, restore_group_order,
 };
 use super::wire::{MessageAttribute, WireMessage};
 
@@ -138,15 +138,17 @@ impl MessageTaker<'_> {
     /// Takes as many as wanted of each group.
     fn take_groups(&mut self) -> SqsResult<()> {
         while self.remaining_count() > 0 {
-            let Some(group) = self.query_ready(1)?.pop().and_then(|head| head.group) else {
+            let Some(head) = self.query_ready(1)?.pop() else {
                 break;
             };
-            let group_messages = self.query_group_front(&group, self.remaining_count())?;
-            for message in group_messages
-                .into_iter()
-                .take_while(|message| message.due_ms <= self.now)
-                .collect::<Vec<_>>()
-            {
+            let Some(group) = head.group else {
+                break;
+            };
+
+            for message in self.query_group_front(&group, self.remaining_count())? {
+                if message.due_ms > self.now {
+                    break;
+                }
                 self.serve_message(message)?;
             }
             restore_group_order(self.tx, self.queue.id, &group, self.now)?;
@@ -207,7 +209,9 @@ impl MessageTaker<'_> {
                    dead_letter_source = ?6 WHERE seq = ?1";
         let row = params![message.seq, target.id, state, rank, self.now, source];
         self.tx.prepare_cached(sql)?.execute(row)?;
-        if let Some(group) = message.group.as_deref().filter(|_| target.is_fifo()) {
+        if target.is_fifo()
+            && let Some(group) = &message.group
+        {
             restore_group_order(self.tx, target.id, group, self.now)?;
         }
         self.taken.moved_to = Some(target.id);
@@ -299,19 +303,25 @@ impl MessageTaker<'_> {
                 .iter()
                 .any(|requested| requested == "All" || requested == name)
         };
-        let selected = candidates
-            .into_iter()
-            .filter(|(name, _)| is_requested(name));
-        Ok(selected
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect())
+
+        let mut attributes = BTreeMap::new();
+        for (name, value) in candidates {
+            if let Some(value) = value
+                && is_requested(name)
+            {
+                attributes.insert(name, value);
+            }
+        }
+
+        Ok(attributes)
     }
 }
 
 fn parse_attributes(attributes: Option<&str>) -> SqsResult<BTreeMap<String, MessageAttribute>> {
-    attributes.map_or(Ok(BTreeMap::new()), |text| {
-        serde_json::from_str(text).map_err(SqsError::internal_failure)
-    })
+    match attributes {
+        Some(attributes) => from_json(attributes),
+        None => Ok(BTreeMap::new()),
+    }
 }
 
 /// Checks whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{ModelClient, ModelError};
+use super::{ModelClient, ModelError, completion_text};
 use crate::settings;
 
 /// The number of repetitions of a question, each after a longer pause.
@@ -155,13 +155,11 @@ impl ModelClient {
         parse_answer: impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, AnswerError> {
         let model = self.require_model(&self.settings.memory_model, settings::MEMORY_MODEL)?;
-        let timed_out = |_| Err(AnswerError::TimedOut);
-        timeout(
-            time_limit,
-            self.ask_with_retries(model, question, &parse_answer),
-        )
-        .await
-        .unwrap_or_else(timed_out)
+        let answer = self.ask_with_retries(model, question, &parse_answer);
+        match timeout(time_limit, answer).await {
+            Ok(result) => result,
+            Err(_) => Err(AnswerError::TimedOut),
+        }
     }
 
     async fn ask_with_retries<T, E>(
@@ -172,10 +170,11 @@ impl ModelClient {
     ) -> Result<T, AnswerError> {
         let mut attempts = 0;
         loop {
-            let result = self.ask_once(model, question).await;
-            let error = match result.map(|answer| parse_answer(&answer)) {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(_)) => AnswerError::Unusable,
+            let error = match self.ask_once(model, question).await {
+                Ok(answer) => match parse_answer(&answer) {
+                    Ok(value) => return Ok(value),
+                    Err(_) => AnswerError::Unusable,
+                },
                 Err(error) => error,
             };
 
@@ -209,9 +208,10 @@ impl ModelClient {
 
     async fn exchange_chat(&self, body: Bytes) -> Result<Bytes, AnswerError> {
         let call = self.call_endpoint("chat/completions", "application/json", body);
-        Ok(timeout(self.call_timeout, call)
-            .await
-            .map_err(|_| AnswerError::TimedOut)??)
+        match timeout(self.call_timeout, call).await {
+            Ok(answer) => Ok(answer?),
+            Err(_) => Err(AnswerError::TimedOut),
+        }
     }
 }
 
@@ -244,9 +244,5 @@ fn build_body(model: &str, question: &Question<'_>, format: RequestFormat) -> Va
 
 fn message_text(response: &[u8]) -> Option<String> {
     let response: Value = serde_json::from_slice(response).ok()?;
-    let text = response
-        .pointer("/choices/0/message/content")
-        .and_then(Value::as_str)
-        .map(str::trim);
-    text.filter(|text| !text.is_empty()).map(str::to_owned)
+    Some(completion_text(&response)?.to_owned())
 }

@@ -66,12 +66,16 @@ pub async fn list_requests(
     limit: usize,
 ) -> Result<RequestPage> {
     let tallies = read_tallies(ctx, tenant, span).await?;
-    let counts_by_hour = tallies.iter().map(|(hour, tally)| {
+    let (mut hours, mut total) = (Vec::new(), 0);
+    for (hour, tally) in &tallies {
         let matching = tally.total_where(|by| filter.admits(by.kind, by.status, &by.key));
-        (*hour, matching.map_or(0, |cell| cell.count))
-    });
-    let hours: Vec<(Hour, u64)> = counts_by_hour.filter(|(_, count)| *count > 0).collect();
-    let total = hours.iter().map(|(_, count)| count).sum();
+        if let Some(cell) = matching
+            && cell.count > 0
+        {
+            hours.push((*hour, cell.count));
+            total += cell.count;
+        }
+    }
 
     let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
     let mut requests: Vec<RequestRecord> = Vec::new();
@@ -85,12 +89,8 @@ pub async fn list_requests(
         }
         let end = count - skip;
         let begin = end.saturating_sub((limit - requests.len()) as u64);
-        requests.extend(
-            read_range(ctx, tenant, hour, span, filter, begin..end)
-                .await?
-                .into_iter()
-                .rev(),
-        );
+        let found = read_range(ctx, tenant, hour, span, filter, begin..end).await?;
+        requests.extend(found.into_iter().rev());
         skip = 0;
     }
 
@@ -124,13 +124,17 @@ pub async fn find_request(
     );
     let mut searches = stream::iter(searches).buffered(PARALLEL);
     while let Some(found) = searches.try_next().await? {
-        if let Some(record) = found {
-            let is_admitted = span.contains(record.at) && filter.admits_record(&record);
-            let mut requests: Vec<RequestRecord> =
-                is_admitted.then_some(record).into_iter().collect();
-            hide_deleted(ctx, tenant, &mut requests).await?;
-            return Ok(requests.pop());
+        let Some(record) = found else {
+            continue;
+        };
+        if !span.contains(record.at) || !filter.admits_record(&record) {
+            return Ok(None);
         }
+
+        let mut requests = [record];
+        hide_deleted(ctx, tenant, &mut requests).await?;
+        let [record] = requests;
+        return Ok(Some(record));
     }
 
     Ok(None)
@@ -192,20 +196,20 @@ async fn hide_deleted(
     tenant: &Tenant,
     requests: &mut [RequestRecord],
 ) -> PortResult<()> {
-    let container_ids: BTreeSet<ContainerId> = requests
-        .iter()
-        .flat_map(|record| record.containers.iter().cloned())
-        .collect();
+    let mut container_ids: BTreeSet<ContainerId> = BTreeSet::new();
+    for record in requests.iter() {
+        container_ids.extend(record.containers.iter().cloned());
+    }
     let container_ids: Vec<ContainerId> = container_ids.into_iter().collect();
 
     let mut deleted_ids: BTreeSet<ContainerId> = BTreeSet::new();
     for ids in container_ids.chunks(OWNER_BATCH_SIZE) {
         let owners = ctx.containers.list_owners(tenant, ids).await?;
-        let deleted = ids
-            .iter()
-            .zip(owners)
-            .filter(|(_, owner)| *owner == ContainerOwner::Deleted);
-        deleted_ids.extend(deleted.map(|(id, _)| id.clone()));
+        for (id, owner) in ids.iter().zip(owners) {
+            if owner == ContainerOwner::Deleted {
+                deleted_ids.insert(id.clone());
+            }
+        }
     }
 
     for record in requests {

@@ -6,7 +6,6 @@ use tracing::warn;
 use crate::ConflictRetry;
 use crate::Ctx;
 use domain::connection::{Connection, Grant, OAuthAppRef, OAuthTokens, Provider};
-use domain::error::PortError;
 use domain::ids::Revision;
 use domain::ports::{
     Connector, ConnectorError, ConnectorResult, OAuthClient, OAuthFlow, ProviderAccess,
@@ -75,12 +74,14 @@ async fn access_with(
         return Err(ConnectorError::Reauth("no permission was given yet".into()));
     };
 
-    let Some(grant) = ctx.connections.get_grant(tenant, id).await.map_err(port)? else {
+    let Some(grant) = ctx.connections.get_grant(tenant, id).await? else {
         return Err(ConnectorError::Reauth("the permission is gone".into()));
     };
 
     let now = ctx.clock.now();
-    if let Some(until) = grant.throttled_until.filter(|until| *until > now) {
+    if let Some(until) = grant.throttled_until
+        && until > now
+    {
         return Err(ConnectorError::Throttled {
             retry_after: Some(now.seconds_until(until).unsigned_abs()),
         });
@@ -101,10 +102,14 @@ async fn access_with(
 }
 
 async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult<OAuthTokens> {
-    let sealed = ctx.vault.get(tenant, &grant.secret).await.map_err(port)?;
-    let tokens_missing = || ConnectorError::Unavailable("the tokens are being replaced".into());
-    OAuthTokens::from_secret(&sealed.ok_or_else(tokens_missing)?)
-        .ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
+    let Some(sealed) = ctx.vault.get(tenant, &grant.secret).await? else {
+        let message = "the tokens are being replaced";
+        return Err(ConnectorError::Unavailable(message.into()));
+    };
+    match OAuthTokens::from_secret(&sealed) {
+        Some(tokens) => Ok(tokens),
+        None => Err(ConnectorError::Fault("sealed tokens".into())),
+    }
 }
 
 /// Renews the tokens. The worker that first writes `refreshing_until` asks the provider; others use
@@ -125,20 +130,14 @@ async fn renew(
         grant.rev += 1;
     }
 
-    if is_refreshing
-        || !ctx
-            .connections
-            .save_grant(tenant, &grant)
-            .await
-            .map_err(port)?
-    {
+    if is_refreshing || !ctx.connections.save_grant(tenant, &grant).await? {
         let is_usable = renewal == Renew::BeforeExpiry
             && tokens.access_until > now.plus_seconds(REFRESH_SECONDS);
         let busy = || ConnectorError::Unavailable("another worker renews the permission".into());
         return if is_usable { Ok(tokens) } else { Err(busy()) };
     }
 
-    let settings = ctx.settings.get(tenant).await.map_err(port)?;
+    let settings = ctx.settings.get(tenant).await?;
     let client = find_oauth_client(
         ctx,
         oauth,
@@ -171,8 +170,7 @@ async fn keep(
     let new_name = format!("grant/{}/{}", grant.id, Revision::random());
     ctx.vault
         .put(tenant, &new_name, &renewed.to_secret())
-        .await
-        .map_err(port)?;
+        .await?;
     // If the permission was given again meanwhile, the tokens of that one are kept.
     let unused_name = if name_tokens(ctx, tenant, grant, &new_name).await? {
         old_name
@@ -199,22 +197,16 @@ async fn name_tokens(
         grant.refreshing_until = None;
         grant.secret = name.to_owned();
         grant.rev += 1;
-        if ctx
-            .connections
-            .save_grant(tenant, &grant)
-            .await
-            .map_err(port)?
-        {
+        if ctx.connections.save_grant(tenant, &grant).await? {
             return Ok(true);
         }
 
-        let current = ctx.connections.get_grant(tenant, &id).await.map_err(port)?;
-        match current.filter(|current| current.secret == old_name) {
-            Some(current) => grant = current,
-            None => return Ok(false),
+        match ctx.connections.get_grant(tenant, &id).await? {
+            Some(current) if current.secret == old_name => grant = current,
+            _ => return Ok(false),
         }
 
-        retry.wait().await.map_err(port)?;
+        retry.wait().await?;
     }
 }
 
@@ -260,17 +252,21 @@ pub async fn find_oauth_client(
             client_id,
             secret: name,
         }) => own_client(ctx, tenant, settings, choice, client_id, name).await,
-        Some(OAuthAppRef::Operator { client_id }) => oauth
-            .operator_client()
-            .filter(|client| client.app.client_id() == client_id)
-            .ok_or_else(|| {
-                ConnectorError::App("the service's OAuth app was changed; connect again".into())
-            }),
-        None => oauth.operator_client().ok_or_else(|| {
-            let message = "no OAuth app is configured: set one in the organization's settings, or \
-                        CLOUD_DRIVE_CLIENT_ID and CLOUD_DRIVE_CLIENT_SECRET for the service";
-            ConnectorError::App(message.into())
-        }),
+        Some(OAuthAppRef::Operator { client_id }) => match oauth.operator_client() {
+            Some(client) if client.app.client_id() == client_id => Ok(client),
+            _ => {
+                let message = "the service's OAuth app was changed; connect again";
+                Err(ConnectorError::App(message.into()))
+            }
+        },
+        None => match oauth.operator_client() {
+            Some(client) => Ok(client),
+            None => {
+                let message = "no OAuth app is configured: set one in the organization's settings, \
+                        or CLOUD_DRIVE_CLIENT_ID and CLOUD_DRIVE_CLIENT_SECRET for the service";
+                Err(ConnectorError::App(message.into()))
+            }
+        },
     }
 }
 
@@ -283,7 +279,7 @@ async fn own_client(
     client_id: String,
     mut name: String,
 ) -> ConnectorResult<OAuthClient> {
-    let mut secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
+    let mut secret = ctx.vault.get(tenant, &name).await?;
     if secret.is_none()
         && let AppChoice::Granted(provider, _) = choice
         && let Some(current_app) = app_of(settings, provider)
@@ -291,11 +287,14 @@ async fn own_client(
         && let Some(current_name) = &current_app.secret
     {
         name.clone_from(current_name);
-        secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
+        secret = ctx.vault.get(tenant, &name).await?;
     }
 
-    let message = "the organization's OAuth app has no secret any more; set it, or connect again";
-    let secret = secret.ok_or_else(|| ConnectorError::App(message.into()))?;
+    let Some(secret) = secret else {
+        let message =
+            "the organization's OAuth app has no secret any more; set it, or connect again";
+        return Err(ConnectorError::App(message.into()));
+    };
 
     Ok(OAuthClient {
         app: OAuthAppRef::Organization {
@@ -308,7 +307,10 @@ async fn own_client(
 
 /// Returns the organization's own app if it is enabled.
 fn own_app(settings: &Settings, provider: Provider) -> Option<OAuthAppRef> {
-    let app = app_of(settings, provider).filter(|app| app.enabled == Some(true))?;
+    let app = app_of(settings, provider)?;
+    if app.enabled != Some(true) {
+        return None;
+    }
     Some(OAuthAppRef::Organization {
         client_id: app.client_id.clone()?,
         secret: app.secret.clone()?,
@@ -322,12 +324,5 @@ fn app_of(settings: &Settings, provider: Provider) -> Option<&OAuthApp> {
             .apps
             .get(&domain::settings::AppProvider::CloudDrive),
         Provider::WebCrawler => None,
-    }
-}
-
-fn port(error: PortError) -> ConnectorError {
-    match error {
-        PortError::Unavailable(source) => ConnectorError::Unavailable(source),
-        error => ConnectorError::Unavailable(Box::new(error)),
     }
 }

@@ -33,10 +33,10 @@ pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
 /// Acts as [`find_connection`], but also finds a connection that is being deleted.
 pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let id = ConnectionId::parse(id).ok_or_else(missing)?;
-    let found = ctx.connections.get(tenant, &id).await?;
-    let connection = found
-        .filter(|connection| tenant.can_access(&connection.tag))
-        .ok_or_else(missing)?;
+    let connection = match ctx.connections.get(tenant, &id).await? {
+        Some(connection) if tenant.can_access(&connection.tag) => connection,
+        _ => return Err(missing()),
+    };
     note_container(ctx, tenant, &connection.tag).await?;
     Ok(connection)
 }

@@ -46,10 +46,9 @@ pub async fn open_consent_link(
     connectors: &Connectors,
     ticket: &str,
 ) -> Result<ConsentInvitation> {
-    let not_found = Error::NotFound("Link");
-    let ticket_value = look_at(ctx, TicketKind::Link, ticket)
-        .await?
-        .ok_or(not_found)?;
+    let Some(ticket_value) = look_at(ctx, TicketKind::Link, ticket).await? else {
+        return Err(Error::NotFound("Link"));
+    };
     let tenant = ticket_value.tenant();
     let connection = visible(ctx, &tenant, &ticket_value).await?;
     let (_, oauth) = parts(connectors, connection.provider)?;
@@ -71,27 +70,29 @@ pub async fn open_consent_link(
     })
 }
 
-async fn visible(ctx: &Ctx, tenant: &Tenant, ticket_value: &TicketValue) -> Result<Connection> {
-    let found = ctx
-        .connections
-        .get(tenant, &ticket_value.connection)
-        .await?;
-    found
-        .filter(|connection| connection.status.is_visible())
-        .ok_or_else(missing)
+/// Returns the connection of a ticket.
+pub(super) async fn visible(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    ticket_value: &TicketValue,
+) -> Result<Connection> {
+    let id = &ticket_value.connection;
+    match ctx.connections.get(tenant, id).await? {
+        Some(connection) if connection.status.is_visible() => Ok(connection),
+        _ => Err(missing()),
+    }
 }
 
 fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuthFlow)> {
     let name = provider.as_str();
-    let not_available = || Error::Unsupported(format!("{name} cannot be reached from here"));
-    let connector = connectors
-        .for_provider(provider)
-        .ok_or_else(not_available)?;
-    let oauth = connector.oauth_flow();
-    Ok((
-        connector,
-        oauth.ok_or_else(|| Error::invalid(format!("{name} needs no permission")))?,
-    ))
+    let Some(connector) = connectors.for_provider(provider) else {
+        let message = format!("{name} cannot be reached from here");
+        return Err(Error::Unsupported(message));
+    };
+    match connector.oauth_flow() {
+        Some(oauth) => Ok((connector, oauth)),
+        None => Err(Error::invalid(format!("{name} needs no permission"))),
+    }
 }
 
 /// Returns the provider's address at which the user is asked for permission. Only the browser that
@@ -210,18 +211,20 @@ pub async fn accept_consent(
 ) -> Result<ConsentOutcome> {
     let invalid_answer =
         || Error::invalid("this answer was given before, or came too late; open the link again");
-    let ticket_value = look_at(ctx, TicketKind::State, &answer.state)
-        .await?
-        .ok_or_else(invalid_answer)?;
-    let question = ticket_value.asked.as_ref().ok_or_else(invalid_answer)?;
-    let browser = browser
-        .filter(|browser| is_same(browser, &question.browser))
-        .ok_or_else(|| {
-            Error::Forbidden(
-                "permission was asked for in another browser; open the link again in this one"
-                    .into(),
-            )
-        })?;
+    let Some(ticket_value) = look_at(ctx, TicketKind::State, &answer.state).await? else {
+        return Err(invalid_answer());
+    };
+    let Some(question) = &ticket_value.asked else {
+        return Err(invalid_answer());
+    };
+    let browser = match browser {
+        Some(browser) if is_same(browser, &question.browser) => browser,
+        _ => {
+            let message =
+                "permission was asked for in another browser; open the link again in this one";
+            return Err(Error::Forbidden(message.into()));
+        }
+    };
 
     let tenant = ticket_value.tenant();
     let connection = visible(ctx, &tenant, &ticket_value).await?;
@@ -324,10 +327,13 @@ async fn permission(
         .exchange_code(&client, &consent, code, ctx.clock.now())
         .await;
 
-    Ok(exchanged.map_err(|error| {
-        tracing::warn!(connection.id = %connection.id, "a permission was not had: {error}");
-        of_consent(&error)
-    }))
+    match exchanged {
+        Ok(permission) => Ok(Ok(permission)),
+        Err(error) => {
+            tracing::warn!(connection.id = %connection.id, "a permission was not had: {error}");
+            Ok(Err(of_consent(&error)))
+        }
+    }
 }
 
 /// Notes on the connection why there is no permission. A connection that synchronizes is left as it
@@ -345,15 +351,16 @@ async fn note_refusal(
             connection.status,
             PendingOauth | AwaitingSelection | Expired | Suspended
         );
-        let Some(kind) = refusal.kind.filter(|_| is_inactive) else {
-            return Ok(false);
+        let kind = match refusal.kind {
+            Some(kind) if is_inactive => kind,
+            _ => return Ok(false),
         };
 
         // The count of failed attempts at the provider is kept.
-        let attempts = connection
-            .problem
-            .as_ref()
-            .map_or(0, |problem| problem.attempts);
+        let attempts = match &connection.problem {
+            Some(problem) => problem.attempts,
+            None => 0,
+        };
         connection.problem = Some(ConnectionProblem {
             kind,
             message: refusal.message.clone(),

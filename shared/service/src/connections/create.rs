@@ -119,15 +119,13 @@ fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
 /// # Errors
 /// Returns [`Error::Invalid`] naming the field.
 pub(super) fn checked_limit(limit: usize) -> Result<u32> {
-    let limit = u32::try_from(limit)
-        .ok()
-        .filter(|limit| (1..=MAX_DOCUMENTS_PER_CONNECTION).contains(limit));
-    limit.ok_or_else(|| {
-        Error::invalid_field(
+    match u32::try_from(limit) {
+        Ok(limit @ 1..=MAX_DOCUMENTS_PER_CONNECTION) => Ok(limit),
+        _ => Err(Error::invalid_field(
             "documentLimit",
             format!("1 to {MAX_DOCUMENTS_PER_CONNECTION}"),
-        )
-    })
+        )),
+    }
 }
 
 /// Checks that the container accepts connections. A container that is being merged does not.

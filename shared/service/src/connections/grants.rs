@@ -1,5 +1,7 @@
 //! Grants: storing the permission that a user has given, and giving it up.
 
+use std::collections::BTreeSet;
+
 use tracing::warn;
 
 use crate::ConflictRetry;
@@ -43,27 +45,31 @@ pub(super) async fn store_grant(
         .await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let existing = ctx.connections.get_grant(tenant, &id).await?;
-        let old_secret_name = existing.as_ref().map(|grant| grant.secret.clone());
-        let mut connections = existing
-            .as_ref()
-            .map(|grant| grant.connections.clone())
-            .unwrap_or_default();
-        connections.insert(connection.id.clone());
-        let grant = Grant {
+        let mut grant = Grant {
             id: id.clone(),
             provider: connection.provider,
             account: permission.account.clone(),
             app: app.clone(),
-            connections,
+            connections: BTreeSet::from([connection.id.clone()]),
             secret: secret.clone(),
             refreshing_until: None,
-            throttled_until: existing.as_ref().and_then(|grant| grant.throttled_until),
-            rev: existing.as_ref().map_or(0, |grant| grant.rev + 1),
+            throttled_until: None,
+            rev: 0,
         };
+        let existing = ctx.connections.get_grant(tenant, &id).await?;
+        if let Some(existing) = &existing {
+            grant
+                .connections
+                .extend(existing.connections.iter().cloned());
+            grant.throttled_until = existing.throttled_until;
+            grant.rev = existing.rev + 1;
+        }
+
         if ctx.connections.save_grant(tenant, &grant).await? {
-            if let Some(old_secret_name) = old_secret_name.filter(|old| *old != secret) {
-                forget_tokens(ctx, tenant, &old_secret_name).await;
+            if let Some(existing) = existing
+                && existing.secret != secret
+            {
+                forget_tokens(ctx, tenant, &existing.secret).await;
             }
             return Ok(grant);
         }
@@ -150,7 +156,10 @@ pub(super) async fn revive_others(
     except: &ConnectionId,
 ) -> Result<()> {
     let now = ctx.clock.now();
-    for id in grant.connections.iter().filter(|id| *id != except) {
+    for id in &grant.connections {
+        if id == except {
+            continue;
+        }
         let mut is_revived = false;
         let revive = |connection: &mut Connection| {
             let uses_grant = connection.grant.as_ref() == Some(&grant.id);

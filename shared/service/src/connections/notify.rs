@@ -37,7 +37,10 @@ pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
     let mut due = None;
     change_connection(ctx, &tenant, &ticket_value.connection, |connection| {
         due = due_after_event(connection, now);
-        Ok(due.is_some_and(|at| request_at(connection, RunTrigger::Event, at)))
+        match due {
+            Some(at) => Ok(request_at(connection, RunTrigger::Event, at)),
+            None => Ok(false),
+        }
     })
     .await?;
     if let Some(at) = due {
@@ -60,15 +63,14 @@ fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp>
         return None;
     }
 
-    let pause = connection
-        .last_run
-        .as_ref()
-        .map(|run| run.started_at.plus_seconds(EVENT_SECONDS));
-    let at = pause.map_or(now, |pause| pause.max(now));
-    connection
-        .next_run_at
-        .is_none_or(|next| next > at)
-        .then_some(at)
+    let at = match &connection.last_run {
+        Some(run) => run.started_at.plus_seconds(EVENT_SECONDS).max(now),
+        None => now,
+    };
+    match connection.next_run_at {
+        Some(next) if next <= at => None,
+        _ => Some(at),
+    }
 }
 
 #[cfg(test)]

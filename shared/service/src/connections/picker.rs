@@ -1,6 +1,6 @@
 //! The hosted picker: a browser that may select items for one connection, for half an hour.
 
-use super::change::missing;
+use super::consent::visible;
 use super::tickets::{TicketKind, TicketValue, issue_ticket, look_at, redeem};
 use crate::Ctx;
 use domain::connection::{Connection, ConnectionStatus, SyncScope};
@@ -64,9 +64,9 @@ pub async fn open_picker(
 /// Returns [`Error::NotFound`] for a ticket that has expired or was used, and the errors of the
 /// ports.
 pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
-    let ticket_value = redeem(ctx, TicketKind::Picker, ticket)
-        .await?
-        .ok_or(Error::NotFound("Ticket"))?;
+    let Some(ticket_value) = redeem(ctx, TicketKind::Picker, ticket).await? else {
+        return Err(Error::NotFound("Ticket"));
+    };
     begin_session(ctx, &ticket_value).await
 }
 
@@ -98,17 +98,11 @@ pub async fn find_picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<Pick
         return Err(session_ended);
     };
 
-    let ticket_value = look_at(ctx, TicketKind::Session, cookie)
-        .await?
-        .ok_or(session_ended)?;
+    let Some(ticket_value) = look_at(ctx, TicketKind::Session, cookie).await? else {
+        return Err(session_ended);
+    };
     let tenant = ticket_value.tenant();
-    let found = ctx
-        .connections
-        .get(&tenant, &ticket_value.connection)
-        .await?;
-    let connection = found
-        .filter(|connection| connection.status.is_visible())
-        .ok_or_else(missing)?;
+    let connection = visible(ctx, &tenant, &ticket_value).await?;
     let return_url = ticket_value
         .return_url
         .or_else(|| connection.redirect_url.clone());

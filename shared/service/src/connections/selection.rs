@@ -92,11 +92,10 @@ pub async fn resolve_selected_items(
     let access = &provider_access(ctx, connector, tenant, connection).await?;
 
     let resolve_item = |id: String| async move {
-        let item = connector
-            .get_item(access, &id)
-            .await?
-            .filter(|item| !item.is_trashed);
-        item.map_or_else(|| Err(unseen(&id)), seen)
+        match connector.get_item(access, &id).await? {
+            Some(item) if !item.is_trashed => seen(item),
+            _ => Err(unseen(&id)),
+        }
     };
 
     stream::iter(choices.into_iter().map(resolve_item))
@@ -194,7 +193,9 @@ fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
 
     for mut item in items {
         check_id(&item.id)?;
-        item.drive.as_deref().map_or(Ok(()), check_id)?;
+        if let Some(drive) = &item.drive {
+            check_id(drive)?;
+        }
         item.name = item
             .name
             .chars()

@@ -49,7 +49,9 @@ pub(super) async fn settle(
         changed => changed?,
     };
 
-    if let Some(old) = connection.grant.as_ref().filter(|old| **old != grant.id) {
+    if let Some(old) = &connection.grant
+        && *old != grant.id
+    {
         leave_grant(ctx, oauth, tenant, old, &connection.id).await?;
     }
 
@@ -59,10 +61,10 @@ pub(super) async fn settle(
 
 /// Checks whether items of another account have already been taken.
 fn is_other_account(connection: &Connection, permission: &GrantedPermission) -> bool {
-    let is_other = connection
-        .account
-        .as_ref()
-        .is_some_and(|account| account.subject != permission.account.subject);
+    let is_other = match &connection.account {
+        Some(account) => account.subject != permission.account.subject,
+        None => false,
+    };
     let has_begun = connection.scope == SyncScope::Full || connection.selection > 0;
     is_other && has_begun
 }

@@ -154,7 +154,10 @@ pub(super) async fn look_at(
         .tickets
         .look_up_ticket(kind.as_str(), &digest_token(token), ctx.clock.now())
         .await?;
-    text.as_deref().map(parse).transpose()
+    match text {
+        Some(text) => Ok(Some(parse(&text)?)),
+        None => Ok(None),
+    }
 }
 
 /// Returns the value of a ticket as [`look_at`] does, and uses the ticket up.
@@ -167,7 +170,10 @@ pub(super) async fn redeem(
         .tickets
         .redeem(kind.as_str(), &digest_token(token), ctx.clock.now())
         .await?;
-    text.as_deref().map(parse).transpose()
+    match text {
+        Some(text) => Ok(Some(parse(&text)?)),
+        None => Ok(None),
+    }
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {

@@ -1,10 +1,10 @@
 //! Purging the records of documents, and their small blobs.
 
 use crate::Ctx;
+use crate::orphans::named_blobs;
 use crate::purge::{count_existing, inline};
 use crate::tasks::Next;
-use domain::blob::BlobRef;
-use domain::document::{Document, IndexedRevision, ProcessingResult};
+use domain::document::Document;
 use domain::error::Result;
 use domain::ids::{ContainerId, DocumentId};
 use domain::ports::ClaimOutcome;
@@ -83,8 +83,11 @@ async fn take(
     document: Document,
     container: &ContainerId,
 ) -> Result<Option<Document>> {
-    if document.status.is_final() || document.container != *container {
-        return Ok(Some(document).filter(|document| document.container == *container));
+    if document.container != *container {
+        return Ok(None);
+    }
+    if document.status.is_final() {
+        return Ok(Some(document));
     }
 
     let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
@@ -108,37 +111,27 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<Pur
 
     let mut candidates = Vec::new();
     for document in documents {
-        let referenced = inline(named(document));
-        candidates.extend(
-            inline(&document.unserved_blobs())
-                .into_iter()
-                .filter(|blob| !referenced.contains(blob)),
-        );
+        let referenced = inline(named_blobs(document));
+        for blob in inline(&document.unserved_blobs()) {
+            if !referenced.contains(&blob) {
+                candidates.push(blob);
+            }
+        }
 
         report.inline_blobs += referenced.len() as u64;
-        let Some(indexed) = document.indexed.as_ref().filter(|_| document.is_served()) else {
+        if !document.is_served() {
             continue;
-        };
-
-        report.chunks += u64::from(indexed.chunks);
-        report.statements += indexed
-            .learned
-            .as_ref()
-            .map_or(0, |learned| u64::from(learned.count));
+        }
+        if let Some(indexed) = &document.indexed {
+            report.chunks += u64::from(indexed.chunks);
+            if let Some(learned) = &indexed.learned {
+                report.statements += u64::from(learned.count);
+            }
+        }
     }
 
     report.inline_blobs += count_existing(ctx, tenant, &candidates).await?;
     Ok(report)
-}
-
-/// Returns the blobs that a record names. A worker may have stored more
-/// ([`Document::unserved_blobs`]).
-fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
-    let indexed_blobs = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
-    let extracted_blobs = document.extracted.iter().flat_map(ProcessingResult::blobs);
-    indexed_blobs
-        .chain(extracted_blobs)
-        .chain([&document.body.blob])
 }
 
 /// Removes documents. Their blobs are removed first, so that a crash leaves the records that name
@@ -146,7 +139,8 @@ fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
 pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
     let mut blobs = Vec::new();
     for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {
-        blobs.extend(named(document).cloned().chain(document.unserved_blobs()));
+        blobs.extend(named_blobs(document).cloned());
+        blobs.extend(document.unserved_blobs());
     }
     let blobs = inline(&blobs);
     if !blobs.is_empty() {

@@ -86,16 +86,12 @@ async fn purged_blobs(
     items: &[String],
 ) -> Result<Vec<BlobRef>> {
     let mut blobs = Vec::new();
-    for id in items
-        .iter()
-        .filter_map(|item| item.strip_prefix(PURGE_PREFIX))
-    {
-        blobs.extend(
-            ctx.index
-                .get_purge(tenant, container, id)
-                .await?
-                .unwrap_or_default(),
-        );
+    for item in items {
+        if let Some(id) = item.strip_prefix(PURGE_PREFIX)
+            && let Some(purged) = ctx.index.get_purge(tenant, container, id).await?
+        {
+            blobs.extend(purged);
+        }
     }
 
     Ok(blobs)
