@@ -5,27 +5,28 @@
 //! the first. DynamoDB deletes what has expired: sessions at once, other keys 30 days later.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put};
 use domain::key::{ApiKey, KeyKind};
 use domain::ports::{Keys, PortResult};
 use domain::{KeyId, Tenant};
 
-use crate::error::{build_error, port_error};
+use crate::error::condition_held;
 use crate::records::secrets::{
     ApiKeyAttributes, ApiKeyRecord, api_key_item, api_key_pointer_item, read_api_key,
 };
-use crate::records::{key_item, optional_text, read_sort_key, string_value};
+use crate::records::{key_item, optional_text, read_each, read_sort_key, string_value};
 use crate::table::Table;
 use crate::table_keys;
-use crate::transaction::transaction_error;
+use crate::transaction::{delete_write, put_write, transaction_error};
 
 pub(crate) struct DynamoKeys(pub(crate) Table);
 
 #[async_trait]
 impl Keys for DynamoKeys {
     async fn get(&self, id: &KeyId) -> PortResult<Option<ApiKey>> {
-        let item = self.0.get(&table_keys::api_key(id)).await?;
-        item.map(read_api_key).transpose()
+        self.0
+            .get_record(&table_keys::api_key(id), read_api_key)
+            .await
     }
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
@@ -37,19 +38,12 @@ impl Keys for DynamoKeys {
 
         let mut transaction = self.0.client.transact_write_items();
         for item in items {
-            let put = Put::builder()
-                .table_name(&self.0.name)
-                .set_item(Some(item))
-                .build()
-                .map_err(build_error)?;
-            transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
+            let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
+            transaction = transaction.transact_items(put_write(put)?);
         }
 
-        transaction
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(transaction_error)
+        transaction.send().await.map_err(transaction_error)?;
+        Ok(())
     }
 
     async fn count(&self, tenant: &Tenant) -> PortResult<usize> {
@@ -73,13 +67,15 @@ impl Keys for DynamoKeys {
             .await?;
         let mut record_keys = Vec::new();
         for pointer in &pointers {
-            let id = read_sort_key(pointer)?.strip_prefix(table_keys::KEY_PREFIX);
-            record_keys.extend(id.and_then(KeyId::parse).map(|id| table_keys::api_key(&id)));
+            if let Some(id) = read_sort_key(pointer)?.strip_prefix(table_keys::KEY_PREFIX)
+                && let Some(id) = KeyId::parse(id)
+            {
+                record_keys.push(table_keys::api_key(&id));
+            }
         }
 
-        let items = self.0.get_many(&record_keys).await?;
-        let keys = items.into_iter().flatten().map(read_api_key);
-        let mut found = keys.collect::<PortResult<Vec<_>>>()?;
+        let keys = read_each(self.0.get_many(&record_keys).await?, read_api_key)?;
+        let mut found: Vec<ApiKey> = keys.into_iter().flatten().collect();
         found.sort_by(|a, b| {
             a.created_at
                 .cmp(&b.created_at)
@@ -106,16 +102,11 @@ impl Keys for DynamoKeys {
             let delete = Delete::builder()
                 .table_name(&self.0.name)
                 .set_key(Some(key_item(&key)));
-            let delete = delete.build().map_err(build_error)?;
-            transaction =
-                transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+            transaction = transaction.transact_items(delete_write(delete)?);
         }
 
-        transaction
-            .send()
-            .await
-            .map(|_| true)
-            .map_err(transaction_error)
+        transaction.send().await.map_err(transaction_error)?;
+        Ok(true)
     }
 
     async fn set_enabled(&self, tenant: &Tenant, id: &KeyId, enabled: bool) -> PortResult<bool> {
@@ -132,18 +123,10 @@ impl Keys for DynamoKeys {
             .condition_expression(format!("{organization} = :organization"));
 
         let value = AttributeValue::Bool(enabled);
-        let update = update.expression_attribute_values(":enabled", value);
-        match update
-            .expression_attribute_values(":organization", string_value(tenant.org().as_str()))
-            .send()
-            .await
-        {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(error) if error.is_conditional_check_failed_exception() => Ok(false),
-                _ => Err(port_error(error)),
-            },
-        }
+        let update = update
+            .expression_attribute_values(":enabled", value)
+            .expression_attribute_values(":organization", string_value(tenant.org().as_str()));
+        condition_held(update.send().await)
     }
 }
 

@@ -50,14 +50,15 @@ pub(crate) fn parse_arrivals(bucket: &str, message: &str) -> Option<Vec<UploadAr
     match serde_json::from_str(message).ok()? {
         S3Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
         S3Message::Records { records } => {
-            let uploads = records.iter().filter(|record| {
-                record.event_name.starts_with("ObjectCreated:") && record.s3.bucket.name == bucket
-            });
-            Some(
-                uploads
-                    .filter_map(|record| parse_arrival(&record.s3.object.key))
-                    .collect(),
-            )
+            let mut arrivals = Vec::new();
+            for record in &records {
+                if record.event_name.starts_with("ObjectCreated:")
+                    && record.s3.bucket.name == bucket
+                {
+                    arrivals.extend(parse_arrival(&record.s3.object.key));
+                }
+            }
+            Some(arrivals)
         }
     }
 }
@@ -66,7 +67,8 @@ pub(crate) fn parse_arrivals(bucket: &str, message: &str) -> Option<Vec<UploadAr
 fn parse_arrival(key: &str) -> Option<UploadArrival> {
     let key = key.replace('+', " ");
     let key = percent_decode_str(&key).decode_utf8().ok()?;
-    table_keys::parse_object(&key).map(|(org, path)| UploadArrival { org, path })
+    let (org, path) = table_keys::parse_object(&key)?;
+    Some(UploadArrival { org, path })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod inventory;
 
 use std::collections::BTreeSet;
+use std::iter::zip;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -70,43 +71,35 @@ impl AwsBlobs {
             .key(table_keys::object_key(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(GetObjectError::is_no_such_key) =>
-            {
-                return Ok(BlobContent::Missing);
-            }
-            Err(error) if error.code() == Some(DAMAGED_CODE) => return Ok(BlobContent::Damaged),
-            Err(error) => return Err(port_error(error)),
+            Err(error) => match error.as_service_error() {
+                Some(GetObjectError::NoSuchKey(_)) => return Ok(BlobContent::Missing),
+                _ if error.code() == Some(DAMAGED_CODE) => return Ok(BlobContent::Damaged),
+                _ => return Err(port_error(error)),
+            },
         };
 
         // The SDK checks the received bytes against the checksum of the object. A difference means
         // that bytes were lost on the way.
-        let bytes = object
-            .body
-            .collect()
-            .await
-            .map_err(|error| PortError::Unavailable(Box::new(error)))?;
-        Ok(BlobContent::Intact(bytes.into_bytes()))
+        match object.body.collect().await {
+            Ok(bytes) => Ok(BlobContent::Intact(bytes.into_bytes())),
+            Err(error) => Err(PortError::Unavailable(Box::new(error))),
+        }
     }
 
     /// Deletes at most [`MAX_OBJECTS_PER_CALL`] objects by their keys.
     async fn delete_objects(&self, keys: &[String]) -> PortResult<()> {
         if let [key] = keys {
             let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
-            return delete.send().await.map(|_| ()).map_err(port_error);
+            delete.send().await.map_err(port_error)?;
+            return Ok(());
         }
 
-        let identifiers = keys
-            .iter()
-            .map(|key| ObjectIdentifier::builder().key(key).build());
-        let identifiers = identifiers.collect::<Result<_, _>>().map_err(build_error)?;
-        let delete = Delete::builder()
-            .set_objects(Some(identifiers))
-            .quiet(true)
-            .build()
-            .map_err(build_error)?;
+        let mut delete = Delete::builder().quiet(true);
+        for key in keys {
+            let identifier = ObjectIdentifier::builder().key(key).build();
+            delete = delete.objects(identifier.map_err(build_error)?);
+        }
+        let delete = delete.build().map_err(build_error)?;
         let request = self.s3.delete_objects().bucket(&self.bucket).delete(delete);
         let response = request.send().await.map_err(port_error)?;
 
@@ -120,18 +113,17 @@ impl AwsBlobs {
     }
 }
 
+/// Converts a limit to the most objects of one listing.
+fn object_page_size(limit: usize) -> i32 {
+    i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX)
+}
+
 #[async_trait]
 impl Blobs for AwsBlobs {
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {
         if let Some(record) = BlobRecord::new(&bytes, self.clock.now()) {
             let item = record_item(&table_keys::blob_key(tenant, path), &record)?;
-            let put = self
-                .table
-                .client
-                .put_item()
-                .table_name(&self.table.name)
-                .set_item(Some(item));
-            put.send().await.map_err(port_error)?;
+            self.table.put(item).await?;
             return Ok(BlobRef::Inline(path.to_owned()));
         }
 
@@ -159,10 +151,8 @@ impl Blobs for AwsBlobs {
             return Ok(bytes);
         };
 
-        let status = error
-            .raw_response()
-            .map(|response| response.status().as_u16());
-        match status {
+        let response = error.raw_response();
+        match response.map(|response| response.status().as_u16()) {
             // The object is from our own first attempt, whose answer was lost, or from another
             // writer.
             Some(412) => match self.get_object(tenant, path).await? {
@@ -178,28 +168,31 @@ impl Blobs for AwsBlobs {
 
     async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<BlobContent>> {
         let mut found = vec![BlobContent::Missing; blobs.len()];
-        let (mut inline, mut objects) = (Vec::new(), Vec::new());
+        let (mut inline_places, mut inline_keys) = (Vec::new(), Vec::new());
+        let mut objects = Vec::new();
         for (i, blob) in blobs.iter().enumerate() {
             match blob {
-                BlobRef::Inline(path) => inline.push((i, table_keys::blob_key(tenant, path))),
+                BlobRef::Inline(path) => {
+                    inline_places.push(i);
+                    inline_keys.push(table_keys::blob_key(tenant, path));
+                }
                 BlobRef::Object(path) => objects.push((i, path)),
             }
         }
 
-        let inline_keys: Vec<_> = inline.iter().map(|(_, key)| key.clone()).collect();
         let items = match inline_keys.as_slice() {
             [] => Vec::new(),
             [key] => vec![self.table.get(key).await?],
             keys => self.table.get_many(keys).await?,
         };
-
-        for ((i, _), item) in inline.into_iter().zip(items) {
+        for (i, item) in zip(inline_places, items) {
             found[i] = read_blob(item);
         }
 
         for batch in objects.chunks(PARALLEL_READS) {
             let reads = batch.iter().map(|(_, path)| self.get_object(tenant, path));
-            for ((i, _), stored) in batch.iter().zip(try_join_all(reads).await?) {
+            let contents = try_join_all(reads).await?;
+            for ((i, _), stored) in zip(batch, contents) {
                 found[*i] = stored;
             }
         }
@@ -218,8 +211,7 @@ impl Blobs for AwsBlobs {
             .list_objects_v2()
             .bucket(&self.bucket)
             .prefix(table_keys::object_key(tenant, prefix));
-        let list =
-            list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
+        let list = list.max_keys(object_page_size(limit));
         let tenant_prefix = table_keys::object_key(tenant, "");
         let mut found = Vec::new();
         let mut pages = list.into_paginator().send();
@@ -227,14 +219,12 @@ impl Blobs for AwsBlobs {
             && let Some(page) = pages.next().await
         {
             for object in page.map_err(port_error)?.contents() {
-                let path = object
-                    .key()
-                    .and_then(|key| key.strip_prefix(&tenant_prefix));
-                let path = path.ok_or_else(|| PortError::Corrupt("listed object".into()))?;
-                found.push((
-                    path.to_owned(),
-                    u64::try_from(object.size().unwrap_or(0)).unwrap_or(0),
-                ));
+                let key = object.key().unwrap_or_default();
+                let Some(path) = key.strip_prefix(&tenant_prefix) else {
+                    return Err(PortError::Corrupt("listed object".into()));
+                };
+                let size = u64::try_from(object.size().unwrap_or(0)).unwrap_or(0);
+                found.push((path.to_owned(), size));
             }
         }
 
@@ -299,10 +289,11 @@ impl Blobs for AwsBlobs {
         };
 
         let key = table_keys::object_key(tenant, path);
-        self.presigner
+        let address = self
+            .presigner
             .download_address(&self.bucket, &key, name, now, seconds)
-            .await
-            .map(Some)
+            .await?;
+        Ok(Some(address))
     }
 
     fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>> {

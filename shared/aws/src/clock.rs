@@ -62,7 +62,8 @@ impl Clock for SystemClock {
 
         // A time is kept only when it differs from the last one: the rounding of many small steps
         // would add up.
-        if last.is_none_or(|last| millis != last.millis) {
+        let is_same = matches!(*last, Some(last) if last.millis == millis);
+        if !is_same {
             *last = Some(LastTime { millis, at });
         }
 

@@ -10,7 +10,7 @@ use domain::{Connection, ConnectionId, DocumentId, GrantId, OrgId, Tenant, Times
 use futures::future::try_join_all;
 use tracing::error;
 
-use crate::error::port_error;
+use crate::error::{condition_held, port_error};
 use crate::records::connections::{
     RevisionAttributes, RevisionRecord, claim_item, connection_item, grant_item, read_claim,
     read_connection, read_grant,
@@ -79,17 +79,8 @@ async fn delete_if_revision(table: &Table, key: &Key, revision: u64) -> PortResu
         RevisionRecord::ATTRIBUTES.revision
     ));
 
-    match delete
-        .expression_attribute_values(":revision", number_value(revision))
-        .send()
-        .await
-    {
-        Ok(_) => Ok(true),
-        Err(error) => match error.as_service_error() {
-            Some(error) if error.is_conditional_check_failed_exception() => Ok(false),
-            _ => Err(port_error(error)),
-        },
-    }
+    let delete = delete.expression_attribute_values(":revision", number_value(revision));
+    condition_held(delete.send().await)
 }
 
 impl DynamoConnections {
@@ -109,8 +100,8 @@ impl DynamoConnections {
 #[async_trait]
 impl Connections for DynamoConnections {
     async fn get(&self, tenant: &Tenant, id: &ConnectionId) -> PortResult<Option<Connection>> {
-        let item = self.0.get(&table_keys::connection_key(tenant, id)).await?;
-        item.map(read_connection).transpose()
+        let key = table_keys::connection_key(tenant, id);
+        self.0.get_record(&key, read_connection).await
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Connection>> {
@@ -123,10 +114,10 @@ impl Connections for DynamoConnections {
                 &end,
             )
             .await?;
-        let mut found: Vec<Connection> = items
-            .into_iter()
-            .map(read_connection)
-            .collect::<PortResult<_>>()?;
+        let mut found = Vec::with_capacity(items.len());
+        for item in items {
+            found.push(read_connection(item)?);
+        }
         found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(found)
     }
@@ -174,8 +165,8 @@ impl Connections for DynamoConnections {
     }
 
     async fn get_grant(&self, tenant: &Tenant, id: &GrantId) -> PortResult<Option<Grant>> {
-        let item = self.0.get(&table_keys::grant_key(tenant, id)).await?;
-        item.map(read_grant).transpose()
+        let key = table_keys::grant_key(tenant, id);
+        self.0.get_record(&key, read_grant).await
     }
 
     async fn save_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool> {
@@ -202,9 +193,7 @@ impl Connections for DynamoConnections {
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> PortResult<()> {
-        let put = self.0.client.put_item().table_name(&self.0.name);
-        let put = put.set_item(Some(claim_item(tenant, document, claim)?));
-        put.send().await.map(|_| ()).map_err(port_error)
+        self.0.put(claim_item(tenant, document, claim)?).await
     }
 
     async fn release_claim(
@@ -213,11 +202,8 @@ impl Connections for DynamoConnections {
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> PortResult<()> {
-        let delete = self.0.client.delete_item().table_name(&self.0.name);
-        let delete = delete.set_key(Some(key_item(&table_keys::claim_key(
-            tenant, document, claim,
-        ))));
-        delete.send().await.map(|_| ()).map_err(port_error)
+        let key = table_keys::claim_key(tenant, document, claim);
+        self.0.delete(&key).await
     }
 
     async fn list_claims(

@@ -8,9 +8,6 @@ mod transactions;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::ports::{Containers, PortResult};
 use domain::{
     Container, ContainerChange, ContainerId, ContainerOwner, ContainerTag, Patch, PortError,
@@ -18,7 +15,7 @@ use domain::{
 };
 use domain::{Tenant, Timestamp};
 
-use crate::error::port_error;
+use crate::error::{condition_held, port_error};
 use crate::records::containers::{
     OwnerRecord, TagAttributes, TagCountRecord, TagRecord, new_tag_item, read_container, read_owner,
 };
@@ -40,14 +37,13 @@ impl Containers for DynamoContainers {
 
     async fn release_tag(&self, tenant: &Tenant) -> PortResult<()> {
         let condition = format!("{} > :bound", TagCountRecord::ATTRIBUTES.count);
-        self.add_to_tag_count(tenant, -1, &condition, 0)
-            .await
-            .map(|_| ())
+        self.add_to_tag_count(tenant, -1, &condition, 0).await?;
+        Ok(())
     }
 
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
-        let item = self.0.get(&table_keys::tag_key(tenant, tag)).await?;
-        item.map(read_container).transpose()
+        let key = table_keys::tag_key(tenant, tag);
+        self.0.get_record(&key, read_container).await
     }
 
     async fn create_tag(
@@ -88,8 +84,10 @@ impl Containers for DynamoContainers {
         // way the stored item decides.
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
-                let stored = old.item().cloned().ok_or(PortError::Conflict)?;
-                read_container(stored)
+                let Some(stored) = old.item() else {
+                    return Err(PortError::Conflict);
+                };
+                read_container(stored.clone())
             }
             _ => Err(port_error(error)),
         }
@@ -108,10 +106,15 @@ impl Containers for DynamoContainers {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        owner_items
-            .into_iter()
-            .map(|item| item.map_or(Ok(ContainerOwner::Original), read_owner))
-            .collect()
+
+        let mut owners = Vec::with_capacity(owner_items.len());
+        for item in owner_items {
+            owners.push(match item {
+                Some(item) => read_owner(item)?,
+                None => ContainerOwner::Original,
+            });
+        }
+        Ok(owners)
     }
 
     async fn delete_tag(
@@ -235,9 +238,11 @@ impl Containers for DynamoContainers {
         let update = update
             .update_expression(expression.text)
             .return_values(ReturnValue::AllNew);
-        let stored = update.send().await.map_err(port_error)?.attributes;
-
-        read_container(stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+        let response = update.send().await.map_err(port_error)?;
+        match response.attributes {
+            Some(stored) => read_container(stored),
+            None => Err(PortError::Corrupt("container".into())),
+        }
     }
 }
 
@@ -264,18 +269,6 @@ impl DynamoContainers {
                 .send()
                 .await,
         )
-    }
-}
-
-/// Checks whether the condition of a write held.
-fn condition_held<T, E>(result: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
-where
-    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-{
-    match result {
-        Ok(_) => Ok(true),
-        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
-        Err(error) => Err(port_error(error)),
     }
 }
 

@@ -15,8 +15,8 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure,
-    TransactWriteItem,
+    AttributeValue, CancellationReason, Put, ReturnValue,
+    ReturnValuesOnConditionCheckFailure as OnFailure,
 };
 use domain::BlobRef;
 use domain::document::{IndexedRevision, ProcessingResult};
@@ -26,15 +26,18 @@ use domain::{
     ProcessingFailure, Revision, Tenant, Timestamp,
 };
 
-use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::error::{Cancellation, classify_cancellation, condition_held, port_error};
 use crate::purge::purge_put;
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, encode_sent_fields, new_document_item, overdue_at,
     read_document,
 };
-use crate::records::{Json, item_absent, key_item, number_value, optional_text, string_value};
+use crate::records::{
+    Item, Json, item_absent, key_item, number_value, optional_text, read_each, string_value,
+};
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::put_write;
 
 pub(crate) use create::check_id_free;
 use expressions::{
@@ -112,16 +115,23 @@ fn replacement_condition(
 
 /// Sends an update. Returns `false` if its condition did not hold.
 async fn send_update(update: UpdateItemFluentBuilder) -> PortResult<bool> {
-    match update.send().await {
-        Ok(_) => Ok(true),
-        Err(error)
-            if error
-                .as_service_error()
-                .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(port_error(error)),
+    condition_held(update.send().await)
+}
+
+/// Checks whether the record in the way of a new one is that record itself: the SDK repeats a
+/// request whose answer was lost.
+fn is_own_record(stored: Option<&Item>, document: &Document) -> bool {
+    let Some(stored) = stored else {
+        return false;
+    };
+    optional_text(stored, ATTRIBUTES.revision) == Some(document.revision.as_str())
+}
+
+/// Checks whether the record that stopped the first write of a transaction is the written one.
+fn is_own_first_write(reasons: &[CancellationReason], document: &Document) -> bool {
+    match reasons {
+        [first, ..] => is_own_record(first.item(), document),
+        [] => false,
     }
 }
 
@@ -136,10 +146,7 @@ impl Documents for DynamoDocuments {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        items
-            .into_iter()
-            .map(|item| item.map(read_document).transpose())
-            .collect()
+        read_each(items, read_document)
     }
 
     async fn accept_revision(
@@ -152,7 +159,7 @@ impl Documents for DynamoDocuments {
         let overdue_at = overdue_at(document);
         let item = new_document_item(tenant, document)?;
         let (condition, values) = replacement_condition(expected, document)?;
-        let existing_item = if unused_blobs.is_empty() {
+        let is_own = if unused_blobs.is_empty() {
             let put = self
                 .0
                 .client
@@ -170,7 +177,7 @@ impl Documents for DynamoDocuments {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
                     Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                        failed.item().cloned()
+                        is_own_record(failed.item(), document)
                     }
                     _ => return Err(port_error(error)),
                 },
@@ -181,10 +188,7 @@ impl Documents for DynamoDocuments {
                 .set_item(Some(item))
                 .condition_expression(condition);
             let put = put.set_expression_attribute_values(values);
-            let put = put
-                .return_values_on_condition_check_failure(OnFailure::AllOld)
-                .build()
-                .map_err(build_error)?;
+            let put = put_write(put.return_values_on_condition_check_failure(OnFailure::AllOld))?;
             let purge = purge_put(
                 &self.0,
                 tenant,
@@ -194,37 +198,27 @@ impl Documents for DynamoDocuments {
                 overdue_at,
             )?;
             let transaction = self.0.client.transact_write_items();
-            let transaction =
-                transaction.transact_items(TransactWriteItem::builder().put(put).build());
-            match transaction
-                .transact_items(TransactWriteItem::builder().put(purge).build())
-                .send()
-                .await
-            {
+            let transaction = transaction.transact_items(put).transact_items(purge);
+            match transaction.send().await {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
                     Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                        let reason = canceled.cancellation_reasons().first();
-                        match classify_cancellation(canceled.cancellation_reasons()) {
-                            Cancellation::Condition => {}
+                        let reasons = canceled.cancellation_reasons();
+                        match classify_cancellation(reasons) {
+                            Cancellation::Condition => is_own_first_write(reasons, document),
                             Cancellation::Conflict => return Err(PortError::Conflict),
                             Cancellation::Temporary => {
                                 return Err(PortError::Unavailable(Box::new(error)));
                             }
                             Cancellation::Other => return Err(port_error(error)),
                         }
-                        reason.and_then(|reason| reason.item().cloned())
                     }
                     _ => return Err(port_error(error)),
                 },
             }
         };
 
-        // The SDK repeats a request whose answer was lost, so the record in the way may be our own.
-        let existing_revision = existing_item
-            .as_ref()
-            .and_then(|item| optional_text(item, ATTRIBUTES.revision));
-        if existing_revision == Some(document.revision.as_str()) {
+        if is_own {
             Ok(())
         } else {
             Err(PortError::Conflict)
@@ -276,13 +270,13 @@ impl Documents for DynamoDocuments {
             (ATTRIBUTES.sent, encode_sent_fields(document)?.into()),
             (ATTRIBUTES.edit_count, number_value(document.edit_count)),
         ];
-        let has_been_written = |item: &HashMap<_, _>| {
-            expected_values
-                .iter()
-                .all(|(name, value)| item.get(*name) == Some(value))
+        let Some(stored) = failed.item() else {
+            return Ok(false);
         };
 
-        Ok(failed.item().is_some_and(has_been_written))
+        Ok(expected_values
+            .iter()
+            .all(|(name, value)| stored.get(*name) == Some(value)))
     }
 
     async fn claim_revision(
@@ -311,9 +305,9 @@ impl Documents for DynamoDocuments {
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let error = match update.send().await {
             Ok(response) => {
-                let item = response
-                    .attributes
-                    .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
+                let Some(item) = response.attributes else {
+                    return Err(PortError::Corrupt("claimed document".into()));
+                };
                 return Ok(ClaimOutcome::Claimed(Box::new(read_document(item)?)));
             }
             Err(error) => error,
@@ -325,10 +319,10 @@ impl Documents for DynamoDocuments {
             return Err(port_error(error));
         };
 
-        let Some(document) = failed.item().cloned().map(read_document).transpose()? else {
+        let Some(item) = failed.item() else {
             return Ok(ClaimOutcome::Outdated);
         };
-
+        let document = read_document(item.clone())?;
         if !document.is_newest_revision(revision) || document.status.is_final() {
             return Ok(ClaimOutcome::Outdated);
         }

@@ -5,6 +5,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::PortError;
+use domain::ports::PortResult;
 
 /// The codes of service errors that are temporary.
 const TEMPORARY_CODES: [&str; 9] = [
@@ -28,12 +29,7 @@ where
     let is_temporary = match &error {
         SdkError::ServiceError(service) => {
             let status = service.raw().status().as_u16();
-            status >= 500
-                || status == 429
-                || service
-                    .err()
-                    .code()
-                    .is_some_and(|code| TEMPORARY_CODES.contains(&code))
+            status >= 500 || status == 429 || has_code(service.err(), &TEMPORARY_CODES)
         }
         SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
             true
@@ -46,6 +42,25 @@ where
         PortError::Unavailable(source)
     } else {
         PortError::Internal(source)
+    }
+}
+
+fn has_code(error: &impl ProvideErrorMetadata, codes: &[&str]) -> bool {
+    match error.code() {
+        Some(code) => codes.contains(&code),
+        None => false,
+    }
+}
+
+/// Checks whether the condition of a write held.
+pub(crate) fn condition_held<T, E>(result: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
+        Err(error) => Err(port_error(error)),
     }
 }
 
@@ -69,16 +84,12 @@ pub(crate) enum Cancellation {
 
 /// Returns the most significant of the reasons.
 pub(crate) fn classify_cancellation(reasons: &[CancellationReason]) -> Cancellation {
-    let has = |wanted: &[&str]| {
-        reasons
-            .iter()
-            .any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
-    };
-    if has(&["ConditionalCheckFailed"]) {
+    let has = |wanted: &str| reasons.iter().any(|reason| reason.code() == Some(wanted));
+    if has("ConditionalCheckFailed") {
         Cancellation::Condition
-    } else if has(&["TransactionConflict"]) {
+    } else if has("TransactionConflict") {
         Cancellation::Conflict
-    } else if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
+    } else if has("ThrottlingError") || has("ProvisionedThroughputExceeded") {
         Cancellation::Temporary
     } else {
         Cancellation::Other

@@ -3,17 +3,18 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update};
 use domain::ports::{IdempotencyStore, PortResult, RememberedRequest};
 use domain::{DocumentId, PortError, Tenant, Timestamp};
 
-use crate::error::{build_error, port_error};
+use crate::error::port_error;
 use crate::records::limits::{
     RecentRequestAttributes, RecentRequestRecord, read_recent_request, recent_request_item,
 };
 use crate::records::{item_absent, item_present, key_item, number_value, string_value};
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::update_write;
 
 pub(crate) struct DynamoIdempotencyStore(pub(crate) Table);
 
@@ -24,7 +25,7 @@ pub(crate) fn record_made_document(
     tenant: &Tenant,
     key: &str,
     document: &DocumentId,
-) -> PortResult<Update> {
+) -> PortResult<TransactWriteItem> {
     let created = RecentRequestRecord::ATTRIBUTES.created_document;
     let update = Update::builder().table_name(&activity.name);
     let update = update.set_key(Some(key_item(&table_keys::repeat_key(tenant, key))));
@@ -36,7 +37,7 @@ pub(crate) fn record_made_document(
         ))
         .expression_attribute_values(":id", string_value(document.as_str()));
 
-    update.build().map_err(build_error)
+    update_write(update)
 }
 
 #[async_trait]
@@ -81,8 +82,10 @@ impl IdempotencyStore for DynamoIdempotencyStore {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
-                let stored = old.item().cloned().ok_or(PortError::Conflict)?;
-                read_recent_request(stored)
+                let Some(stored) = old.item() else {
+                    return Err(PortError::Conflict);
+                };
+                read_recent_request(stored.clone())
             }
             _ => Err(port_error(error)),
         }

@@ -16,7 +16,7 @@ use domain::{
     Tenant, Timestamp,
 };
 
-use crate::error::{build_error, port_error};
+use crate::error::port_error;
 use crate::purge::purge_put;
 use crate::records::index::{
     CommitRecord, HeadAttributes, HeadRecord, commit_item, purge_item, read_commit, read_head,
@@ -28,6 +28,7 @@ use crate::records::{
 };
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::{put_write, update_write};
 use changes::{change_records, commit_outcome, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
@@ -42,7 +43,7 @@ impl DynamoIndex {
         head: &IndexHead,
         changes: &[DocumentChange],
         now: Timestamp,
-    ) -> PortResult<Update> {
+    ) -> PortResult<TransactWriteItem> {
         let HeadAttributes {
             last_sequence,
             document_count,
@@ -87,7 +88,7 @@ impl DynamoIndex {
                 .expression_attribute_values(":sequence", number_value(head.seq))
         };
 
-        update.build().map_err(build_error)
+        update_write(update)
     }
 
     /// Returns the put of a log record.
@@ -98,13 +99,11 @@ impl DynamoIndex {
         seq: u64,
         token: &str,
         entries: &[LogEntry],
-    ) -> PortResult<Put> {
+    ) -> PortResult<TransactWriteItem> {
         let item = commit_item(tenant, id, seq, token, entries)?;
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
 
-        put.condition_expression(item_absent())
-            .build()
-            .map_err(build_error)
+        put_write(put.condition_expression(item_absent()))
     }
 
     /// Checks whether the log record `seq` was written by this very commit, whose answer was lost.
@@ -126,8 +125,9 @@ impl DynamoIndex {
 #[async_trait]
 impl Index for DynamoIndex {
     async fn get_head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead> {
-        let item = self.0.get(&table_keys::head_key(tenant, container)).await?;
-        item.map_or_else(|| Ok(IndexHead::default()), read_head)
+        let key = table_keys::head_key(tenant, container);
+        let head = self.0.get_record(&key, read_head).await?;
+        Ok(head.unwrap_or_default())
     }
 
     async fn read_log(
@@ -158,44 +158,42 @@ impl Index for DynamoIndex {
     ) -> PortResult<CommitOutcome> {
         let token = Revision::random();
         let seq = head.seq + 1;
-        let entries = changes
-            .iter()
-            .map(|change| log_entry(change, now))
-            .collect::<PortResult<Vec<_>>>()?;
+        let mut entries = Vec::with_capacity(changes.len());
+        for change in changes {
+            entries.push(log_entry(change, now)?);
+        }
         let head = self.advance_head(tenant, container, head, changes, now)?;
         let record = self.put_log_record(tenant, container, seq, token.as_str(), &entries)?;
-        let mut items = vec![
-            TransactWriteItem::builder().update(head).build(),
-            TransactWriteItem::builder().put(record).build(),
-        ];
+        let mut items = vec![head, record];
         // The change to which each item belongs.
         let mut change_indexes = Vec::new();
         for (index, change) in changes.iter().enumerate() {
             let records = change_records(&self.0, tenant, change, now)?;
-            change_indexes.extend(records.iter().map(|_| index));
+            change_indexes.extend(std::iter::repeat_n(index, records.len()));
             items.extend(records);
         }
 
         let mut purges = Vec::new();
-        for (change, document) in changes
-            .iter()
-            .filter_map(|change| Some((change, change.document()?)))
-        {
+        for change in changes {
+            let Some(document) = change.document() else {
+                continue;
+            };
             let unused_blobs = change.unneeded_blobs();
-            if !unused_blobs.is_empty() {
-                let purge = format!("{}-{}", document.id, token);
-                let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
-                let put = purge_put(
-                    &self.0,
-                    tenant,
-                    container,
-                    &purge,
-                    &unused_blobs,
-                    overdue_at,
-                )?;
-                items.push(TransactWriteItem::builder().put(put).build());
-                purges.push(purge);
+            if unused_blobs.is_empty() {
+                continue;
             }
+
+            let purge = format!("{}-{}", document.id, token);
+            let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
+            items.push(purge_put(
+                &self.0,
+                tenant,
+                container,
+                &purge,
+                &unused_blobs,
+                overdue_at,
+            )?);
+            purges.push(purge);
         }
 
         let transaction = self
@@ -297,13 +295,7 @@ impl Index for DynamoIndex {
             .await?;
         for item in items {
             let key = (pk.clone(), read_sort_key(&item)?.to_owned());
-            let delete = self
-                .0
-                .client
-                .delete_item()
-                .table_name(&self.0.name)
-                .set_key(Some(key_item(&key)));
-            delete.send().await.map_err(port_error)?;
+            self.0.delete(&key).await?;
         }
 
         Ok(())
@@ -341,11 +333,8 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         purge: &str,
     ) -> PortResult<Option<Vec<BlobRef>>> {
-        let item = self
-            .0
-            .get(&table_keys::purge_key(tenant, container, purge))
-            .await?;
-        item.map(read_purge).transpose()
+        let key = table_keys::purge_key(tenant, container, purge);
+        self.0.get_record(&key, read_purge).await
     }
 
     async fn record_purge(
@@ -358,13 +347,7 @@ impl Index for DynamoIndex {
         let purge = Revision::random().as_str().to_owned();
         let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
         let item = purge_item(tenant, container, &purge, blobs, overdue_at)?;
-        let put = self
-            .0
-            .client
-            .put_item()
-            .table_name(&self.0.name)
-            .set_item(Some(item));
-        put.send().await.map_err(port_error)?;
+        self.0.put(item).await?;
 
         Ok(purge)
     }
@@ -421,13 +404,6 @@ impl Index for DynamoIndex {
         purge: &str,
     ) -> PortResult<()> {
         let key = table_keys::purge_key(tenant, container, purge);
-        let delete = self
-            .0
-            .client
-            .delete_item()
-            .table_name(&self.0.name)
-            .set_key(Some(key_item(&key)));
-
-        delete.send().await.map(|_| ()).map_err(port_error)
+        self.0.delete(&key).await
     }
 }

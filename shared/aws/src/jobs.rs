@@ -118,12 +118,11 @@ impl JobQueue for SqsJobs {
                 .filter(|message| self.queue_url(&message.job) == queue)
                 .collect();
             for batch in queue_messages.chunks(MAX_BATCH_ENTRIES) {
-                let entries = batch
-                    .iter()
-                    .enumerate()
-                    .map(|(i, message)| batch_entry(i, message, None));
-                self.send_batch(queue, entries.collect::<PortResult<Vec<_>>>()?)
-                    .await?;
+                let mut entries = Vec::with_capacity(batch.len());
+                for (i, message) in batch.iter().enumerate() {
+                    entries.push(batch_entry(i, message, None)?);
+                }
+                self.send_batch(queue, entries).await?;
             }
         }
 

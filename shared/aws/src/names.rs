@@ -1,5 +1,7 @@
 //! The names of the resources of a deployment.
 
+use std::iter::zip;
+
 use anyhow::Context;
 
 use crate::layout;
@@ -93,9 +95,10 @@ impl ResourceNames {
             &self.sync_queue,
         ];
 
-        VARIABLES
-            .into_iter()
-            .zip(values.into_iter().cloned())
-            .collect()
+        let mut variables = Vec::with_capacity(VARIABLES.len());
+        for (name, value) in zip(VARIABLES, values) {
+            variables.push((name, value.clone()));
+        }
+        variables
     }
 }

@@ -95,12 +95,9 @@ impl Presigner {
             .build();
         let get = self.s3.get_object().bucket(bucket).key(key);
         let get = get.response_content_disposition(content_disposition(name));
-        let signed = get
-            .presigned(config.map_err(internal_error)?)
-            .await
-            .map_err(port_error)?;
+        let signed = get.presigned(config.map_err(internal_error)?).await;
 
-        Ok(signed.uri().to_owned())
+        Ok(signed.map_err(port_error)?.uri().to_owned())
     }
 
     /// Returns a form that stores the object.
@@ -112,17 +109,17 @@ impl Presigner {
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<UploadForm> {
-        let region = self
-            .region
-            .as_ref()
-            .ok_or_else(|| internal_error("no AWS region is configured"))?
-            .as_ref();
-        let provider = self
-            .credentials
-            .as_ref()
-            .ok_or_else(|| internal_error("no AWS credentials are configured"))?;
-        let keys = provider.provide_credentials().await;
-        let keys = keys.map_err(|error| PortError::Unavailable(Box::new(error)))?;
+        let Some(region) = &self.region else {
+            return Err(internal_error("no AWS region is configured"));
+        };
+        let Some(provider) = &self.credentials else {
+            return Err(internal_error("no AWS credentials are configured"));
+        };
+        let region = region.as_ref();
+        let keys = match provider.provide_credentials().await {
+            Ok(keys) => keys,
+            Err(error) => return Err(PortError::Unavailable(Box::new(error))),
+        };
 
         let date = format_time(now)?.replace(['-', ':'], "");
         let day = date.split('T').next().unwrap_or_default();
@@ -133,16 +130,17 @@ impl Presigner {
             ("x-amz-credential", credential),
             ("x-amz-date", date.clone()),
         ];
-        fields.extend(
-            keys.session_token()
-                .map(|token| ("x-amz-security-token", token.to_owned())),
-        );
+        if let Some(token) = keys.session_token() {
+            fields.push(("x-amz-security-token", token.to_owned()));
+        }
 
         let mut conditions = vec![
             json!({"bucket": bucket}),
             json!(["content-length-range", 1, max_bytes]),
         ];
-        conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
+        for (name, value) in &fields {
+            conditions.push(json!({*name: value}));
+        }
         let policy = json!({"expiration": format_time(until)?, "conditions": conditions});
         let policy = aws_smithy_types::base64::encode(policy.to_string());
 
@@ -167,15 +165,14 @@ impl Presigner {
     /// Returns the address to which the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
         let object_url = self.download_address(bucket, "o", None, now, 1).await?;
-        let address = object_url
-            .split('?')
-            .next()
-            .and_then(|address| address.strip_suffix("/o"));
-        let address =
-            address.ok_or_else(|| internal_error("the SDK has composed an unknown address"))?;
-        let has_path = address
-            .split_once("://")
-            .is_some_and(|(_, rest)| rest.contains('/'));
+        let path_url = object_url.split('?').next().unwrap_or_default();
+        let Some(address) = path_url.strip_suffix("/o") else {
+            return Err(internal_error("the SDK has composed an unknown address"));
+        };
+        let has_path = match address.split_once("://") {
+            Some((_, rest)) => rest.contains('/'),
+            None => false,
+        };
 
         Ok(if has_path {
             address.to_owned()

@@ -106,7 +106,7 @@ impl DynamoRateLimits {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(other)) => {
-                read_window(other.item().cloned()).map(Some)
+                Ok(Some(read_window(other.item().cloned())?))
             }
             _ => Err(port_error(error)),
         }

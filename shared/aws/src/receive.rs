@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::MessageSystemAttributeName;
+use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use domain::ports::PortResult;
 
 use crate::error::port_error;
@@ -61,28 +61,19 @@ impl QueueReceiver {
             .max_number_of_messages(self.batch_size);
         let request = request
             .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
-        let response = request
-            .wait_time_seconds(seconds)
-            .send()
-            .await
-            .map_err(port_error)?;
-        let to_received = |message: aws_sdk_sqs::types::Message| {
-            let count = message.attributes.as_ref();
-            let count =
-                count.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
-            ReceivedMessage {
-                receive_count: count.and_then(|text| text.parse().ok()).unwrap_or(1),
+        let request = request.wait_time_seconds(seconds);
+        let response = request.send().await.map_err(port_error)?;
+
+        let mut received = Vec::new();
+        for message in response.messages.unwrap_or_default() {
+            received.push(ReceivedMessage {
+                receive_count: receive_count(&message).unwrap_or(1),
                 body: message.body.unwrap_or_default(),
                 receipt: message.receipt_handle.unwrap_or_default(),
-            }
-        };
+            });
+        }
 
-        Ok(response
-            .messages
-            .unwrap_or_default()
-            .into_iter()
-            .map(to_received)
-            .collect())
+        Ok(received)
     }
 
     /// Deletes a message that was handled.
@@ -96,7 +87,8 @@ impl QueueReceiver {
             .delete_message()
             .queue_url(&self.queue)
             .receipt_handle(&message.receipt);
-        request.send().await.map(|_| ()).map_err(port_error)
+        request.send().await.map_err(port_error)?;
+        Ok(())
     }
 
     /// Makes a message visible again after `delay` instead of after the visibility time-out of the
@@ -113,6 +105,14 @@ impl QueueReceiver {
         let request = request
             .receipt_handle(&message.receipt)
             .visibility_timeout(seconds);
-        request.send().await.map(|_| ()).map_err(port_error)
+        request.send().await.map_err(port_error)?;
+        Ok(())
     }
+}
+
+/// Returns the number of times that a message was received, if the queue states it.
+fn receive_count(message: &Message) -> Option<u32> {
+    let attributes = message.attributes.as_ref()?;
+    let count = attributes.get(&MessageSystemAttributeName::ApproximateReceiveCount)?;
+    count.parse().ok()
 }

@@ -115,9 +115,13 @@ pub(crate) fn record_item(key: &Key, record: &impl Serialize) -> PortResult<Item
 /// Adds the attributes of a record to an item. An optional field without a value has no attribute:
 /// no item stores NULL.
 pub(crate) fn add_record(item: &mut Item, record: &impl Serialize) -> PortResult<()> {
-    let attributes: Item =
-        serde_items::to_item(record).map_err(|error| PortError::Internal(Box::new(error)))?;
-    item.extend(attributes.into_iter().filter(|(_, value)| !value.is_null()));
+    let attributes: Item = serde_items::to_item(record).map_err(internal_error)?;
+    for (name, value) in attributes {
+        if !value.is_null() {
+            item.insert(name, value);
+        }
+    }
+
     Ok(())
 }
 
@@ -134,8 +138,44 @@ pub(crate) fn read_record<R: DeserializeOwned>(item: Item) -> PortResult<R> {
         )));
     }
 
-    serde_items::from_item(item)
-        .map_err(|error| PortError::Corrupt(format!("{}: {error}", type_name::<R>())))
+    match serde_items::from_item(item) {
+        Ok(record) => Ok(record),
+        Err(error) => Err(PortError::Corrupt(format!("{}: {error}", type_name::<R>()))),
+    }
+}
+
+/// Reads the record of each item that exists.
+pub(crate) fn read_each<R>(
+    items: Vec<Option<Item>>,
+    read: fn(Item) -> PortResult<R>,
+) -> PortResult<Vec<Option<R>>> {
+    let mut records = Vec::with_capacity(items.len());
+    for item in items {
+        records.push(match item {
+            Some(item) => Some(read(item)?),
+            None => None,
+        });
+    }
+
+    Ok(records)
+}
+
+/// Returns the compressed JSON of a value, and the size of the JSON in bytes.
+fn compress_json(value: &impl Serialize) -> PortResult<(Vec<u8>, usize)> {
+    let json = serde_json::to_vec(value).map_err(internal_error)?;
+    let compressed = zstd::bulk::compress(&json, 3).map_err(internal_error)?;
+    Ok((compressed, json.len()))
+}
+
+/// Reads a value from compressed JSON. Returns `None` if this is not what it should be, or if the
+/// JSON has more than `max_bytes`.
+fn decompress_json<T: DeserializeOwned>(compressed: &[u8], max_bytes: usize) -> Option<T> {
+    let json = zstd::bulk::decompress(compressed, max_bytes).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+fn internal_error(error: impl std::error::Error + Send + Sync + 'static) -> PortError {
+    PortError::Internal(Box::new(error))
 }
 
 /// Returns the sort key of an item.
@@ -150,7 +190,10 @@ pub(crate) fn read_partition_key(item: &Item) -> PortResult<&str> {
 
 /// Returns the text of the attribute `name` of an item.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> PortResult<&'a str> {
-    optional_text(item, name).ok_or_else(|| PortError::Corrupt(format!("attribute {name}")))
+    match optional_text(item, name) {
+        Some(text) => Ok(text),
+        None => Err(PortError::Corrupt(format!("attribute {name}"))),
+    }
 }
 
 /// Returns the text of the attribute `name` of an item, if it has one.
@@ -183,8 +226,7 @@ impl<T: DeserializeOwned> Json<T> {
         T: Borrow<B>,
         B: Serialize + ?Sized,
     {
-        let text =
-            serde_json::to_string(value).map_err(|error| PortError::Internal(Box::new(error)))?;
+        let text = serde_json::to_string(value).map_err(internal_error)?;
         Ok(Self {
             text,
             value: PhantomData,
@@ -197,18 +239,29 @@ impl<T: DeserializeOwned> Json<T> {
         T: Borrow<B>,
         B: Serialize + ?Sized,
     {
-        value.map(Self::encode).transpose()
+        match value {
+            Some(value) => Ok(Some(Self::encode(value)?)),
+            None => Ok(None),
+        }
     }
 
     /// Reads the value. The error does not quote the text, which may be somebody's content.
     pub(crate) fn decode(&self) -> PortResult<T> {
-        serde_json::from_str(&self.text)
-            .map_err(|_| PortError::Corrupt(format!("the JSON of {}", type_name::<T>())))
+        match serde_json::from_str(&self.text) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(PortError::Corrupt(format!(
+                "the JSON of {}",
+                type_name::<T>()
+            ))),
+        }
     }
 
     /// Reads a value, if there is one.
     pub(crate) fn decode_option(json: Option<Self>) -> PortResult<Option<T>> {
-        json.map(|json| json.decode()).transpose()
+        match json {
+            Some(json) => Ok(Some(json.decode()?)),
+            None => Ok(None),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use domain::ports::{HourCounts, PortResult, RequestLog};
 use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
 
-use crate::error::{build_error, port_error};
+use crate::error::{condition_held, port_error};
 use crate::records::request_log::{
     LoggedRequestAttributes, LoggedRequestRecord, OpenHourRecord, TallyRecord, logged_request_item,
     open_hour_item, read_logged_request, read_tally, tally_item,
@@ -31,7 +31,7 @@ use crate::records::{
 };
 use crate::table::Table;
 use crate::table_keys::hours;
-use crate::transaction::transaction_error;
+use crate::transaction::{delete_write, put_write, transaction_error};
 
 /// The time after the end of an hour, in seconds, after which a record of that hour is late: the
 /// hour may already have been counted. The counting of hours waits some minutes longer, because a
@@ -96,13 +96,8 @@ impl DynamoRequestLog {
 
     /// Returns the transaction item that puts `item`.
     fn put_write(&self, item: Item) -> PortResult<TransactWriteItem> {
-        let put = Put::builder()
-            .table_name(&self.table.name)
-            .set_item(Some(item))
-            .build();
-        Ok(TransactWriteItem::builder()
-            .put(put.map_err(build_error)?)
-            .build())
+        let put = Put::builder().table_name(&self.table.name);
+        put_write(put.set_item(Some(item)))
     }
 
     /// Returns the query for the records of an hour that follow `after`.
@@ -119,10 +114,10 @@ impl DynamoRequestLog {
         query: QueryFluentBuilder,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
         let page = query.send().await.map_err(port_error)?;
-        let items = page.items.unwrap_or_default().into_iter();
-        let requests = items
-            .map(read_logged_request)
-            .collect::<PortResult<Vec<_>>>()?;
+        let mut requests = Vec::new();
+        for item in page.items.unwrap_or_default() {
+            requests.push(read_logged_request(item)?);
+        }
         Ok((requests, next_page_key(page.last_evaluated_key)?))
     }
 
@@ -158,21 +153,25 @@ impl DynamoRequestLog {
         // key.
         let update = update.condition_expression(item_present());
 
-        match update.send().await {
-            Ok(_) => Ok(()),
-            Err(error) => match error.as_service_error() {
-                Some(error) if error.is_conditional_check_failed_exception() => Ok(()),
-                _ => Err(port_error(error)),
-            },
-        }
+        condition_held(update.send().await)?;
+        Ok(())
     }
 }
 
 /// Returns the sort key of the last item of a page, or `None` if the page is the last one.
 fn next_page_key(last_key: Option<Item>) -> PortResult<Option<String>> {
-    last_key
-        .map(|key| read_sort_key(&key).map(str::to_owned))
-        .transpose()
+    match last_key {
+        Some(key) => Ok(Some(read_sort_key(&key)?.to_owned())),
+        None => Ok(None),
+    }
+}
+
+/// Returns the hour that an item of the partition of hours is about.
+fn hour_of(item: &Item) -> PortResult<Hour> {
+    match hours::parse_hour_sort(read_sort_key(item)?) {
+        Some(hour) => Ok(hour),
+        None => Err(PortError::Corrupt("key of an hour".into())),
+    }
 }
 
 #[async_trait]
@@ -186,25 +185,17 @@ impl RequestLog for DynamoRequestLog {
         let hour = Hour::containing(record.at);
         let item = logged_request_item(tenant, record)?;
         if now > hour.end_time().plus_seconds(LATE_SECONDS) {
+            let open_hour = self.put_write(open_hour_item(tenant, hour)?)?;
             let transaction = self.table.client.transact_write_items();
-            let transaction =
-                transaction.transact_items(self.put_write(open_hour_item(tenant, hour)?)?);
-            let result = transaction
-                .transact_items(self.put_write(item)?)
-                .send()
-                .await;
-            return result.map(|_| ()).map_err(transaction_error);
+            let transaction = transaction
+                .transact_items(open_hour)
+                .transact_items(self.put_write(item)?);
+            transaction.send().await.map_err(transaction_error)?;
+            return Ok(());
         }
 
         self.open_hour(tenant, hour).await?;
-        let put = self
-            .table
-            .client
-            .put_item()
-            .table_name(&self.table.name)
-            .set_item(Some(item));
-
-        put.send().await.map(|_| ()).map_err(port_error)
+        self.table.put(item).await
     }
 
     async fn list_requests(
@@ -257,11 +248,6 @@ impl RequestLog for DynamoRequestLog {
             .get_range(&pk, &hours::counts_sort(from), &hours::counts_sort(to))
             .await?;
 
-        let hour_of = |item: &Item| {
-            hours::parse_hour_sort(read_sort_key(item)?)
-                .ok_or_else(|| PortError::Corrupt("key of an hour".into()))
-        };
-
         let mut found = BTreeMap::new();
         for item in closed {
             let hour = hour_of(&item)?;
@@ -287,13 +273,9 @@ impl RequestLog for DynamoRequestLog {
         let delete = delete.set_key(Some(key_item(&hours::open_key(tenant, hour))));
         let delete = delete.condition_expression("#token = :token");
         let delete = delete.expression_attribute_names("#token", OpenHourRecord::ATTRIBUTES.token);
-        let delete = delete
-            .expression_attribute_values(":token", string_value(token))
-            .build()
-            .map_err(build_error)?;
+        let delete = delete.expression_attribute_values(":token", string_value(token));
         let transaction = self.table.client.transact_write_items();
-        let transaction =
-            transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+        let transaction = transaction.transact_items(delete_write(delete)?);
         let counts = self.put_write(tally_item(tenant, hour, token, tally)?)?;
         let result = transaction.transact_items(counts).send().await;
 
@@ -363,20 +345,14 @@ impl RequestLog for DynamoRequestLog {
         let query = query
             .expression_attribute_names("#in", LoggedRequestRecord::ATTRIBUTES.input)
             .expression_attribute_names("#out", LoggedRequestRecord::ATTRIBUTES.output);
-        let page = query
-            .projection_expression(KeyRecord::ATTRIBUTES.sort)
-            .send()
-            .await
-            .map_err(port_error)?;
-        let records = page.items.unwrap_or_default();
-        let names = records
-            .iter()
-            .map(|record| read_sort_key(record).map(str::to_owned));
+        let query = query.projection_expression(KeyRecord::ATTRIBUTES.sort);
+        let page = query.send().await.map_err(port_error)?;
 
-        Ok((
-            names.collect::<PortResult<Vec<_>>>()?,
-            next_page_key(page.last_evaluated_key)?,
-        ))
+        let mut names = Vec::new();
+        for record in page.items() {
+            names.push(read_sort_key(record)?.to_owned());
+        }
+        Ok((names, next_page_key(page.last_evaluated_key)?))
     }
 
     async fn remove_contents(
@@ -387,9 +363,10 @@ impl RequestLog for DynamoRequestLog {
     ) -> PortResult<()> {
         let pk = hours::records_partition(tenant, hour);
         for batch in names.chunks(PARALLEL_UPDATES) {
-            let keys = batch.iter().map(|name| (pk.clone(), name.clone()));
-            try_join_all(keys.map(|key| self.forget_content(key))).await?;
+            let forget = |name: &String| self.forget_content((pk.clone(), name.clone()));
+            try_join_all(batch.iter().map(forget)).await?;
         }
+
         Ok(())
     }
 }

@@ -17,8 +17,9 @@ pub(crate) struct DynamoSettings(pub(crate) Table);
 #[async_trait]
 impl SettingsStore for DynamoSettings {
     async fn get(&self, tenant: &Tenant) -> PortResult<Settings> {
-        let item = self.0.get(&table_keys::settings_key(tenant)).await?;
-        item.map_or_else(|| Ok(Settings::default()), read_settings)
+        let key = table_keys::settings_key(tenant);
+        let settings = self.0.get_record(&key, read_settings).await?;
+        Ok(settings.unwrap_or_default())
     }
 
     async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()> {

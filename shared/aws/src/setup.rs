@@ -93,8 +93,10 @@ async fn get_queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String
         .attribute_names(attribute.clone())
         .send()
         .await?;
-    let arn = response.attributes().and_then(|all| all.get(&attribute));
-    arn.cloned().context("a queue without an ARN")
+    let mut attributes = response.attributes.unwrap_or_default();
+    attributes
+        .remove(&attribute)
+        .context("a queue without an ARN")
 }
 
 /// Has the bucket send a message to the queue for every object that a client stores.

@@ -19,7 +19,9 @@ use crate::error::port_error;
 use crate::records::connection_items::{
     read_node, read_queue_entry, read_run, read_selection, read_state, selection_item, state_item,
 };
-use crate::records::{Item, KeyAttributes, KeyRecord, key_item, read_sort_key, string_value};
+use crate::records::{
+    Item, KeyAttributes, KeyRecord, key_item, read_each, read_sort_key, string_value,
+};
 use crate::table::{Table, page_size};
 use crate::table_keys;
 use crate::table_keys::connection_items as item_keys;
@@ -79,37 +81,31 @@ impl DynamoSync {
         limit: usize,
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let (hints, has_more) = self.read_page(pk, prefix, after, limit).await?;
-        let part = |hint: &Item| {
-            read_sort_key(hint).map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
+        let mut node_keys = Vec::with_capacity(hints.len());
+        let mut last_part = None;
+        for hint in &hints {
+            let sk = read_sort_key(hint)?;
+            let part = sk.strip_prefix(prefix).unwrap_or(sk);
+            node_keys.push((pk.to_owned(), item_keys::node_key_of_part(part)));
+            last_part = Some(part);
+        }
+
+        let nodes = read_each(self.0.get_many(&node_keys).await?, read_node)?;
+        let next = match last_part {
+            Some(part) if has_more => Some(part.to_owned()),
+            _ => None,
         };
-
-        let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
-        let node_keys: Vec<_> = parts
-            .iter()
-            .map(|part| (pk.to_owned(), item_keys::node_key_of_part(part)))
-            .collect();
-        let found = self.0.get_many(&node_keys).await?;
-        let nodes = found
-            .into_iter()
-            .flatten()
-            .map(read_node)
-            .collect::<PortResult<_>>()?;
-
-        Ok((nodes, parts.last().filter(|_| has_more).cloned()))
+        Ok((nodes.into_iter().flatten().collect(), next))
     }
 }
 
 #[async_trait]
 impl SyncStore for DynamoSync {
     async fn get_state(&self, tenant: &Tenant, connection: &ConnectionId) -> PortResult<SyncState> {
-        let found = self
-            .0
-            .get(&(
-                table_keys::connection_items_partition(tenant, connection),
-                item_keys::STATE_KEY.into(),
-            ))
-            .await?;
-        found.map_or_else(|| Ok(SyncState::default()), read_state)
+        let pk = table_keys::connection_items_partition(tenant, connection);
+        let key = (pk, item_keys::STATE_KEY.to_owned());
+        let state = self.0.get_record(&key, read_state).await?;
+        Ok(state.unwrap_or_default())
     }
 
     async fn get_selection(
@@ -117,14 +113,10 @@ impl SyncStore for DynamoSync {
         tenant: &Tenant,
         connection: &ConnectionId,
     ) -> PortResult<Selection> {
-        let found = self
-            .0
-            .get(&(
-                table_keys::connection_items_partition(tenant, connection),
-                item_keys::SELECTION_KEY.into(),
-            ))
-            .await?;
-        found.map_or_else(|| Ok(Selection::default()), read_selection)
+        let pk = table_keys::connection_items_partition(tenant, connection);
+        let key = (pk, item_keys::SELECTION_KEY.to_owned());
+        let selection = self.0.get_record(&key, read_selection).await?;
+        Ok(selection.unwrap_or_default())
     }
 
     async fn save_selection(
@@ -133,18 +125,10 @@ impl SyncStore for DynamoSync {
         connection: &ConnectionId,
         selection: &Selection,
     ) -> PortResult<bool> {
-        let previous_revision = selection
-            .rev
-            .checked_sub(1)
-            .ok_or_else(|| uncounted_error("selection"))?;
+        let previous_revision = count_before(selection.rev, "selection")?;
         let pk = table_keys::connection_items_partition(tenant, connection);
         let item = selection_item(&pk, selection)?;
-        put_if_revision(
-            &self.0,
-            item,
-            (previous_revision > 0).then_some(previous_revision),
-        )
-        .await
+        put_if_revision(&self.0, item, previous_revision).await
     }
 
     async fn get_items(
@@ -158,11 +142,7 @@ impl SyncStore for DynamoSync {
             .iter()
             .map(|id| (pk.clone(), item_keys::node_key(id)))
             .collect();
-        let found = self.0.get_many(&node_keys).await?;
-        found
-            .into_iter()
-            .map(|item| item.map(read_node).transpose())
-            .collect()
+        read_each(self.0.get_many(&node_keys).await?, read_node)
     }
 
     async fn list_items(
@@ -219,11 +199,11 @@ impl SyncStore for DynamoSync {
             let (nodes, next) = self
                 .read_hinted_nodes(&pk, &prefix, after.as_deref(), limit)
                 .await?;
-            found.extend(
-                nodes
-                    .into_iter()
-                    .filter(|node| node.target.as_deref() == Some(target)),
-            );
+            for node in nodes {
+                if node.target.as_deref() == Some(target) {
+                    found.push(node);
+                }
+            }
             if next.is_none() || found.len() >= limit {
                 found.truncate(limit);
                 return Ok(found);
@@ -261,12 +241,7 @@ impl SyncStore for DynamoSync {
             .iter()
             .map(|key| (pk.clone(), item_keys::queue_entry_key(queue, key)))
             .collect();
-        let found = self.0.get_many(&entry_keys).await?;
-
-        found
-            .into_iter()
-            .map(|item| item.map(read_queue_entry).transpose())
-            .collect()
+        read_each(self.0.get_many(&entry_keys).await?, read_queue_entry)
     }
 
     async fn commit_step(
@@ -276,14 +251,11 @@ impl SyncStore for DynamoSync {
         writes: &[SyncWrite],
         next: &SyncState,
     ) -> PortResult<bool> {
-        let previous_step = next
-            .step
-            .checked_sub(1)
-            .ok_or_else(|| uncounted_error("step"))?;
+        let previous_step = count_before(next.step, "step")?;
         let pk = table_keys::connection_items_partition(tenant, connection);
         let fence = transact::StepFence {
             pk: &pk,
-            previous_step: (previous_step > 0).then_some(previous_step),
+            previous_step,
         };
 
         let mut parts = plan::split_into_transactions(&pk, writes)?;
@@ -307,12 +279,9 @@ impl SyncStore for DynamoSync {
             &table_keys::connection_items_partition(tenant, connection),
             item_keys::RUN_PREFIX,
         );
-        let response = query
-            .scan_index_forward(false)
-            .limit(page_size(limit))
-            .send()
-            .await;
-        let items = response.map_err(port_error)?.items.unwrap_or_default();
+        let query = query.scan_index_forward(false).limit(page_size(limit));
+        let response = query.send().await.map_err(port_error)?;
+        let items = response.items.unwrap_or_default();
         items.into_iter().take(limit).map(read_run).collect()
     }
 
@@ -328,19 +297,18 @@ impl SyncStore for DynamoSync {
         let (items, has_more) = self
             .read_page(&pk, "", None, limit.saturating_add(2))
             .await?;
-        let sort_keys = items
-            .iter()
-            .map(read_sort_key)
-            .collect::<PortResult<Vec<_>>>()?;
-        let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
+        let mut other_keys = Vec::with_capacity(items.len());
+        for item in &items {
+            let sk = read_sort_key(item)?;
+            if sk != item_keys::STATE_KEY {
+                other_keys.push((pk.clone(), sk.to_owned()));
+            }
+        }
 
-        let other_keys: Vec<_> = sort_keys
-            .iter()
-            .filter(|sk| **sk != item_keys::STATE_KEY)
-            .collect();
-        let keys_to_delete: Vec<_> = other_keys.iter().take(limit).map(|sk| key(sk)).collect();
-        self.0.delete_many(&keys_to_delete).await?;
-        if has_more || other_keys.len() > keys_to_delete.len() {
+        let surplus = other_keys.len().saturating_sub(limit);
+        other_keys.truncate(limit);
+        self.0.delete_many(&other_keys).await?;
+        if has_more || surplus > 0 {
             return Ok(true);
         }
 
@@ -351,6 +319,13 @@ impl SyncStore for DynamoSync {
     }
 }
 
-fn uncounted_error(name: &str) -> PortError {
-    PortError::Internal(format!("a {name} that was not counted").into())
+/// Returns the number before `count`, or `None` if `count` is the first.
+fn count_before(count: u64, name: &str) -> PortResult<Option<u64>> {
+    match count {
+        0 => Err(PortError::Internal(
+            format!("a {name} that was not counted").into(),
+        )),
+        1 => Ok(None),
+        _ => Ok(Some(count - 1)),
+    }
 }

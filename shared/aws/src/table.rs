@@ -37,12 +37,42 @@ impl Table {
             .get_item()
             .table_name(&self.name)
             .set_key(Some(key_item(key)));
-        Ok(request
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(port_error)?
-            .item)
+        let response = request.consistent_read(true).send().await;
+        Ok(response.map_err(port_error)?.item)
+    }
+
+    /// Reads the record of one item, with strong consistency.
+    pub(crate) async fn get_record<T>(
+        &self,
+        key: &Key,
+        read: fn(Item) -> PortResult<T>,
+    ) -> PortResult<Option<T>> {
+        match self.get(key).await? {
+            Some(item) => Ok(Some(read(item)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Puts an item, whatever is stored under its key.
+    pub(crate) async fn put(&self, item: Item) -> PortResult<()> {
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.name)
+            .set_item(Some(item));
+        put.send().await.map_err(port_error)?;
+        Ok(())
+    }
+
+    /// Deletes an item, whatever it contains. An item that does not exist is ignored.
+    pub(crate) async fn delete(&self, key: &Key) -> PortResult<()> {
+        let delete = self
+            .client
+            .delete_item()
+            .table_name(&self.name)
+            .set_key(Some(key_item(key)));
+        delete.send().await.map_err(port_error)?;
+        Ok(())
     }
 
     /// Reads many items, with strong consistency, in the order of `keys`.
@@ -70,36 +100,35 @@ impl Table {
 
     async fn get_batch(&self, keys: Vec<Item>) -> PortResult<Vec<Item>> {
         let mut items = Vec::new();
-        let mut pending = Some(keys);
+        let mut pending = keys;
         for attempt in 0..BATCH_ATTEMPTS {
-            let Some(keys) = pending.take().filter(|keys| !keys.is_empty()) else {
+            if pending.is_empty() {
                 return Ok(items);
-            };
+            }
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
             }
+
             let requested_keys = KeysAndAttributes::builder()
-                .set_keys(Some(keys))
+                .set_keys(Some(pending))
                 .consistent_read(true);
             let request = self
                 .client
                 .batch_get_item()
                 .request_items(&self.name, requested_keys.build().map_err(build_error)?);
             let response = request.send().await.map_err(port_error)?;
-            items.extend(
-                response
-                    .responses
-                    .into_iter()
-                    .flatten()
-                    .flat_map(|(_, items)| items),
-            );
-            pending = response
-                .unprocessed_keys
-                .and_then(|mut keys| keys.remove(&self.name))
-                .map(|left| left.keys);
+
+            for (_, found) in response.responses.into_iter().flatten() {
+                items.extend(found);
+            }
+            let mut unprocessed = response.unprocessed_keys.unwrap_or_default();
+            pending = match unprocessed.remove(&self.name) {
+                Some(left) => left.keys,
+                None => Vec::new(),
+            };
         }
 
-        if pending.is_none_or(|keys| keys.is_empty()) {
+        if pending.is_empty() {
             Ok(items)
         } else {
             Err(throttled_error())
@@ -112,16 +141,13 @@ impl Table {
         unique.sort();
         unique.dedup();
         for batch in unique.chunks(BATCH_WRITES) {
-            let delete = |key: &&Key| {
-                let request = DeleteRequest::builder()
-                    .set_key(Some(key_item(key)))
-                    .build();
-                Ok(WriteRequest::builder()
-                    .delete_request(request.map_err(build_error)?)
-                    .build())
-            };
-            self.write_batch(batch.iter().map(delete).collect::<PortResult<_>>()?)
-                .await?;
+            let mut writes = Vec::with_capacity(batch.len());
+            for key in batch {
+                let delete = DeleteRequest::builder().set_key(Some(key_item(key)));
+                let delete = delete.build().map_err(build_error)?;
+                writes.push(WriteRequest::builder().delete_request(delete).build());
+            }
+            self.write_batch(writes).await?;
         }
 
         Ok(())
@@ -137,10 +163,9 @@ impl Table {
                 .client
                 .batch_write_item()
                 .request_items(&self.name, pending);
-            let unprocessed = request.send().await.map_err(port_error)?.unprocessed_items;
-            pending = unprocessed
-                .and_then(|mut unprocessed| unprocessed.remove(&self.name))
-                .unwrap_or_default();
+            let response = request.send().await.map_err(port_error)?;
+            let mut unprocessed = response.unprocessed_items.unwrap_or_default();
+            pending = unprocessed.remove(&self.name).unwrap_or_default();
             if pending.is_empty() {
                 return Ok(());
             }

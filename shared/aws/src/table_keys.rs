@@ -143,7 +143,10 @@ pub(crate) fn object_key(tenant: &Tenant, path: &str) -> String {
 
 /// Parses the key of an object into its organization and path.
 pub(crate) fn parse_object(key: &str) -> Option<(OrgId, String)> {
-    let (org, path) = key.split_once('/').filter(|(_, path)| !path.is_empty())?;
+    let (org, path) = key.split_once('/')?;
+    if path.is_empty() {
+        return None;
+    }
     Some((OrgId::parse(org).ok()?, path.to_owned()))
 }
 
@@ -199,10 +202,10 @@ pub(crate) fn due_erasure_partition(id: &ContainerId) -> String {
 
 /// Parses the key of a head into its organization and container.
 pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
-    let (org, id) = pk
-        .strip_prefix("C#")?
-        .split_once('#')
-        .filter(|_| sk == HEAD)?;
+    if sk != HEAD {
+        return None;
+    }
+    let (org, id) = pk.strip_prefix("C#")?.split_once('#')?;
     Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?))
 }
 

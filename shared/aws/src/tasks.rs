@@ -3,23 +3,24 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
 use domain::ports::{PortResult, Tasks};
 use domain::{Task, TaskId, Tenant};
 
-use crate::error::{build_error, port_error};
+use crate::error::port_error;
 use crate::records::organization::{TaskRecord, read_task, task_item};
 use crate::records::{item_absent, number_value};
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::put_write;
 
 pub(crate) struct DynamoTasks(pub(crate) Table);
 
 #[async_trait]
 impl Tasks for DynamoTasks {
     async fn get(&self, tenant: &Tenant, id: &TaskId) -> PortResult<Option<Task>> {
-        let item = self.0.get(&table_keys::task_key(tenant, id)).await?;
-        item.map(read_task).transpose()
+        let key = table_keys::task_key(tenant, id);
+        self.0.get_record(&key, read_task).await
     }
 
     async fn save(&self, tenant: &Tenant, task: &Task) -> PortResult<bool> {
@@ -54,11 +55,13 @@ impl Tasks for DynamoTasks {
 }
 
 /// Returns the write of a new task, as part of a transaction.
-pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
+pub(crate) fn task_put(
+    table: &Table,
+    tenant: &Tenant,
+    task: &Task,
+) -> PortResult<TransactWriteItem> {
     let put = Put::builder()
         .table_name(&table.name)
         .set_item(Some(task_item(tenant, task)?));
-    put.condition_expression(item_absent())
-        .build()
-        .map_err(build_error)
+    put_write(put.condition_expression(item_absent()))
 }

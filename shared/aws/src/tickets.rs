@@ -24,13 +24,7 @@ impl Tickets for DynamoTickets {
         until: Timestamp,
     ) -> PortResult<()> {
         let item = ticket_item(kind, digest, value, until)?;
-        let put = self
-            .0
-            .client
-            .put_item()
-            .table_name(&self.0.name)
-            .set_item(Some(item));
-        put.send().await.map(|_| ()).map_err(port_error)
+        self.0.put(item).await
     }
 
     async fn look_up_ticket(
@@ -40,24 +34,24 @@ impl Tickets for DynamoTickets {
         now: Timestamp,
     ) -> PortResult<Option<String>> {
         let item = self.0.get(&table_keys::ticket_key(kind, digest)).await?;
-        item.map_or(Ok(None), |item| ticket_value(item, now))
+        ticket_value(item, now)
     }
 
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
         let delete = delete.set_key(Some(key_item(&table_keys::ticket_key(kind, digest))));
-        let response = delete
-            .return_values(ReturnValue::AllOld)
-            .send()
-            .await
-            .map_err(port_error)?;
-        let item = response.attributes;
-        item.map_or(Ok(None), |item| ticket_value(item, now))
+        let delete = delete.return_values(ReturnValue::AllOld);
+        let response = delete.send().await.map_err(port_error)?;
+        ticket_value(response.attributes, now)
     }
 }
 
-/// Returns the value for which a ticket stands, unless the ticket has expired.
-fn ticket_value(item: Item, now: Timestamp) -> PortResult<Option<String>> {
+/// Returns the value for which a ticket stands, unless there is none or it has expired.
+fn ticket_value(item: Option<Item>, now: Timestamp) -> PortResult<Option<String>> {
+    let Some(item) = item else {
+        return Ok(None);
+    };
+
     let ticket: TicketRecord = read_record(item)?;
     let is_valid = Timestamp::from(ticket.valid_until) > now;
     Ok(is_valid.then_some(ticket.value))

@@ -1,11 +1,40 @@
-//! Conversion of the error of a cancelled transaction.
+//! The writes of a transaction, and conversion of the error of a cancelled one.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::builders::{
+    ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
+};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use domain::PortError;
+use domain::ports::PortResult;
 
-use crate::error::{Cancellation, classify_cancellation, port_error};
+use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+
+/// Returns the write of a transaction that puts an item.
+pub(crate) fn put_write(put: PutBuilder) -> PortResult<TransactWriteItem> {
+    let put = put.build().map_err(build_error)?;
+    Ok(TransactWriteItem::builder().put(put).build())
+}
+
+/// Returns the write of a transaction that updates an item.
+pub(crate) fn update_write(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
+    let update = update.build().map_err(build_error)?;
+    Ok(TransactWriteItem::builder().update(update).build())
+}
+
+/// Returns the write of a transaction that deletes an item.
+pub(crate) fn delete_write(delete: DeleteBuilder) -> PortResult<TransactWriteItem> {
+    let delete = delete.build().map_err(build_error)?;
+    Ok(TransactWriteItem::builder().delete(delete).build())
+}
+
+/// Returns the part of a transaction that only checks a condition.
+pub(crate) fn condition_check(check: ConditionCheckBuilder) -> PortResult<TransactWriteItem> {
+    let check = check.build().map_err(build_error)?;
+    Ok(TransactWriteItem::builder().condition_check(check).build())
+}
 
 /// Converts the error of a transaction that was not committed. A failed condition becomes
 /// `Conflict`. A conflict with another transaction becomes `Unavailable`, because the transaction

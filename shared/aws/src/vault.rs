@@ -11,7 +11,7 @@ use domain::{PortError, Secret, Tenant};
 
 use crate::error::port_error;
 use crate::records::secrets::SealedSecretRecord;
-use crate::records::{key_item, read_record, record_item};
+use crate::records::{read_record, record_item};
 use crate::table::Table;
 use crate::table_keys;
 
@@ -44,24 +44,16 @@ impl Vault for KmsVault {
         let request = request
             .encryption_context("org", tenant.org().as_str())
             .encryption_context("name", name);
-        let sealed = request
-            .send()
-            .await
-            .map_err(port_error)?
-            .ciphertext_blob
-            .ok_or_else(corrupt_secret)?;
+        let response = request.send().await.map_err(port_error)?;
+        let Some(sealed) = response.ciphertext_blob else {
+            return Err(corrupt_secret());
+        };
+
         let record = SealedSecretRecord {
             ciphertext: Bytes::from(sealed.into_inner()),
         };
         let item = record_item(&table_keys::sealed_secret_key(tenant, name), &record)?;
-        let put = self
-            .table
-            .client
-            .put_item()
-            .table_name(&self.table.name)
-            .set_item(Some(item));
-
-        put.send().await.map(|_| ()).map_err(port_error)
+        self.table.put(item).await
     }
 
     async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>> {
@@ -82,24 +74,25 @@ impl Vault for KmsVault {
         let request = request
             .encryption_context("org", tenant.org().as_str())
             .encryption_context("name", name);
-        let response = request
-            .send()
-            .await
-            .map_err(|error| match error.as_service_error() {
-                Some(DecryptError::InvalidCiphertextException(_)) => corrupt_secret(),
-                _ => port_error(error),
-            })?;
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => match error.as_service_error() {
+                Some(DecryptError::InvalidCiphertextException(_)) => return Err(corrupt_secret()),
+                _ => return Err(port_error(error)),
+            },
+        };
 
-        let text = response
-            .plaintext
-            .and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
-        text.map(|text| Some(Secret::new(text)))
-            .ok_or_else(corrupt_secret)
+        let Some(plaintext) = response.plaintext else {
+            return Err(corrupt_secret());
+        };
+        match String::from_utf8(plaintext.into_inner()) {
+            Ok(text) => Ok(Some(Secret::new(text))),
+            Err(_) => Err(corrupt_secret()),
+        }
     }
 
     async fn delete(&self, tenant: &Tenant, name: &str) -> PortResult<()> {
-        let delete = self.table.client.delete_item().table_name(&self.table.name);
-        let delete = delete.set_key(Some(key_item(&table_keys::sealed_secret_key(tenant, name))));
-        delete.send().await.map(|_| ()).map_err(port_error)
+        let key = table_keys::sealed_secret_key(tenant, name);
+        self.table.delete(&key).await
     }
 }

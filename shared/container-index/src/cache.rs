@@ -78,26 +78,23 @@ impl<V: ContainerView> ViewCache<V> {
         // One reader follows the log. Other readers of this container wait for it and then find the
         // work done.
         let mut cached = slot.lock().await;
-        if let Some(loaded) = cached
-            .as_ref()
-            .filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
+        if let Some(loaded) = &*cached
+            && loaded.seq >= head.seq
+            && fits(loaded, head.generation)
         {
             return Ok(loaded.view.clone());
         }
 
-        let reusable = cached.take();
-        let reusable = reusable.filter(|reusable| {
-            reusable.seq >= head.covered_through() && fits(reusable, head.generation)
-        });
+        let mut followed = None;
+        if let Some(mut reusable) = cached.take()
+            && reusable.seq >= head.covered_through()
+            && fits(&reusable, head.generation)
+            && reusable.follow(ctx, tenant, id, head.seq).await?
+        {
+            followed = Some(reusable);
+        }
 
-        let next = match reusable {
-            Some(mut reusable) => reusable
-                .follow(ctx, tenant, id, head.seq)
-                .await?
-                .then_some(reusable),
-            None => None,
-        };
-        let mut next = match next {
+        let mut next = match followed {
             Some(next) => next,
             None => {
                 let fresh = Loaded::read(ctx, tenant, id, head).await?;
@@ -181,19 +178,14 @@ impl<V: ContainerView> ViewCache<V> {
 
         let mut total: usize = slots.by_container.values().map(|entry| entry.bytes).sum();
         while total > self.max_bytes && slots.by_container.len() > 1 {
-            let oldest = slots
-                .by_container
-                .iter()
-                .filter(|(other, _)| *other != key)
-                .min_by_key(|(_, entry)| entry.last_used);
-            let Some(oldest) = oldest.map(|(oldest, _)| oldest.clone()) else {
+            let others = slots.by_container.iter().filter(|(other, _)| *other != key);
+            let Some((oldest, entry)) = others.min_by_key(|(_, entry)| entry.last_used) else {
                 return;
             };
 
-            total -= slots
-                .by_container
-                .remove(&oldest)
-                .map_or(0, |entry| entry.bytes);
+            total -= entry.bytes;
+            let oldest = oldest.clone();
+            slots.by_container.remove(&oldest);
         }
     }
 

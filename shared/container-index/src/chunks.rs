@@ -1,6 +1,7 @@
 //! The searchable chunks of a container's documents.
 
 use std::collections::{HashMap, HashSet};
+use std::iter::zip;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,8 +9,8 @@ use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PortError,
-    SegmentRef, Tenant,
+    ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PackedChunk,
+    PortError, SegmentRef, Tenant,
 };
 use search_engine::{ChunkInput, ContainerIndex, DIMENSIONS, Document, QuantizedVector, Segment};
 use service::Ctx;
@@ -58,11 +59,9 @@ impl ContainerView for IndexedChunks {
             .collect();
 
         let mut is_complete = true;
-        for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
-            let Some(opened) = stored
-                .into_intact_bytes()
-                .and_then(|bytes| Segment::open(bytes).ok())
-            else {
+        let contents = ctx.blobs.read(tenant, &blobs).await?;
+        for (segment, stored) in zip(segments, contents) {
+            let Some(opened) = open_segment(stored) else {
                 is_complete = false;
                 continue;
             };
@@ -80,35 +79,36 @@ impl ContainerView for IndexedChunks {
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
-            .iter()
-            .filter_map(|document| {
-                Some((
-                    &document.indexed.as_ref()?.pack,
-                    IndexedDocument::for_served_revision(document)?,
-                ))
-            })
-            .collect();
-        let served_ids: HashSet<&str> = indexed_documents
-            .iter()
-            .map(|(_, document)| document.id.as_str())
-            .collect();
+        let mut indexed_documents: Vec<(&BlobRef, IndexedDocument)> = Vec::new();
+        for document in documents {
+            if let Some(indexed) = &document.indexed
+                && let Some(served) = IndexedDocument::for_served_revision(document)
+            {
+                indexed_documents.push((&indexed.pack, served));
+            }
+        }
 
-        let indexed_ids = self
-            .index
-            .documents()
-            .map(|document| document.id.to_owned());
-        let stale_ids: Vec<String> = indexed_ids
-            .filter(|id| !served_ids.contains(id.as_str()))
-            .collect();
+        let mut served_ids: HashSet<&str> = HashSet::new();
+        for (_, document) in &indexed_documents {
+            served_ids.insert(document.id.as_str());
+        }
+
+        let mut stale_ids: Vec<String> = Vec::new();
+        for held in self.index.documents() {
+            if !served_ids.contains(held.id) {
+                stale_ids.push(held.id.to_owned());
+            }
+        }
         for id in stale_ids {
             self.index.remove_document(&id);
         }
 
-        let missing = indexed_documents
-            .iter()
-            .filter(|(_, document)| !self.holds(document));
-        let missing: Vec<_> = missing.map(|(pack, document)| (*pack, document)).collect();
+        let mut missing: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
+        for (pack, document) in &indexed_documents {
+            if !self.holds(document) {
+                missing.push((*pack, document));
+            }
+        }
 
         self.put_all(ctx, tenant, &missing).await
     }
@@ -148,10 +148,13 @@ impl ContainerView for IndexedChunks {
 impl IndexedChunks {
     /// Checks whether the view holds the document as it is to be shown.
     fn holds(&self, document: &IndexedDocument) -> bool {
-        let indexed = self.index.document(document.id.as_str());
-        indexed
-            .and_then(|held| decode_attributes(held.attributes).ok())
-            .is_some_and(|held| held == *document)
+        let Some(held) = self.index.document(document.id.as_str()) else {
+            return false;
+        };
+        match decode_attributes(held.attributes) {
+            Ok(held) => held == *document,
+            Err(_) => false,
+        }
     }
 
     async fn put_all(
@@ -162,18 +165,17 @@ impl IndexedChunks {
     ) -> PortResult<()> {
         for batch in puts.chunks(PACK_BATCH_SIZE) {
             let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
-            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+            let contents = ctx.blobs.read(tenant, &blobs).await?;
+            for ((_, document), stored) in zip(batch, contents) {
                 self.put(document, stored);
             }
         }
+
         Ok(())
     }
 
     fn put(&mut self, document: &IndexedDocument, pack: BlobContent) {
-        match pack
-            .into_intact_bytes()
-            .and_then(|bytes| Pack::decode(&bytes).ok())
-        {
+        match decode_pack(pack) {
             Some(pack) => self.index.upsert_document(to_index(document, &pack)),
             None => {
                 // The pack is damaged, or it was purged after a later record, not read yet,
@@ -186,15 +188,30 @@ impl IndexedChunks {
     }
 }
 
+/// Opens a stored segment, unless its blob is missing or damaged.
+fn open_segment(stored: BlobContent) -> Option<Segment> {
+    let bytes = stored.into_intact_bytes()?;
+    Segment::open(bytes).ok()
+}
+
+/// Decodes a stored pack, unless its blob is missing or damaged.
+fn decode_pack(stored: BlobContent) -> Option<Pack> {
+    let bytes = stored.into_intact_bytes()?;
+    Pack::decode(&bytes).ok()
+}
+
 /// Returns the last entry about each document. Only that entry counts, and only its bytes still
 /// have to exist. Entries are ordered by document, so that the order is the same each time.
 pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
     let mut last: HashMap<&str, &LogEntry> = HashMap::new();
-    for entry in records.iter().flat_map(|record| &record.entries) {
-        if let Some(id) = entry.document_id() {
-            last.insert(id.as_str(), entry);
+    for record in records {
+        for entry in &record.entries {
+            if let Some(id) = entry.document_id() {
+                last.insert(id.as_str(), entry);
+            }
         }
     }
+
     let mut entries: Vec<(&str, &LogEntry)> = last.into_iter().collect();
     entries.sort_by_key(|(id, _)| *id);
     entries.into_iter().map(|(_, entry)| entry).collect()
@@ -202,36 +219,46 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
 
 /// Converts a document for the search engine. Its title counts as the outermost heading.
 fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
-    let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
-        let title = document
-            .title
-            .iter()
-            .filter(|title| chunk.headings.first() != Some(title));
-        let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
-        let mut vector = [0i8; DIMENSIONS];
-        let length = chunk.vector.len().min(DIMENSIONS);
-        vector[..length].copy_from_slice(&chunk.vector[..length]);
-        ChunkInput {
-            text: text.to_owned(),
-            headings: headings.join("\n"),
-            vector: QuantizedVector(vector),
-            position: u32::try_from(position).unwrap_or(u32::MAX),
-            start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
-            end: u32::try_from(chunk.end).unwrap_or(u32::MAX),
-        }
-    };
+    let mut chunks = Vec::with_capacity(pack.chunks.len());
+    for (position, (chunk, text)) in zip(&pack.chunks, pack.chunk_texts()).enumerate() {
+        chunks.push(to_chunk_input(document, chunk, text, position));
+    }
 
     Document {
         id: document.id.as_str().to_owned(),
         attributes: serde_json::to_vec(document)
             .expect("our own types have string keys")
             .into(),
-        chunks: pack
-            .chunks
-            .iter()
-            .zip(pack.chunk_texts())
-            .enumerate()
-            .map(chunk)
-            .collect(),
+        chunks,
+    }
+}
+
+fn to_chunk_input(
+    document: &IndexedDocument,
+    chunk: &PackedChunk,
+    text: &str,
+    position: usize,
+) -> ChunkInput {
+    let mut headings: Vec<&str> = Vec::new();
+    if let Some(title) = &document.title
+        && chunk.headings.first() != Some(title)
+    {
+        headings.push(title);
+    }
+    for heading in &chunk.headings {
+        headings.push(heading);
+    }
+
+    let mut vector = [0i8; DIMENSIONS];
+    let length = chunk.vector.len().min(DIMENSIONS);
+    vector[..length].copy_from_slice(&chunk.vector[..length]);
+
+    ChunkInput {
+        text: text.to_owned(),
+        headings: headings.join("\n"),
+        vector: QuantizedVector(vector),
+        position: u32::try_from(position).unwrap_or(u32::MAX),
+        start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
+        end: u32::try_from(chunk.end).unwrap_or(u32::MAX),
     }
 }

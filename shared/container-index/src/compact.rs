@@ -46,22 +46,9 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let mut levels = loaded.view.segments.clone();
-    let tail_segment = loaded
-        .view
-        .index
-        .build_tail_segment()
-        .map_err(|error| engine(&error))?;
-    levels.push(
-        store(
-            ctx,
-            tenant,
-            id,
-            tail_segment,
-            memories.view.seal_tail(),
-            loaded.seq,
-        )
-        .await?,
-    );
+    let tail = loaded.view.index.build_tail_segment().map_err(engine)?;
+    let tail_memories = memories.view.seal_tail();
+    levels.push(store(ctx, tenant, id, tail, tail_memories, loaded.seq).await?);
 
     let mut replaced: Vec<BlobRef> = Vec::new();
     while let [.., older, newer] = levels.as_slice()
@@ -69,29 +56,22 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let is_oldest = levels.len() == 2;
-        let merged = merge_segments(&pair, is_oldest).map_err(|error| engine(&error))?;
+        let merged = merge_segments(&pair, is_oldest).map_err(engine)?;
         let memories = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?;
         let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
-        replaced.extend(
-            levels
-                .drain(levels.len() - 2..)
-                .flat_map(|(segment, _)| segment.into_blobs()),
-        );
+        for (segment, _) in levels.drain(levels.len() - 2..) {
+            replaced.extend(segment.into_blobs());
+        }
         levels.push(merged);
     }
 
-    let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
+    let segments = segment_refs(&levels);
     let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)
         .await?;
-    let stored: Vec<SegmentRef> = loaded
-        .view
-        .segments
-        .iter()
-        .map(|(segment, _)| segment.clone())
-        .collect();
+    let stored = segment_refs(&loaded.view.segments);
     discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
     if published {
         ctx.index.trim_log(tenant, id, covered).await?;
@@ -162,11 +142,7 @@ async fn replace_all(
     }
 
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
-    let file = chunks
-        .view
-        .index
-        .build_compacted()
-        .map_err(|error| engine(&error))?;
+    let file = chunks.view.index.build_compacted().map_err(engine)?;
     let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
     let segments = [segment];
     let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
@@ -174,11 +150,7 @@ async fn replace_all(
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)
         .await?;
-    let replaced: Vec<BlobRef> = old_segments
-        .iter()
-        .cloned()
-        .flat_map(SegmentRef::into_blobs)
-        .collect();
+    let replaced = blobs_of(old_segments.clone());
     discard(
         ctx,
         tenant,
@@ -209,25 +181,19 @@ async fn discard(
     old_segments: Vec<SegmentRef>,
     replaced: Vec<BlobRef>,
 ) -> PortResult<()> {
-    let unused: Vec<BlobRef> = if published {
+    let unused = if published {
         replaced
     } else {
         // Our own list may have been published all the same: its response was lost, and a later
         // compaction may have kept its segments.
         let current = ctx.index.get_head(tenant, id).await?.segments;
-        let referenced: Vec<BlobRef> = old_segments
-            .into_iter()
-            .chain(current)
-            .flat_map(SegmentRef::into_blobs)
-            .collect();
-        let candidates = segments
-            .iter()
-            .cloned()
-            .flat_map(SegmentRef::into_blobs)
-            .chain(replaced);
+        let mut referenced = blobs_of(old_segments);
+        referenced.extend(blobs_of(current));
+
+        let mut candidates = blobs_of(segments.to_vec());
+        candidates.extend(replaced);
+        candidates.retain(|blob| !referenced.contains(blob));
         candidates
-            .filter(|blob| !referenced.contains(blob))
-            .collect()
     };
 
     if !unused.is_empty() {
@@ -239,6 +205,21 @@ async fn discard(
     }
 
     Ok(())
+}
+
+/// Returns the references to opened segments.
+fn segment_refs(levels: &[(SegmentRef, Arc<Segment>)]) -> Vec<SegmentRef> {
+    levels.iter().map(|(segment, _)| segment.clone()).collect()
+}
+
+/// Returns all blobs of these segments.
+fn blobs_of(segments: Vec<SegmentRef>) -> Vec<BlobRef> {
+    let mut blobs = Vec::new();
+    for segment in segments {
+        blobs.extend(segment.into_blobs());
+    }
+
+    blobs
 }
 
 /// Reads both views of the container at one point of its log. Returns `None` when the container
@@ -287,13 +268,14 @@ async fn meet(
 /// Returns the weight of a level: its chunks, and the log records that it covers, because records
 /// about memories have no chunks.
 fn weight(levels: &[(SegmentRef, Arc<Segment>)], index: usize) -> u64 {
-    let previous_end = index
-        .checked_sub(1)
-        .map_or(0, |previous| levels[previous].0.through);
+    let previous_end = match index.checked_sub(1) {
+        Some(previous) => levels[previous].0.through,
+        None => 0,
+    };
     levels[index].0.chunks + (levels[index].0.through - previous_end)
 }
 
-fn engine(error: &search_engine::SegmentError) -> PortError {
+fn engine(error: search_engine::SegmentError) -> PortError {
     PortError::Corrupt(format!("index: {error}"))
 }
 
@@ -306,10 +288,13 @@ async fn store(
     through: u64,
 ) -> PortResult<(SegmentRef, Arc<Segment>)> {
     let bytes = bytes::Bytes::from(file);
-    let segment = Arc::new(Segment::open(bytes.clone()).map_err(|error| engine(&error))?);
+    let segment = Arc::new(Segment::open(bytes.clone()).map_err(engine)?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
-    let edits = memories.as_ref().and_then(MemoryFile::actions_alone);
+    let edits = match &memories {
+        Some(memories) => memories.actions_alone(),
+        None => None,
+    };
     let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
     let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
@@ -350,20 +335,19 @@ async fn merge_memories(
     newer: &SegmentRef,
     is_oldest: bool,
 ) -> PortResult<Option<MemoryFile>> {
-    let blobs: Vec<BlobRef> = [older, newer]
-        .into_iter()
-        .filter_map(|segment| segment.memories.clone())
-        .collect();
+    let mut blobs: Vec<BlobRef> = Vec::new();
+    for segment in [older, newer] {
+        blobs.extend(segment.memories.clone());
+    }
+
     let mut merged: Option<MemoryFile> = None;
     for bytes in ctx.blobs.get_intact(tenant, &blobs).await? {
-        let bytes =
-            bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
+        let Some(bytes) = bytes else {
+            return Err(PortError::Unavailable("a segment is being replaced".into()));
+        };
         let file = MemoryFile::decode(&bytes)?;
-        merged = Some(MemoryFile::merge(
-            merged.unwrap_or_default(),
-            file,
-            is_oldest,
-        ));
+        let previous = merged.unwrap_or_default();
+        merged = Some(MemoryFile::merge(previous, file, is_oldest));
     }
 
     Ok(merged)

@@ -24,9 +24,10 @@ pub async fn count_memories(
     let mut memories = 0;
     for id in &container.ids {
         let head = ctx.index.get_head(tenant, id).await?;
-        let is_small = head
-            .document_count
-            .is_none_or(|documents| documents <= exact_limit);
+        let is_small = match head.document_count {
+            Some(documents) => documents <= exact_limit,
+            None => true,
+        };
         memories += match head.memories {
             Some(counted) if !is_small => counted,
             _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),

@@ -3,6 +3,7 @@
 mod file;
 
 use std::collections::{BTreeMap, HashSet};
+use std::iter::zip;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -65,10 +66,8 @@ impl MemoryIndex for ContainerIndex {
             return;
         }
         // If the index cannot be sealed, only its speed is lost.
-        if let Some(segment) = self
-            .build_compacted()
-            .ok()
-            .and_then(|file| Segment::open(file.into()).ok())
+        if let Ok(file) = self.build_compacted()
+            && let Ok(segment) = Segment::open(file.into())
         {
             *self = Self::new();
             self.push_segment(Arc::new(segment));
@@ -149,22 +148,9 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         };
 
         for (id, has_statements) in &inner.tail.documents {
-            match inner
-                .ledger
-                .document_statements(id)
-                .filter(|_| *has_statements)
-            {
-                Some(document_statements) => {
-                    let (document, statements) = (
-                        document_statements.document.clone(),
-                        document_statements.statements.clone(),
-                    );
-                    file.told.push(FiledDocument {
-                        document,
-                        statements,
-                    });
-                }
-                None => file.gone.push(id.clone()),
+            match inner.ledger.document_statements(id) {
+                Some(statements) if *has_statements => file.told.push(to_filed(statements)),
+                _ => file.gone.push(id.clone()),
             }
         }
 
@@ -174,11 +160,6 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     /// Returns all memories as one file that replaces all others, or `None` if there are none.
     pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
         let ledger = &self.inner.ledger;
-        let to_filed = |document_statements: &DocumentStatements| FiledDocument {
-            document: document_statements.document.clone(),
-            statements: document_statements.statements.clone(),
-        };
-
         let mut filed_documents: Vec<FiledDocument> =
             ledger.all_document_statements().map(to_filed).collect();
         filed_documents.sort_by(|a, b| a.document.id.cmp(&b.document.id));
@@ -191,6 +172,26 @@ impl<I: MemoryIndex> IndexedMemories<I> {
 
         (!file.is_empty()).then_some(file)
     }
+}
+
+/// Copies the statements of a document for a file.
+fn to_filed(document_statements: &DocumentStatements) -> FiledDocument {
+    FiledDocument {
+        document: document_statements.document.clone(),
+        statements: document_statements.statements.clone(),
+    }
+}
+
+/// Decodes a stored file, unless its blob is missing or damaged.
+fn decode_file(stored: BlobContent) -> Option<MemoryFile> {
+    let bytes = stored.into_intact_bytes()?;
+    MemoryFile::decode(&bytes).ok()
+}
+
+/// Decodes stored statements, unless their blob is missing or damaged.
+fn decode_statements(stored: BlobContent) -> Option<StatementSet> {
+    let bytes = stored.into_intact_bytes()?;
+    StatementSet::decode(&bytes).ok()
 }
 
 /// Reads the callers' edits from the second copy, for a file that cannot be read.
@@ -208,9 +209,7 @@ async fn read_actions(
         .read(tenant, std::slice::from_ref(edits_blob))
         .await?
         .pop();
-    Ok(stored
-        .and_then(BlobContent::into_intact_bytes)
-        .and_then(|bytes| MemoryFile::decode(&bytes).ok()))
+    Ok(stored.and_then(decode_file))
 }
 
 #[async_trait]
@@ -227,29 +226,24 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let segments_with_memories: Vec<&SegmentRef> = segments
-            .iter()
-            .filter(|segment| segment.memories.is_some())
-            .collect();
-        let blobs: Vec<BlobRef> = segments_with_memories
-            .iter()
-            .filter_map(|segment| segment.memories.clone())
-            .collect();
+        let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
+        let mut blobs: Vec<BlobRef> = Vec::new();
+        for segment in segments {
+            if let Some(blob) = &segment.memories {
+                segments_with_memories.push(segment);
+                blobs.push(blob.clone());
+            }
+        }
 
         let inner = Arc::make_mut(&mut self.inner);
         let mut is_complete = true;
-        for (segment, stored) in segments_with_memories
-            .iter()
-            .zip(ctx.blobs.read(tenant, &blobs).await?)
-        {
-            let file = stored
-                .into_intact_bytes()
-                .and_then(|bytes| MemoryFile::decode(&bytes).ok());
-            is_complete &= file.is_some();
-            let file = match file {
-                Some(file) => Some(file),
-                None => read_actions(ctx, tenant, segment).await?,
-            };
+        let contents = ctx.blobs.read(tenant, &blobs).await?;
+        for (segment, stored) in zip(segments_with_memories, contents) {
+            let mut file = decode_file(stored);
+            if file.is_none() {
+                is_complete = false;
+                file = read_actions(ctx, tenant, segment).await?;
+            }
             if let Some(file) = file {
                 file.apply(&mut inner.ledger);
             }
@@ -270,46 +264,43 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let indexed_documents: Vec<(&BlobRef, IndexedDocument)> = documents
-            .iter()
-            .filter_map(|document| {
-                Some((
-                    document.indexed.as_ref()?.statements_blob()?,
-                    IndexedDocument::for_served_revision(document)?,
-                ))
-            })
-            .collect();
+        let mut indexed_documents: Vec<(&BlobRef, IndexedDocument)> = Vec::new();
+        for document in documents {
+            if let Some(indexed) = &document.indexed
+                && let Some(blob) = indexed.statements_blob()
+                && let Some(served) = IndexedDocument::for_served_revision(document)
+            {
+                indexed_documents.push((blob, served));
+            }
+        }
+
+        let mut expected_ids: HashSet<&DocumentId> = HashSet::new();
+        for (_, document) in &indexed_documents {
+            expected_ids.insert(&document.id);
+        }
 
         let inner = Arc::make_mut(&mut self.inner);
-        let expected_ids: HashSet<&DocumentId> = indexed_documents
-            .iter()
-            .map(|(_, document)| &document.id)
-            .collect();
-        let ledger_ids = inner
-            .ledger
-            .all_document_statements()
-            .map(|document_statements| document_statements.document.id.clone());
-        let stale_ids: Vec<DocumentId> =
-            ledger_ids.filter(|id| !expected_ids.contains(id)).collect();
-        stale_ids
-            .iter()
-            .for_each(|id| inner.ledger.remove_document(id));
+        let mut stale_ids: Vec<DocumentId> = Vec::new();
+        for held in inner.ledger.all_document_statements() {
+            if !expected_ids.contains(&held.document.id) {
+                stale_ids.push(held.document.id.clone());
+            }
+        }
+        for id in &stale_ids {
+            inner.ledger.remove_document(id);
+        }
 
-        let is_current = |document: &IndexedDocument| {
-            inner
-                .ledger
-                .document_statements(&document.id)
-                .is_some_and(|document_statements| document_statements.document == *document)
-        };
+        let mut missing: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
+        for (blob, document) in &indexed_documents {
+            let is_current = match inner.ledger.document_statements(&document.id) {
+                Some(held) => held.document == *document,
+                None => false,
+            };
+            if !is_current {
+                missing.push((*blob, document));
+            }
+        }
 
-        let missing: Vec<_> = indexed_documents
-            .iter()
-            .filter(|(_, document)| !is_current(document))
-            .collect();
-        let missing: Vec<_> = missing
-            .into_iter()
-            .map(|(blob, document)| (*blob, document))
-            .collect();
         inner.tell_all(ctx, tenant, &missing).await?;
         inner.ledger.recompute_memories();
         inner.index_all();
@@ -371,11 +362,9 @@ impl<I: MemoryIndex> Inner<I> {
         puts: &[(&BlobRef, &IndexedDocument)],
     ) -> PortResult<()> {
         for batch in puts.chunks(BLOB_BATCH_SIZE) {
-            let blobs: Vec<BlobRef> = batch
-                .iter()
-                .map(|(statements, _)| (*statements).clone())
-                .collect();
-            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+            let blobs: Vec<BlobRef> = batch.iter().map(|(blob, _)| (*blob).clone()).collect();
+            let contents = ctx.blobs.read(tenant, &blobs).await?;
+            for ((_, document), stored) in zip(batch, contents) {
                 self.tell(document, stored);
             }
         }
@@ -384,10 +373,7 @@ impl<I: MemoryIndex> Inner<I> {
     }
 
     fn tell(&mut self, document: &IndexedDocument, statements: BlobContent) {
-        let Some(statements) = statements
-            .into_intact_bytes()
-            .and_then(|bytes| StatementSet::decode(&bytes).ok())
-        else {
+        let Some(statements) = decode_statements(statements) else {
             // The statements are damaged, or they were purged after a later record, not read yet,
             // replaced or removed them.
             debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
@@ -425,8 +411,11 @@ impl<I: MemoryIndex> Inner<I> {
     }
 
     fn index_all(&mut self) {
-        let latest = self.ledger.memories().filter(|memory| memory.is_latest);
-        latest.for_each(|memory| self.index.put(memory));
+        for memory in self.ledger.memories() {
+            if memory.is_latest {
+                self.index.put(memory);
+            }
+        }
         self.index.settle();
     }
 }
@@ -434,15 +423,16 @@ impl<I: MemoryIndex> Inner<I> {
 /// Converts a memory for the search engine. A query can also match the day on which it was said or
 /// to which it refers, and the question that it answers in other words.
 fn to_index(memory: &Memory) -> Document {
-    let day = memory
-        .event
-        .map_or(memory.said_at, |event| event.from)
-        .format_long_date();
-    let question = memory
-        .topic_answer
-        .as_ref()
-        .map(topic_question_words)
-        .unwrap_or_default();
+    let day = match memory.event {
+        Some(event) => event.from,
+        None => memory.said_at,
+    };
+    let day = day.format_long_date();
+    let question = match &memory.topic_answer {
+        Some(answer) => topic_question_words(answer),
+        None => String::new(),
+    };
+
     let chunk = ChunkInput {
         text: memory.text.clone(),
         headings: format!("{day}\n{question}").trim_end().to_owned(),

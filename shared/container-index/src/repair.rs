@@ -80,47 +80,34 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
     unreadable.extend(memories.view.take_unreadable());
 
     let documents = served_documents(ctx, tenant, id).await?;
-    let expected: BTreeSet<DocumentId> = documents
-        .iter()
-        .filter(|document| {
-            document
-                .indexed
-                .as_ref()
-                .is_some_and(|served| served.chunks > 0)
-        })
-        .map(|document| document.id.clone())
-        .collect();
-    let document_ids: BTreeSet<DocumentId> =
-        documents.into_iter().map(|document| document.id).collect();
+    let mut indexed_ids: BTreeSet<DocumentId> = BTreeSet::new();
+    for held in chunks.view.index.documents() {
+        indexed_ids.extend(DocumentId::parse(held.id));
+    }
 
-    let statement_ids = memories
-        .view
-        .ledger()
-        .all_document_statements()
-        .map(|document_statements| document_statements.document.id.clone());
-    let indexed_ids = chunks
-        .view
-        .index
-        .documents()
-        .filter_map(|held| DocumentId::parse(held.id));
-    let indexed_ids: BTreeSet<DocumentId> = indexed_ids.collect();
-    let unexpected = indexed_ids
-        .iter()
-        .cloned()
-        .chain(statement_ids)
-        .filter(|document| !document_ids.contains(document))
-        .collect();
+    let mut document_ids: BTreeSet<DocumentId> = BTreeSet::new();
+    let mut missing: BTreeSet<DocumentId> = BTreeSet::new();
+    for document in documents {
+        if let Some(served) = &document.indexed
+            && served.chunks > 0
+            && !indexed_ids.contains(&document.id)
+            && !unreadable.contains(&document.id)
+        {
+            missing.insert(document.id.clone());
+        }
+        document_ids.insert(document.id);
+    }
 
-    let missing = expected
-        .into_iter()
-        .filter(|document| !indexed_ids.contains(document));
+    let mut unexpected = indexed_ids;
+    for held in memories.view.ledger().all_document_statements() {
+        unexpected.insert(held.document.id.clone());
+    }
+    unexpected.retain(|document| !document_ids.contains(document));
 
     Ok(IndexFaults {
         chunks_unreadable: chunks.is_recovered,
         memories_unreadable: memories.is_recovered,
-        missing: missing
-            .filter(|document| !unreadable.contains(document))
-            .collect(),
+        missing,
         unexpected,
     })
 }

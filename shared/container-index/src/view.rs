@@ -167,9 +167,9 @@ impl<V: ContainerView> Loaded<V> {
             .await?;
         let records = ctx.index.read_log(tenant, id, 0).await?;
         self.view.apply_records(ctx, tenant, &records).await?;
-        self.seq = records
-            .last()
-            .map_or(self.seq, |last| last.seq.max(self.seq));
+        if let Some(last) = records.last() {
+            self.seq = self.seq.max(last.seq);
+        }
         self.is_recovered = true;
         Ok(())
     }
@@ -222,13 +222,12 @@ pub(crate) async fn served_documents(
     let ids: Vec<DocumentId> = documents.into_iter().map(|document| document.id).collect();
     let mut served = Vec::with_capacity(ids.len());
     for batch in ids.chunks(RECORD_BATCH_SIZE) {
-        let found = ctx
-            .documents
-            .get(tenant, batch)
-            .await?
-            .into_iter()
-            .flatten();
-        served.extend(found.filter(|document| document.container == *id && document.is_served()));
+        let found = ctx.documents.get(tenant, batch).await?;
+        for document in found.into_iter().flatten() {
+            if document.container == *id && document.is_served() {
+                served.push(document);
+            }
+        }
     }
 
     Ok(served)

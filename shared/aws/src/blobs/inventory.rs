@@ -3,7 +3,7 @@
 use domain::ports::{InventoryPage, PortResult, StoredBlob};
 use domain::{BlobRef, Timestamp};
 
-use super::{AwsBlobs, MAX_OBJECTS_PER_CALL};
+use super::{AwsBlobs, object_page_size};
 use crate::error::port_error;
 use crate::records::blobs::BlobRecord;
 use crate::records::{
@@ -29,7 +29,7 @@ impl AwsBlobs {
             .projection_expression(format!("{partition}, #at"))
             .expression_attribute_names("#at", BlobRecord::ATTRIBUTES.stored_at);
         // A cursor is a partition key, a space and a sort key. The last space separates the two.
-        let start_key = after.and_then(|after| after.rsplit_once(' '));
+        let start_key = after.unwrap_or_default().rsplit_once(' ');
         let start_key = start_key.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
         let scan = scan
             .set_exclusive_start_key(start_key)
@@ -69,8 +69,7 @@ impl AwsBlobs {
             .list_objects_v2()
             .bucket(&self.bucket)
             .set_start_after(after.map(str::to_owned));
-        let list =
-            list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
+        let list = list.max_keys(object_page_size(limit));
         let response = list.send().await.map_err(port_error)?;
 
         let mut page = InventoryPage::default();

@@ -9,12 +9,13 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use domain::ports::{Containers, PortResult};
 use domain::{Container, ContainerId, ContainerTag, MergeRole, PortError, Task, TaskId, Tenant};
 
-use super::{DynamoContainers, condition_held};
-use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use super::DynamoContainers;
+use crate::error::{Cancellation, classify_cancellation, condition_held, port_error};
 use crate::records::containers::{TagAttributes, TagRecord, owner_item, read_container};
 use crate::records::{Json, key_item};
 use crate::table_keys;
 use crate::tasks::task_put;
+use crate::transaction::{delete_write, put_write, update_write};
 
 /// Returns the condition that a tag is unchanged since it was read, with its values.
 fn unchanged_condition(
@@ -53,11 +54,8 @@ impl DynamoContainers {
             .table_name(&self.0.name)
             .condition_expression(condition);
         let delete = delete.set_key(Some(key_item(&table_keys::tag_key(tenant, &container.tag))));
-        let delete = delete
-            .set_expression_attribute_values(Some(values))
-            .build()
-            .map_err(build_error)?;
-        let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
+        let delete = delete.set_expression_attribute_values(Some(values));
+        let mut writes = vec![delete_write(delete)?];
         for id in &container.ids {
             writes.push(self.put_owner(tenant, id, None)?);
         }
@@ -73,8 +71,11 @@ impl DynamoContainers {
         sources: &[Container],
         task: &Task,
     ) -> PortResult<Vec<TransactWriteItem>> {
-        let source_ids = || sources.iter().flat_map(|source| &source.ids);
-        let all_ids: Vec<ContainerId> = target.ids.iter().chain(source_ids()).cloned().collect();
+        let mut source_ids: Vec<ContainerId> = Vec::new();
+        for source in sources {
+            source_ids.extend_from_slice(&source.ids);
+        }
+        let all_ids = [target.ids.as_slice(), &source_ids].concat();
         let all_ids: Json<Vec<ContainerId>> = Json::encode(&all_ids)?;
         let role = MergeRole {
             task: task.id.clone(),
@@ -101,7 +102,7 @@ impl DynamoContainers {
             writes.push(update_write(update)?);
         }
 
-        for id in source_ids() {
+        for id in &source_ids {
             writes.push(self.put_owner(tenant, id, Some(&target.tag))?);
         }
 
@@ -148,11 +149,8 @@ impl DynamoContainers {
     ) -> PortResult<TransactWriteItem> {
         let put = Put::builder()
             .table_name(&self.0.name)
-            .set_item(Some(owner_item(tenant, id, tag)?))
-            .build()
-            .map_err(build_error)?;
-
-        Ok(TransactWriteItem::builder().put(put).build())
+            .set_item(Some(owner_item(tenant, id, tag)?));
+        put_write(put)
     }
 
     /// Sends all `writes` together with the record of the task that they begin. Returns `false` if
@@ -163,11 +161,7 @@ impl DynamoContainers {
         task: &Task,
         mut writes: Vec<TransactWriteItem>,
     ) -> PortResult<bool> {
-        writes.push(
-            TransactWriteItem::builder()
-                .put(task_put(&self.0, tenant, task)?)
-                .build(),
-        );
+        writes.push(task_put(&self.0, tenant, task)?);
         let transaction = self
             .0
             .client
@@ -206,14 +200,15 @@ impl DynamoContainers {
         task: &TaskId,
     ) -> PortResult<()> {
         let key = table_keys::tag_key(tenant, tag);
-        let item = self.0.get(&key).await?;
-        let container = item.map(read_container).transpose()?;
-        let Some(role) = container
-            .and_then(|container| container.merge)
-            .filter(|role| role.task == *task)
-        else {
+        let Some(container) = self.0.get_record(&key, read_container).await? else {
             return Ok(());
         };
+        let Some(role) = container.merge else {
+            return Ok(());
+        };
+        if role.task != *task {
+            return Ok(());
+        }
 
         let merge = TagRecord::ATTRIBUTES.merge;
         let condition = format!("{merge} = :role");
@@ -240,10 +235,4 @@ impl DynamoContainers {
 
         Ok(())
     }
-}
-
-fn update_write(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
-    Ok(TransactWriteItem::builder()
-        .update(update.build().map_err(build_error)?)
-        .build())
 }

@@ -7,14 +7,15 @@ use aws_sdk_dynamodb::types::{
 use domain::ports::{CreationConditions, PortResult};
 use domain::{Document, DocumentId, PortError, Tenant};
 
-use super::DynamoDocuments;
 use super::expressions::superseded;
-use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use super::{DynamoDocuments, is_own_first_write};
+use crate::error::{Cancellation, classify_cancellation, port_error};
 use crate::idempotency::record_made_document;
-use crate::records::documents::{DocumentRecord, new_document_item};
-use crate::records::{item_absent, key_item, optional_text};
+use crate::records::documents::new_document_item;
+use crate::records::{item_absent, key_item};
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::{condition_check, put_write};
 
 /// Returns the check that no document has this id, or that a merge has superseded the one that has.
 pub(crate) fn check_id_free(
@@ -24,9 +25,7 @@ pub(crate) fn check_id_free(
 ) -> PortResult<TransactWriteItem> {
     let check = ConditionCheck::builder().table_name(&table.name);
     let check = check.set_key(Some(key_item(&table_keys::document_key(tenant, id))));
-    let check = check.condition_expression(format!("{} OR {}", item_absent(), superseded()));
-    let check = check.build().map_err(build_error)?;
-    Ok(TransactWriteItem::builder().condition_check(check).build())
+    condition_check(check.condition_expression(format!("{} OR {}", item_absent(), superseded())))
 }
 
 impl DynamoDocuments {
@@ -41,15 +40,13 @@ impl DynamoDocuments {
             .set_item(Some(new_document_item(tenant, document)?));
         let put = put.condition_expression(item_absent());
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
-        let put = put.build().map_err(build_error)?;
-        let mut writes = vec![TransactWriteItem::builder().put(put).build()];
+        let mut writes = vec![put_write(put)?];
         for id in &creation_conditions.alternative_ids {
             writes.push(check_id_free(&self.0, tenant, id)?);
         }
 
         if let Some(key) = &creation_conditions.request_key {
-            let request_update = record_made_document(&self.1, tenant, key, &document.id)?;
-            writes.push(TransactWriteItem::builder().update(request_update).build());
+            writes.push(record_made_document(&self.1, tenant, key, &document.id)?);
         }
 
         let transaction = self
@@ -69,20 +66,8 @@ impl DynamoDocuments {
 
         let reasons = cancelled.cancellation_reasons();
         match classify_cancellation(reasons) {
-            Cancellation::Condition => {
-                // The SDK repeats a request whose answer was lost, so the record in the way may be
-                // our own.
-                let record = reasons.first().and_then(|reason| reason.item());
-                let revision = record
-                    .and_then(|record| optional_text(record, DocumentRecord::ATTRIBUTES.revision));
-                let is_ours = revision == Some(document.revision.as_str());
-                if is_ours {
-                    Ok(())
-                } else {
-                    Err(PortError::Conflict)
-                }
-            }
-            Cancellation::Conflict => Err(PortError::Conflict),
+            Cancellation::Condition if is_own_first_write(reasons, document) => Ok(()),
+            Cancellation::Condition | Cancellation::Conflict => Err(PortError::Conflict),
             Cancellation::Temporary => Err(PortError::Unavailable(Box::new(error))),
             Cancellation::Other => Err(port_error(error)),
         }

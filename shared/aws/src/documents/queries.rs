@@ -84,18 +84,15 @@ impl DynamoDocuments {
         };
 
         let response = query.send().await.map_err(port_error)?;
-        let found = response
-            .items
-            .unwrap_or_default()
-            .into_iter()
-            .map(read_document)
-            .collect::<PortResult<_>>()?;
+        let mut found = Vec::new();
+        for item in response.items.unwrap_or_default() {
+            found.push(read_document(item)?);
+        }
 
-        let last = response.last_evaluated_key;
-        let next = last
-            .map(|key| read_text(&key, position).map(str::to_owned))
-            .transpose()?;
-
+        let next = match response.last_evaluated_key {
+            Some(last) => Some(read_text(&last, position)?.to_owned()),
+            None => None,
+        };
         Ok((found, next))
     }
 
@@ -146,12 +143,8 @@ impl DynamoDocuments {
         let mut found = Vec::new();
         for shard in 0..table_keys::DUE_SHARDS {
             let shard = table_keys::due_work_partition(shard);
-            let query = self.0.query_due(&shard, before);
-            let response = query
-                .limit(page_size(limit))
-                .send()
-                .await
-                .map_err(port_error)?;
+            let query = self.0.query_due(&shard, before).limit(page_size(limit));
+            let response = query.send().await.map_err(port_error)?;
             for item in response.items.unwrap_or_default() {
                 match parse_overdue(&item)? {
                     Some(overdue) => found.push((read_text(&item, due_at)?.to_owned(), overdue)),
@@ -162,21 +155,22 @@ impl DynamoDocuments {
         }
 
         found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found
-            .into_iter()
-            .take(limit)
-            .map(|(_, overdue)| overdue)
-            .collect())
+        found.truncate(limit);
+        Ok(found.into_iter().map(|(_, overdue)| overdue).collect())
     }
 }
 
 /// Parses an item of the index of unfinished work. Returns `None` if its key is not one of ours.
 fn parse_overdue(item: &Item) -> PortResult<Option<OverdueWork>> {
     let (pk, sk) = (read_partition_key(item)?, read_sort_key(item)?);
-    let document = table_keys::parse_document(pk).map(|(org, id)| OverdueWork::Document(org, id));
-    let purge = || {
-        table_keys::parse_purge(pk, sk).map(|(org, id, purge)| OverdueWork::Purge(org, id, purge))
-    };
-    let task = || table_keys::parse_task(pk).map(|(org, id)| OverdueWork::Task(org, id));
-    Ok(document.or_else(purge).or_else(task))
+    if let Some((org, id)) = table_keys::parse_document(pk) {
+        return Ok(Some(OverdueWork::Document(org, id)));
+    }
+    if let Some((org, id, purge)) = table_keys::parse_purge(pk, sk) {
+        return Ok(Some(OverdueWork::Purge(org, id, purge)));
+    }
+    if let Some((org, id)) = table_keys::parse_task(pk) {
+        return Ok(Some(OverdueWork::Task(org, id)));
+    }
+    Ok(None)
 }

@@ -5,13 +5,13 @@ use domain::container::LogEntry;
 use domain::document::IndexedRevision;
 use domain::ports::{CommitOutcome, PortResult};
 use domain::{
-    Document, DocumentChange, DocumentStatus, IndexedDocument, PortError, Tenant, Timestamp,
+    Document, DocumentChange, DocumentId, DocumentStatus, IndexedDocument, PortError, Tenant,
+    Timestamp,
 };
 
 use crate::documents::{
     check_id_free, edit_update, edit_values, edits_unchanged, not_superseded, superseded,
 };
-use crate::error::build_error;
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingRecord, new_document_item,
 };
@@ -20,6 +20,7 @@ use crate::records::{
 };
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::{delete_write, put_write, update_write};
 
 /// Returns the log entry of a change.
 pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<LogEntry> {
@@ -37,19 +38,23 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
             });
         }
         DocumentChange::Publish(document) => {
-            let extracted = document.extracted.as_ref().ok_or_else(missing_content)?;
+            let Some(extracted) = &document.extracted else {
+                return Err(missing_content());
+            };
             let indexed_document = IndexedDocument::for_revision(document, &document.revision);
             (&extracted.pack, extracted.statements(), indexed_document)
         }
         DocumentChange::Create(document) | DocumentChange::Describe(document) => {
-            let indexed = document.indexed.as_ref().ok_or_else(missing_content)?;
-            let origin = document.origin.as_ref();
-            let kind = origin
-                .and_then(|origin| origin.kind)
-                .unwrap_or(indexed.kind);
-            let title = origin
-                .map(|origin| origin.title.clone())
-                .or_else(|| indexed.title.clone());
+            let Some(indexed) = &document.indexed else {
+                return Err(missing_content());
+            };
+            let (kind, title) = match &document.origin {
+                Some(origin) => (
+                    origin.kind.unwrap_or(indexed.kind),
+                    Some(origin.title.clone()),
+                ),
+                None => (indexed.kind, indexed.title.clone()),
+            };
             let indexed_document = IndexedDocument {
                 kind,
                 title,
@@ -81,13 +86,12 @@ pub(super) fn change_records(
     change: &DocumentChange,
     now: Timestamp,
 ) -> PortResult<Vec<TransactWriteItem>> {
-    let update = |update: Update| TransactWriteItem::builder().update(update).build();
     match change {
         DocumentChange::Publish(document) => {
-            Ok(vec![update(publish_record(table, tenant, document, now)?)])
+            Ok(vec![publish_record(table, tenant, document, now)?])
         }
         DocumentChange::Describe(document) => {
-            Ok(vec![update(describe_record(table, tenant, document, now)?)])
+            Ok(vec![describe_record(table, tenant, document, now)?])
         }
         DocumentChange::Remove(document) => Ok(vec![delete_record(table, tenant, document)?]),
         DocumentChange::Create(document) => Ok(vec![create_record(table, tenant, document)?]),
@@ -96,18 +100,16 @@ pub(super) fn change_records(
             to,
             alternative_ids,
         } => {
-            let writes = [
-                delete_record(table, tenant, from),
-                create_record(table, tenant, to),
+            let mut writes = vec![
+                delete_record(table, tenant, from)?,
+                create_record(table, tenant, to)?,
             ];
-            let id_checks = alternative_ids
-                .iter()
-                .map(|id| check_id_free(table, tenant, id));
-            writes.into_iter().chain(id_checks).collect()
+            for id in alternative_ids {
+                writes.push(check_id_free(table, tenant, id)?);
+            }
+            Ok(writes)
         }
-        DocumentChange::Supersede(document) => {
-            Ok(vec![update(supersede_record(table, tenant, document)?)])
-        }
+        DocumentChange::Supersede(document) => Ok(vec![supersede_record(table, tenant, document)?]),
         DocumentChange::Edit(_) => Ok(Vec::new()),
     }
 }
@@ -120,11 +122,7 @@ fn create_record(
     let put = Put::builder()
         .table_name(&table.name)
         .set_item(Some(new_document_item(tenant, document)?));
-    let put = put
-        .condition_expression(item_absent())
-        .build()
-        .map_err(build_error)?;
-    Ok(TransactWriteItem::builder().put(put).build())
+    put_write(put.condition_expression(item_absent()))
 }
 
 fn delete_record(
@@ -153,16 +151,17 @@ fn delete_record(
         .expression_attribute_values(":revision", string_value(document.revision.as_str()))
         .expression_attribute_values(":edits", number_value(document.edit_count));
 
-    Ok(TransactWriteItem::builder()
-        .delete(delete.build().map_err(build_error)?)
-        .build())
+    delete_write(delete)
 }
 
-fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Update> {
-    let winner_id = document
-        .superseded_by
-        .as_ref()
-        .ok_or_else(missing_content)?;
+fn supersede_record(
+    table: &Table,
+    tenant: &Tenant,
+    document: &Document,
+) -> PortResult<TransactWriteItem> {
+    let Some(winner_id) = &document.superseded_by else {
+        return Err(missing_content());
+    };
     let DocumentAttributes {
         revision,
         status,
@@ -195,7 +194,7 @@ fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> Port
         .expression_attribute_values(":status", string_value(document.status.as_str()))
         .expression_attribute_values(":edits", number_value(document.edit_count));
 
-    update.build().map_err(build_error)
+    update_write(update)
 }
 
 fn describe_record(
@@ -203,11 +202,13 @@ fn describe_record(
     tenant: &Tenant,
     document: &Document,
     now: Timestamp,
-) -> PortResult<Update> {
+) -> PortResult<TransactWriteItem> {
     let DocumentAttributes {
         revision, indexed, ..
     } = DocumentRecord::ATTRIBUTES;
-    let served = document.indexed.as_ref().ok_or_else(missing_content)?;
+    let Some(served) = &document.indexed else {
+        return Err(missing_content());
+    };
     let served: Json<IndexedRevision> = Json::encode(served)?;
 
     let update = Update::builder().table_name(&table.name);
@@ -227,7 +228,7 @@ fn describe_record(
         .set_expression_attribute_values(Some(edit_values(document, now)?))
         .expression_attribute_values(":indexed", served.into());
 
-    update.build().map_err(build_error)
+    update_write(update)
 }
 
 fn publish_record(
@@ -235,12 +236,13 @@ fn publish_record(
     tenant: &Tenant,
     document: &Document,
     now: Timestamp,
-) -> PortResult<Update> {
-    let extracted = document
-        .extracted
-        .as_ref()
-        .filter(|new| document.is_newest_revision(&new.revision));
-    let extracted = extracted.ok_or_else(missing_content)?;
+) -> PortResult<TransactWriteItem> {
+    let Some(extracted) = &document.extracted else {
+        return Err(missing_content());
+    };
+    if !document.is_newest_revision(&extracted.revision) {
+        return Err(missing_content());
+    }
 
     let served = IndexedRevision {
         revision: document.revision.clone(),
@@ -290,7 +292,7 @@ fn publish_record(
         .expression_attribute_values(":zero", number_value(0))
         .expression_attribute_values(":revision", string_value(document.revision.as_str()));
 
-    update.build().map_err(build_error)
+    update_write(update)
 }
 
 /// Returns the meaning of the cancellation reasons of a commit, or `None` if they include another
@@ -304,11 +306,9 @@ pub(super) fn commit_outcome(
     changes: &[DocumentChange],
     change_indexes: &[usize],
 ) -> Option<CommitOutcome> {
-    let code = |i: usize| {
-        reasons
-            .get(i)
-            .and_then(CancellationReason::code)
-            .unwrap_or("None")
+    let code = |i: usize| match reasons.get(i) {
+        Some(reason) => reason.code().unwrap_or("None"),
+        None => "None",
     };
 
     let known_codes = ["None", "ConditionalCheckFailed", "TransactionConflict"];
@@ -323,12 +323,14 @@ pub(super) fn commit_outcome(
         return Some(CommitOutcome::Moved);
     }
 
-    let failed = change_indexes
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| code(i + 2) != "None");
-    let documents = failed.filter_map(|(_, owner)| changes[*owner].document());
-    let mut stale: Vec<_> = documents.map(|document| document.id.clone()).collect();
+    let mut stale: Vec<DocumentId> = Vec::new();
+    for (i, owner) in change_indexes.iter().enumerate() {
+        if code(i + 2) != "None"
+            && let Some(document) = changes[*owner].document()
+        {
+            stale.push(document.id.clone());
+        }
+    }
     stale.dedup();
 
     Some(CommitOutcome::Stale(stale))

@@ -35,17 +35,21 @@ impl BlobRecord {
             return None;
         }
 
-        let compressed = zstd::bulk::compress(bytes, 3)
-            .ok()
-            .filter(|compressed| compressed.len() < bytes.len());
-        let stored_bytes = compressed.as_ref().map_or(bytes.len(), Vec::len);
-        if stored_bytes > INLINE_BYTES {
-            return None;
-        }
+        let compressed = match zstd::bulk::compress(bytes, 3) {
+            Ok(compressed) if compressed.len() < bytes.len() => Some(compressed),
+            _ => None,
+        };
+        let (plain, compressed) = match compressed {
+            Some(compressed) if compressed.len() <= INLINE_BYTES => {
+                (None, Some(Bytes::from(compressed)))
+            }
+            None if bytes.len() <= INLINE_BYTES => (Some(Bytes::copy_from_slice(bytes)), None),
+            _ => return None,
+        };
 
         Some(Self {
-            plain: compressed.is_none().then(|| Bytes::copy_from_slice(bytes)),
-            compressed: compressed.map(Bytes::from),
+            plain,
+            compressed,
             checksum: Some(crc32fast::hash(bytes)),
             stored_at: Some(stored_at.into()),
         })
@@ -53,11 +57,11 @@ impl BlobRecord {
 
     /// Returns the bytes of the blob, if they match the checksum.
     fn into_content(self) -> BlobContent {
-        let decompress = |bytes: Bytes| {
-            let bytes = zstd::bulk::decompress(&bytes, COMPRESSIBLE_BYTES).ok();
-            bytes.map(Bytes::from)
+        let bytes = match (self.plain, self.compressed) {
+            (Some(plain), _) => Some(plain),
+            (None, Some(compressed)) => decompress(&compressed),
+            (None, None) => None,
         };
-        let bytes = self.plain.or_else(|| self.compressed.and_then(decompress));
 
         match (bytes, self.checksum) {
             (Some(bytes), None) => BlobContent::Intact(bytes),
@@ -69,12 +73,20 @@ impl BlobRecord {
     }
 }
 
+fn decompress(compressed: &[u8]) -> Option<Bytes> {
+    let bytes = zstd::bulk::decompress(compressed, COMPRESSIBLE_BYTES).ok()?;
+    Some(Bytes::from(bytes))
+}
+
 /// Reads the bytes of an inline blob from its item. An item that cannot be read is a damaged blob.
 pub(crate) fn read_blob(item: Option<Item>) -> BlobContent {
     let Some(item) = item else {
         return BlobContent::Missing;
     };
-    read_record(item).map_or(BlobContent::Damaged, BlobRecord::into_content)
+    match read_record::<BlobRecord>(item) {
+        Ok(record) => record.into_content(),
+        Err(_) => BlobContent::Damaged,
+    }
 }
 
 #[cfg(test)]

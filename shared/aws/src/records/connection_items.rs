@@ -6,7 +6,9 @@ use domain::connection::{ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry, 
 use domain::ports::PortResult;
 
 use super::connections::RevisionRecord;
-use super::{Item, Json, add_record, key_item, read_record, record_item};
+use super::{
+    Item, Json, add_record, compress_json, decompress_json, key_item, read_record, record_item,
+};
 use crate::table_keys::connection_items as item_keys;
 
 /// The largest state as JSON, in bytes. A larger state is neither written nor read.
@@ -62,11 +64,9 @@ record! {
 /// Returns the item of the state. The state is compressed, because it names each folder above each
 /// selected item, and a large step pays for the size of the state several times.
 pub(crate) fn state_item(pk: &str, state: &SyncState) -> PortResult<Item> {
-    let json = serde_json::to_vec(state).map_err(|error| PortError::Internal(error.into()))?;
-    let compressed =
-        zstd::bulk::compress(&json, 3).map_err(|error| PortError::Internal(error.into()))?;
-    if json.len() > MAX_STATE_BYTES || compressed.len() > MAX_COMPRESSED_BYTES {
-        return Err(state_too_large(json.len(), compressed.len()));
+    let (compressed, json_bytes) = compress_json(state)?;
+    if json_bytes > MAX_STATE_BYTES || compressed.len() > MAX_COMPRESSED_BYTES {
+        return Err(state_too_large(json_bytes, compressed.len()));
     }
 
     let record = StateRecord {
@@ -86,11 +86,11 @@ fn state_too_large(bytes: usize, compressed: usize) -> PortError {
 
 /// Reads the state from its item.
 pub(crate) fn read_state(item: Item) -> PortResult<SyncState> {
-    let corrupt = || PortError::Corrupt("state of a connection".into());
     let record: StateRecord = read_record(item)?;
-    let json =
-        zstd::bulk::decompress(&record.compressed_state, MAX_STATE_BYTES).map_err(|_| corrupt())?;
-    serde_json::from_slice(&json).map_err(|_| corrupt())
+    match decompress_json(&record.compressed_state, MAX_STATE_BYTES) {
+        Some(state) => Ok(state),
+        None => Err(PortError::Corrupt("state of a connection".into())),
+    }
 }
 
 /// Returns the item of the selection.

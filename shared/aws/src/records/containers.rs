@@ -79,9 +79,15 @@ pub(crate) fn owner_item(
     id: &ContainerId,
     tag: Option<&ContainerTag>,
 ) -> PortResult<Item> {
-    let record = OwnerRecord {
-        tag: tag.map(|tag| tag.as_str().to_owned()),
-        deleted: tag.is_none().then_some(1),
+    let record = match tag {
+        Some(tag) => OwnerRecord {
+            tag: Some(tag.as_str().to_owned()),
+            deleted: None,
+        },
+        None => OwnerRecord {
+            tag: None,
+            deleted: Some(1),
+        },
     };
     record_item(&table_keys::owner_key(tenant, id), &record)
 }
@@ -89,10 +95,12 @@ pub(crate) fn owner_item(
 /// Reads a container tag from its item.
 pub(crate) fn read_container(item: Item) -> PortResult<Container> {
     let corrupt = || PortError::Corrupt("container".into());
-    let tag = read_sort_key(&item)?
-        .strip_prefix(table_keys::TAG_PREFIX)
-        .and_then(|tag| ContainerTag::parse(tag).ok())
-        .ok_or_else(corrupt)?;
+    let Some(tag) = read_sort_key(&item)?.strip_prefix(table_keys::TAG_PREFIX) else {
+        return Err(corrupt());
+    };
+    let Ok(tag) = ContainerTag::parse(tag) else {
+        return Err(corrupt());
+    };
     let record: TagRecord = read_record(item)?;
 
     let ids = record.container_ids.decode()?;

@@ -132,7 +132,7 @@ pub(crate) fn overdue_at(document: &Document) -> Timestamp {
 
 /// Returns the complete item of a new document.
 pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> PortResult<Item> {
-    let properties = Some(&document.properties).filter(|properties| !properties.is_empty());
+    let properties = (!document.properties.is_empty()).then_some(&document.properties);
     let superseded_by = document.superseded_by.as_ref();
     let record = DocumentRecord {
         sent: encode_sent_fields(document)?,
@@ -149,7 +149,7 @@ pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> PortRes
         kind: Json::encode(&document.kind)?,
         title: document.title.clone(),
         properties: Json::encode_option(properties)?,
-        edit_count: Some(document.edit_count).filter(|count| *count > 0),
+        edit_count: (document.edit_count > 0).then_some(document.edit_count),
         superseded_by: superseded_by.map(|id| id.as_str().to_owned()),
         created_at: document.created_at.into(),
         updated_at: document.updated_at.into(),
@@ -187,26 +187,40 @@ pub(crate) fn read_document(item: Item) -> PortResult<Document> {
     let origin = sent.origin;
 
     // What the provider states has precedence over what the content says.
-    let stated_kind = origin.as_ref().and_then(|origin| origin.kind);
+    let (stated_kind, title) = match &origin {
+        Some(origin) => (origin.kind, Some(origin.title.clone())),
+        None => (None, record.title),
+    };
     let kind = match stated_kind {
         Some(kind) => kind,
         None => record.kind.decode()?,
     };
-    let stated_title = origin.as_ref().map(|origin| origin.title.clone());
 
     let superseded_by = match &record.superseded_by {
-        Some(id) => Some(DocumentId::parse(id).ok_or_else(|| corrupt("superseded by"))?),
+        Some(id) => match DocumentId::parse(id) {
+            Some(id) => Some(id),
+            None => return Err(corrupt("superseded by")),
+        },
         None => None,
+    };
+    let Ok(tag) = ContainerTag::parse(&sent.tag) else {
+        return Err(corrupt("tag"));
+    };
+    let Some(revision) = Revision::parse(&record.revision) else {
+        return Err(corrupt("revision"));
+    };
+    let Some(status) = DocumentStatus::parse(&record.status) else {
+        return Err(corrupt("status"));
     };
 
     Ok(Document {
         id: sent.id,
         container: sent.container,
-        tag: ContainerTag::parse(&sent.tag).map_err(|_| corrupt("tag"))?,
+        tag,
         custom_id: sent.custom_id,
-        revision: Revision::parse(&record.revision).ok_or_else(|| corrupt("revision"))?,
+        revision,
         revision_number: record.revision_number,
-        status: DocumentStatus::parse(&record.status).ok_or_else(|| corrupt("status"))?,
+        status,
         failure: Json::decode_option(record.failure)?,
         attempts: record.attempts,
         lease_until: record.lease_until.into(),
@@ -214,7 +228,7 @@ pub(crate) fn read_document(item: Item) -> PortResult<Document> {
         extracted: Json::decode_option(record.extracted)?,
         indexed: Json::decode_option(record.indexed)?,
         kind,
-        title: stated_title.or(record.title),
+        title,
         properties: Json::decode_option(record.properties)?.unwrap_or_default(),
         url: sent.url,
         metadata: Metadata::from_stored(sent.metadata),

@@ -78,8 +78,9 @@ pub(crate) fn commit_item(
 
 /// Reads a log record from its item.
 pub(crate) fn read_commit(item: Item) -> PortResult<LogRecord> {
-    let seq = table_keys::parse_log_sort_key(read_sort_key(&item)?)
-        .ok_or_else(|| PortError::Corrupt("log record".into()))?;
+    let Some(seq) = table_keys::parse_log_sort_key(read_sort_key(&item)?) else {
+        return Err(PortError::Corrupt("log record".into()));
+    };
     let record: CommitRecord = read_record(item)?;
     let entries = record.entries.decode()?;
 

@@ -58,15 +58,22 @@ pub(crate) fn recent_request_item(
 
 /// Reads a request from its item.
 pub(crate) fn read_recent_request(item: Item) -> PortResult<RememberedRequest> {
-    let parse_id = |text: &str| {
-        DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeated request".into()))
-    };
     let record: RecentRequestRecord = read_record(item)?;
-    let created_document = record.created_document.as_deref();
+    let created_document = match &record.created_document {
+        Some(id) => Some(parse_id(id)?),
+        None => None,
+    };
 
     Ok(RememberedRequest {
         document: parse_id(&record.document)?,
         request_digest: record.request_digest,
-        created_document: created_document.map(parse_id).transpose()?,
+        created_document,
     })
+}
+
+fn parse_id(text: &str) -> PortResult<DocumentId> {
+    match DocumentId::parse(text) {
+        Some(id) => Ok(id),
+        None => Err(PortError::Corrupt("repeated request".into())),
+    }
 }

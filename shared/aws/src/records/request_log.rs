@@ -8,7 +8,10 @@ use domain::ports::PortResult;
 use domain::{ContainerId, PortError, Revision, Tenant};
 use serde_json::Value;
 
-use super::{DueRecord, ExpiryRecord, Item, Json, add_record, read_record, record_item};
+use super::{
+    DueRecord, ExpiryRecord, Item, Json, add_record, compress_json, decompress_json, read_record,
+    record_item,
+};
 use crate::table_keys::hours;
 
 /// The most containers of a request that is kept with its contents. A request that touched more
@@ -70,8 +73,10 @@ pub(crate) fn logged_request_item(tenant: &Tenant, request: &RequestRecord) -> P
         output: None,
         ..request.clone()
     };
-    let ids = request.containers.iter().map(ContainerId::as_str);
-    let containers: BTreeSet<String> = ids.map(str::to_owned).collect();
+    let mut containers: BTreeSet<String> = BTreeSet::new();
+    for id in &request.containers {
+        containers.insert(id.as_str().to_owned());
+    }
 
     let record = if containers.len() > MAX_CONTAINERS {
         LoggedRequestRecord {
@@ -100,10 +105,13 @@ pub(crate) fn logged_request_item(tenant: &Tenant, request: &RequestRecord) -> P
 /// Reads a request from its item. Its containers are sorted.
 pub(crate) fn read_logged_request(item: Item) -> PortResult<RequestRecord> {
     let record: LoggedRequestRecord = read_record(item)?;
-    let ids = record.containers.iter();
+    let mut containers = Vec::new();
+    for id in &record.containers {
+        containers.extend(ContainerId::parse(id));
+    }
 
     Ok(RequestRecord {
-        containers: ids.filter_map(|id| ContainerId::parse(id)).collect(),
+        containers,
         input: Json::decode_option(record.input)?,
         output: Json::decode_option(record.output)?,
         ..record.outline.decode()?
@@ -133,9 +141,7 @@ pub(crate) fn tally_item(
     token: &str,
     tally: &RequestTally,
 ) -> PortResult<Item> {
-    let json = serde_json::to_vec(tally).map_err(|error| PortError::Internal(error.into()))?;
-    let compressed =
-        zstd::bulk::compress(&json, 3).map_err(|error| PortError::Internal(error.into()))?;
+    let (compressed, _) = compress_json(tally)?;
     let record = TallyRecord {
         compressed_tally: Bytes::from(compressed),
         token: token.to_owned(),
@@ -149,9 +155,9 @@ pub(crate) fn tally_item(
 
 /// Reads the tally of an hour from its item.
 pub(crate) fn read_tally(item: Item) -> PortResult<RequestTally> {
-    let corrupt = || PortError::Corrupt("counts of an hour".into());
     let record: TallyRecord = read_record(item)?;
-    let json =
-        zstd::bulk::decompress(&record.compressed_tally, MAX_TALLY).map_err(|_| corrupt())?;
-    serde_json::from_slice(&json).map_err(|_| corrupt())
+    match decompress_json(&record.compressed_tally, MAX_TALLY) {
+        Some(tally) => Ok(tally),
+        None => Err(PortError::Corrupt("counts of an hour".into())),
+    }
 }

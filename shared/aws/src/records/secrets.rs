@@ -115,16 +115,23 @@ pub(crate) fn read_api_key(item: Item) -> PortResult<ApiKey> {
         KeyKind::Full
     };
 
+    let Some(id) = KeyId::parse(&record.id) else {
+        return Err(corrupt());
+    };
+    let Ok(org) = OrgId::parse(&record.organization) else {
+        return Err(corrupt());
+    };
+    let kind = Json::decode_option(record.kind)?.unwrap_or(legacy_kind);
+    let Ok(secret_hash) = record.secret_hash.as_ref().try_into() else {
+        return Err(corrupt());
+    };
+
     Ok(ApiKey {
-        id: KeyId::parse(&record.id).ok_or_else(corrupt)?,
-        org: OrgId::parse(&record.organization).map_err(|_| corrupt())?,
+        id,
+        org,
         name: record.name,
-        kind: Json::decode_option(record.kind)?.unwrap_or(legacy_kind),
-        secret_hash: record
-            .secret_hash
-            .as_ref()
-            .try_into()
-            .map_err(|_| corrupt())?,
+        kind,
+        secret_hash,
         permission: if record.may_write {
             Permission::Write
         } else {

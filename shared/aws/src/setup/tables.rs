@@ -1,6 +1,8 @@
 //! Creates missing tables, and adds missing indexes and times to live to tables of an earlier
 //! version.
 
+use std::iter::zip;
+
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
@@ -20,10 +22,8 @@ pub(super) async fn create_missing_tables(client: &Client, names: &ResourceNames
         .send()
         .await
         .context("list the tables")?;
-    for (layout, name) in TABLES
-        .iter()
-        .zip([&names.records, &names.secrets, &names.activity])
-    {
+    let table_names = [&names.records, &names.secrets, &names.activity];
+    for (layout, name) in zip(&TABLES, table_names) {
         if existing.table_names().contains(name) {
             add_indexes(client, layout, name).await
         } else {
@@ -133,9 +133,9 @@ async fn enable_ttl(client: &Client, layout: &TableLayout, name: &str) -> Result
         .send()
         .await?
         .time_to_live_description;
-    if description.is_some_and(|description| {
-        description.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)
-    }) {
+    if let Some(description) = description
+        && description.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)
+    {
         return Ok(());
     }
 

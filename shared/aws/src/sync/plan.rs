@@ -29,13 +29,17 @@ impl ItemWrite {
     fn size_bytes(&self) -> usize {
         /// The bytes that JSON and types add to an attribute.
         const ATTRIBUTE_OVERHEAD: usize = 16;
-        let value =
-            |value: &AttributeValue| value.as_s().map_or(0, String::len) + ATTRIBUTE_OVERHEAD;
         match self {
-            Self::Put(item) => item
-                .iter()
-                .map(|(name, attribute)| name.len() + value(attribute))
-                .sum(),
+            Self::Put(item) => {
+                let mut bytes = 0;
+                for (name, value) in item {
+                    bytes += name.len() + ATTRIBUTE_OVERHEAD;
+                    if let AttributeValue::S(text) = value {
+                        bytes += text.len();
+                    }
+                }
+                bytes
+            }
             Self::Delete(sk) => sk.len() + ATTRIBUTE_OVERHEAD,
         }
     }
@@ -60,34 +64,34 @@ struct NodeDraft<'a> {
 
 impl<'a> NodeDraft<'a> {
     fn add_write(&mut self, stored: Option<&ItemRecord>, new: Option<&'a ItemRecord>) {
-        let previous = self.last.into_iter().chain(stored);
-        self.stored_hints
-            .extend(previous.flat_map(item_keys::hint_keys));
+        for previous in self.last.into_iter().chain(stored) {
+            self.stored_hints.extend(item_keys::hint_keys(previous));
+        }
         self.last = new;
         self.writes += 1;
     }
 
     fn into_writes(self, pk: &str, sk: String) -> PortResult<Vec<ItemWrite>> {
-        let hints: BTreeSet<String> = self
-            .last
-            .map(item_keys::hint_keys)
-            .into_iter()
-            .flatten()
-            .collect();
-        let mut writes = vec![match self.last {
-            Some(node) => ItemWrite::Put(node_item(pk, node)?),
-            None => ItemWrite::Delete(sk),
-        }];
+        let mut hints: BTreeSet<String> = BTreeSet::new();
+        let mut writes = Vec::new();
+        match self.last {
+            Some(node) => {
+                hints.extend(item_keys::hint_keys(node));
+                writes.push(ItemWrite::Put(node_item(pk, node)?));
+            }
+            None => writes.push(ItemWrite::Delete(sk)),
+        }
 
-        writes.extend(
-            self.stored_hints
-                .difference(&hints)
-                .map(|sk| ItemWrite::Delete(sk.clone())),
-        );
-        // Only a single write knows for certain which hints exist.
-        let is_stored = |sk: &&String| self.writes == 1 && self.stored_hints.contains(*sk);
-        let missing = hints.iter().filter(|sk| !is_stored(sk));
-        writes.extend(missing.map(|sk| ItemWrite::Put(hint_item(pk, sk.clone()))));
+        for sk in self.stored_hints.difference(&hints) {
+            writes.push(ItemWrite::Delete(sk.clone()));
+        }
+        for sk in hints {
+            // Only a single write knows for certain which hints exist.
+            let is_stored = self.writes == 1 && self.stored_hints.contains(&sk);
+            if !is_stored {
+                writes.push(ItemWrite::Put(hint_item(pk, sk)));
+            }
+        }
 
         Ok(writes)
     }
@@ -138,13 +142,16 @@ fn group_writes(pk: &str, writes: &[SyncWrite]) -> PortResult<Vec<Vec<ItemWrite>
         }
     }
 
-    let take_group = |sk: String| match drafts.remove(&sk) {
-        Some(DraftWrite::Node(draft)) => draft.into_writes(pk, sk),
-        Some(DraftWrite::Other(writes)) => Ok(writes),
-        None => Ok(Vec::new()),
-    };
+    let mut groups = Vec::with_capacity(order.len());
+    for sk in order {
+        groups.push(match drafts.remove(&sk) {
+            Some(DraftWrite::Node(draft)) => draft.into_writes(pk, sk)?,
+            Some(DraftWrite::Other(writes)) => writes,
+            None => Vec::new(),
+        });
+    }
 
-    order.into_iter().map(take_group).collect()
+    Ok(groups)
 }
 
 /// Returns the key of the thing to which a write applies.
@@ -171,8 +178,10 @@ fn plan_other_write(pk: &str, write: &SyncWrite) -> PortResult<Vec<ItemWrite>> {
         }
         SyncWrite::PutRun(run) => {
             let mut writes = vec![ItemWrite::Put(run_item(pk, run)?)];
-            let old_number = run.number.checked_sub(KEPT_RUNS).filter(|old| *old > 0);
-            writes.extend(old_number.map(|old| ItemWrite::Delete(item_keys::run_key(old))));
+            if run.number > KEPT_RUNS {
+                let old_key = item_keys::run_key(run.number - KEPT_RUNS);
+                writes.push(ItemWrite::Delete(old_key));
+            }
             Ok(writes)
         }
     }

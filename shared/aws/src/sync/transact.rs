@@ -4,19 +4,20 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, ConditionCheck, Delete, Put,
-    ReturnValuesOnConditionCheckFailure, TransactWriteItem,
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem,
 };
 use domain::PortError;
 use domain::ports::PortResult;
 
 use super::plan::ItemWrite;
 use crate::connections::put_if_revision;
-use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::error::{Cancellation, classify_cancellation, port_error};
 use crate::records::connections::RevisionRecord;
 use crate::records::{Item, item_absent, key_item, number_value};
 use crate::table::Table;
 use crate::table_keys::connection_items as item_keys;
+use crate::transaction::{condition_check, delete_write, put_write};
 
 /// The most attempts at a transaction that conflicts with others. The items of a connection are in
 /// one partition, which takes a thousand units a second. A full transaction needs two hundred, so
@@ -43,8 +44,8 @@ impl StepFence<'_> {
     }
 
     fn values(&self) -> Option<std::collections::HashMap<String, AttributeValue>> {
-        self.previous_step
-            .map(|previous| [(":previous".to_owned(), number_value(previous))].into())
+        let previous = self.previous_step?;
+        Some([(":previous".to_owned(), number_value(previous))].into())
     }
 
     fn check_fence(&self, table: &Table) -> PortResult<TransactWriteItem> {
@@ -54,11 +55,7 @@ impl StepFence<'_> {
             item_keys::STATE_KEY.to_owned(),
         ))));
         let check = check.condition_expression(self.condition());
-        let check = check
-            .set_expression_attribute_values(self.values())
-            .build()
-            .map_err(build_error)?;
-        Ok(TransactWriteItem::builder().condition_check(check).build())
+        condition_check(check.set_expression_attribute_values(self.values()))
     }
 
     fn put_state(&self, table: &Table, state: Item) -> PortResult<TransactWriteItem> {
@@ -68,9 +65,7 @@ impl StepFence<'_> {
             .set_expression_attribute_values(self.values());
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        Ok(TransactWriteItem::builder()
-            .put(put.build().map_err(build_error)?)
-            .build())
+        put_write(put)
     }
 }
 
@@ -109,25 +104,23 @@ pub(super) async fn write_last_part(
     Ok(match send_transaction(table, items).await? {
         TransactionOutcome::Done => true,
         TransactionOutcome::FenceFailed(stored) => {
-            let stored_token = stored.and_then(|mut stored| stored.remove(write_token));
+            let mut stored = stored.unwrap_or_default();
+            let stored_token = stored.remove(write_token);
             stored_token.is_some() && stored_token == own_token
         }
     })
 }
 
 fn transact_item(table: &Table, pk: &str, write: ItemWrite) -> PortResult<TransactWriteItem> {
-    let item = TransactWriteItem::builder();
-    Ok(match write {
+    match write {
         ItemWrite::Put(new) => {
-            let put = Put::builder().table_name(&table.name).set_item(Some(new));
-            item.put(put.build().map_err(build_error)?).build()
+            put_write(Put::builder().table_name(&table.name).set_item(Some(new)))
         }
         ItemWrite::Delete(sk) => {
             let delete = Delete::builder().table_name(&table.name);
-            let delete = delete.set_key(Some(key_item(&(pk.to_owned(), sk))));
-            item.delete(delete.build().map_err(build_error)?).build()
+            delete_write(delete.set_key(Some(key_item(&(pk.to_owned(), sk)))))
         }
-    })
+    }
 }
 
 /// The outcome of a transaction.
@@ -160,7 +153,10 @@ async fn send_transaction(
         let reasons = canceled.cancellation_reasons();
         match classify_cancellation(reasons) {
             Cancellation::Condition => {
-                let stored = reasons.first().and_then(CancellationReason::item).cloned();
+                let stored = match reasons {
+                    [fence, ..] => fence.item.clone(),
+                    [] => None,
+                };
                 return Ok(TransactionOutcome::FenceFailed(stored));
             }
             Cancellation::Conflict | Cancellation::Temporary if attempt + 1 < MAX_ATTEMPTS => {}

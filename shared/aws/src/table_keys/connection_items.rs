@@ -75,14 +75,16 @@ fn hints_prefix(kind: &str, name: &str) -> String {
 
 /// Returns the hints that lead to a node.
 pub(crate) fn hint_keys(node: &ItemRecord) -> Vec<String> {
-    let children_hint = node.parent.as_deref().map(children_prefix);
-    let shortcut_hint = node.target.as_deref().map(shortcuts_prefix);
-    let hint = |prefix: String| format!("{prefix}{}", key_part(&node.id));
-    [children_hint, shortcut_hint]
-        .into_iter()
-        .flatten()
-        .map(hint)
-        .collect()
+    let part = key_part(&node.id);
+    let mut hints = Vec::new();
+    if let Some(folder) = &node.parent {
+        hints.push(format!("{}{part}", children_prefix(folder)));
+    }
+    if let Some(target) = &node.target {
+        hints.push(format!("{}{part}", shortcuts_prefix(target)));
+    }
+
+    hints
 }
 
 #[cfg(test)]

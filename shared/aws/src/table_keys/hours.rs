@@ -58,7 +58,8 @@ pub(crate) fn parse_hour_sort(sk: &str) -> Option<Hour> {
     }
     let ((year, month), (day, hour)) = (digits[..6].split_at(4), digits[6..].split_at(2));
     let text = format!("{year}-{month}-{day}T{hour}:00:00Z");
-    Timestamp::parse("hour", &text).ok().map(Hour::containing)
+    let time = Timestamp::parse("hour", &text).ok()?;
+    Some(Hour::containing(time))
 }
 
 fn format_hour(hour: Hour) -> String {

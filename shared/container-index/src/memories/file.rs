@@ -57,19 +57,23 @@ impl MemoryFile {
     /// # Errors
     /// Returns [`PortError::Corrupt`] when [`MemoryFile::encode`] did not write the blob.
     pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
-        let corrupt =
-            |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
-        let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
+        match Self::try_decode(blob) {
+            Ok(file) => Ok(file),
+            Err(error) => Err(PortError::Corrupt(format!("memories: {error}"))),
+        }
+    }
+
+    fn try_decode(blob: &[u8]) -> std::io::Result<Self> {
+        let decoder = zstd::stream::Decoder::new(blob)?;
         let mut json = Vec::new();
-        decoder
-            .take(Self::MAX_BYTES)
-            .read_to_end(&mut json)
-            .map_err(|error| corrupt(&error))?;
-        serde_json::from_slice(&json).map_err(|error| corrupt(&error))
+        decoder.take(Self::MAX_BYTES).read_to_end(&mut json)?;
+        Ok(serde_json::from_slice(&json)?)
     }
 
     pub(super) fn apply(self, ledger: &mut Ledger) {
-        self.gone.iter().for_each(|id| ledger.remove_document(id));
+        for id in &self.gone {
+            ledger.remove_document(id);
+        }
         for FiledDocument {
             document,
             statements,
@@ -80,7 +84,9 @@ impl MemoryFile {
                 statements,
             });
         }
-        self.actions.iter().for_each(|edit| ledger.apply_edit(edit));
+        for edit in &self.actions {
+            ledger.apply_edit(edit);
+        }
     }
 
     /// Merges two files. If `is_oldest` is set, nothing older exists, so documents without
@@ -88,12 +94,12 @@ impl MemoryFile {
     pub(crate) fn merge(older: Self, newer: Self, is_oldest: bool) -> Self {
         let mut documents: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
         for file in [&older, &newer] {
-            documents.extend(file.gone.iter().map(|id| (id.clone(), None)));
-            documents.extend(
-                file.told
-                    .iter()
-                    .map(|filed| (filed.document.id.clone(), Some(filed.clone()))),
-            );
+            for id in &file.gone {
+                documents.insert(id.clone(), None);
+            }
+            for filed in &file.told {
+                documents.insert(filed.document.id.clone(), Some(filed.clone()));
+            }
         }
 
         let mut merged = Self {
