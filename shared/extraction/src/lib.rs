@@ -5,7 +5,6 @@
 
 mod cues;
 mod dates;
-mod detection;
 mod english;
 #[cfg(test)]
 mod golden;
@@ -19,9 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
-use detection::detect_language;
 use english::{Conversation, SentenceReader};
-use languages::Language;
+use text::{Language, detect_language};
 
 pub use dates::DayRange;
 pub use orders::is_order_to_model;

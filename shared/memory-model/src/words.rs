@@ -1,7 +1,7 @@
 //! Words in the form in which statements are compared: two statements with the same words say the
 //! same.
 
-use unicode_segmentation::UnicodeSegmentation;
+use text::find_words;
 
 /// Words that do not change the meaning of a statement. Sorted.
 const FUNCTION_WORDS: &[&str] = &[
@@ -39,11 +39,13 @@ const NEGATIONS: &[&str] = &[
 /// Returns the words of a text in their order, in lower case and without possessive endings.
 pub fn split_words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
-    let word = |word: &str| {
+    let normalize = |word: &str| {
         let word = word.replace('’', "'");
         word.strip_suffix("'s").unwrap_or(&word).to_owned()
     };
-    lower.unicode_words().map(word).collect()
+    find_words(&lower)
+        .map(|word| normalize(word.text))
+        .collect()
 }
 
 /// Checks whether the text contains a negation.

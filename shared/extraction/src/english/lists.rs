@@ -1,8 +1,8 @@
 //! Lists of words and phrases, from sections of the language file.
 
-use super::hash::WordTable;
 use super::words::Clause;
-use crate::languages::file::{LanguageFileError, Section};
+use text::WordTable;
+use text::file::{LanguageFileError, Section};
 
 /// A set of words.
 #[derive(Default)]

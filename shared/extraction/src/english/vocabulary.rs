@@ -6,9 +6,10 @@ use super::classes::{self, WordClasses};
 use super::lists::{EntryList, PhraseList, WordList};
 use super::verbs::VerbForms;
 use crate::dates::EnglishCalendar;
-use crate::languages::Language;
-use crate::languages::calendar::CalendarNames;
-use crate::languages::file::{LanguageFileError, LanguageSections};
+use crate::languages::rule_file_of;
+use text::Language;
+use text::calendar::CalendarNames;
+use text::file::{LanguageFileError, LanguageSections};
 
 /// Declares the lists of the vocabulary with the sections from which they are loaded.
 macro_rules! vocabulary {
@@ -27,13 +28,12 @@ macro_rules! vocabulary {
 
         impl Vocabulary {
             fn load() -> Result<Self, LanguageFileError> {
-                let mut sections = LanguageSections::parse(Language::English.source())?;
-                // Detection reads these.
-                sections.take("common words")?;
-                sections.take("marker letters")?;
+                let Some(file) = rule_file_of(Language::English) else {
+                    return Ok(Self::default());
+                };
+                let mut sections = LanguageSections::parse(file)?;
 
-                let names = CalendarNames::load(&mut sections)?;
-                let calendar = EnglishCalendar::load(&names, &sections.take("seasons")?)?;
+                let calendar = EnglishCalendar::new(CalendarNames::of(Language::English)?);
                 let vocabulary = Self {
                     classes: classes::load_classes(&mut sections, &calendar)?,
                     verbs: VerbForms::load(&mut sections)?,

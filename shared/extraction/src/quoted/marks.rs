@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use domain::SourceMedium;
+use text::{find_words, join_words};
 
 use super::words::{
     LISTENER_WORDS, MAIL_BOUNDARIES, MAIL_ONLY_HEADERS, OTHER_HEADERS, OWN_TEXT_WORDS,
@@ -270,10 +271,8 @@ fn last_clause(text: &str) -> &str {
 }
 
 fn split_words(text: &str) -> Vec<String> {
-    let split = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’')));
-    split
-        .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().replace('’', "'"))
+    join_words(text, find_words(text), |gap, _| gap == "-")
+        .map(|word| word.text.to_lowercase().replace('’', "'"))
         .collect()
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::languages::Language;
-use crate::languages::calendar::CalendarNames;
+use text::Language;
+use text::calendar::CalendarNames;
 
 /// The number of characters beyond which a sentence is cut at a clause.
 const MAX_SENTENCE_CHARS: usize = 600;
