@@ -162,11 +162,10 @@ pub(crate) async fn limit_bytes_in_flight(
 /// Returns the refusal that replaces `response`, in the usual shape.
 fn overloaded_response(response: &Response) -> Response {
     let name = HeaderName::from_static("x-request-id");
-    let id = response
-        .headers()
-        .get(&name)
-        .cloned()
-        .unwrap_or(HeaderValue::from_static(""));
+    let id = match response.headers().get(&name) {
+        Some(id) => id.clone(),
+        None => HeaderValue::from_static(""),
+    };
     let id_text = id.to_str().unwrap_or_default();
     warn!(request.id = %id_text, "request {id_text} found no room: too many bytes are on their way");
 

@@ -122,11 +122,14 @@ async fn find_containers(
         .into_iter()
         .flat_map(|container| container.ids)
         .collect();
-    let blob_containers = blobs
-        .iter()
-        .filter_map(|stored_blob| stored_blob.blob.path().split('/').next());
-    let blob_containers: BTreeSet<ContainerId> =
-        blob_containers.filter_map(ContainerId::parse).collect();
+    let mut blob_containers: BTreeSet<ContainerId> = BTreeSet::new();
+    for stored_blob in blobs {
+        let folder = stored_blob.blob.path().split('/').next();
+        if let Some(id) = folder.and_then(ContainerId::parse) {
+            blob_containers.insert(id);
+        }
+    }
+
     for id in blob_containers {
         if containers.contains(&id) {
             continue;
@@ -185,16 +188,18 @@ async fn check_container(
 
 /// Returns the consequences of damage to a document for its user.
 fn describe_damage(damage: DocumentDamage) -> String {
-    let parts = [
+    let mut lost_parts = Vec::new();
+    for (is_lost, name) in [
         (damage.body, "content"),
         (damage.pack, "chunks"),
         (damage.statements, "statements"),
-    ];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .filter_map(|(is_lost, name)| is_lost.then_some(name))
-        .collect();
-    let parts = parts.join(", ");
+    ] {
+        if is_lost {
+            lost_parts.push(name);
+        }
+    }
+
+    let parts = lost_parts.join(", ");
     let advice = match damage {
         DocumentDamage {
             body: true,

@@ -86,9 +86,10 @@ impl ProcessingPlaces {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock_taken();
-        let remaining = taken
-            .get(&self.org)
-            .map_or(0, |count| count.saturating_sub(1));
+        let remaining = match taken.get(&self.org) {
+            Some(count) => count.saturating_sub(1),
+            None => 0,
+        };
         if remaining == 0 {
             taken.remove(&self.org);
         } else {

@@ -49,11 +49,8 @@ const FORWARDING_PREFIXES: [&str; 6] = [
 
 /// Notes the address of the client, and whether the client is on this machine.
 pub(crate) async fn note_origin(mut request: Request, next: Next) -> Response {
-    let peer = request
-        .extensions()
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|peer| peer.0.ip());
-    if let Some(peer) = peer {
+    if let Some(ConnectInfo(peer)) = request.extensions().get::<ConnectInfo<SocketAddr>>() {
+        let peer = peer.ip();
         let client = client_address(peer, request.headers());
         let is_direct = is_loopback(peer) && is_direct(&request);
         let extensions = request.extensions_mut();
@@ -83,8 +80,13 @@ fn is_direct(request: &Request) -> bool {
 /// Checks that there is exactly one `Host` header, and that it names this machine.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
-    let host = hosts.next().and_then(|host| host.to_str().ok());
-    host.is_some_and(names_loopback) && hosts.next().is_none()
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    match host.to_str() {
+        Ok(host) => names_loopback(host),
+        Err(_) => false,
+    }
 }
 
 /// Checks whether proxies add this header. Some of them write underscores.
@@ -99,15 +101,17 @@ fn is_proxy_header(name: &str) -> bool {
 /// Returns the address of the client: that of the peer or, if the peer is a proxy on this machine,
 /// the last one that the proxy names, which is that of its own peer.
 fn client_address(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let last = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .next_back()
-        .and_then(|value| value.to_str().ok());
-    let forwarded = last
-        .and_then(|list| list.rsplit(',').next())
-        .and_then(|address| address.trim().parse().ok());
-    forwarded.filter(|_| is_loopback(peer)).unwrap_or(peer)
+    if !is_loopback(peer) {
+        return peer;
+    }
+    forwarded_address(headers).unwrap_or(peer)
+}
+
+/// Returns the last address that a proxy names.
+fn forwarded_address(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = headers.get_all("x-forwarded-for").iter().next_back()?;
+    let address = last.to_str().ok()?.rsplit(',').next()?;
+    address.trim().parse().ok()
 }
 
 /// Checks whether the address of a server, as in `http://localhost:8787`, belongs to this machine

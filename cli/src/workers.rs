@@ -157,12 +157,10 @@ async fn queue_sources(
     let dead_queues = aws::dead_letter_queue_urls(&system.clients).await?;
     // The dead letters of maintenance are left for a person, as on AWS. Connections that are due
     // are sent again in any case.
-    let dead_queue_layouts = dead_queues
-        .iter()
-        .zip([layout::PROCESS_QUEUE, layout::COMMIT_QUEUE]);
-    sources.extend(
-        dead_queue_layouts.map(|(queue, layout)| source(queue, &maintenance, layout, true)),
-    );
+    let dead_queue_layouts = [layout::PROCESS_QUEUE, layout::COMMIT_QUEUE];
+    for (queue, layout) in dead_queues.iter().zip(dead_queue_layouts) {
+        sources.push(source(queue, &maintenance, layout, true));
+    }
 
     Ok(sources)
 }

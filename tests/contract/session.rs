@@ -225,6 +225,42 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
 }
 
 #[tokio::test]
+async fn the_page_of_the_description_is_served_to_everybody_under_a_strict_policy() {
+    let client = OrgClient::new().await;
+    let files = [
+        ("/docs", "text/html; charset=utf-8"),
+        ("/docs/app.js", "text/javascript; charset=utf-8"),
+        ("/docs/app.css", "text/css; charset=utf-8"),
+    ];
+
+    for (path, media_type) in files {
+        for key in ["", "garbage", &client.key] {
+            let answer = client.app.get(path, key).await;
+            let header = |name: &str| {
+                let value = answer.headers.get(name);
+                value
+                    .and_then(|value| value.to_str().ok())
+                    .unwrap_or("none")
+            };
+            assert_eq!(answer.status, 200, "{path}");
+            assert_eq!(header("content-type"), media_type, "{path}");
+            assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+            assert_eq!(header("x-frame-options"), "DENY", "{path}");
+
+            let policy = header("content-security-policy");
+            assert!(
+                policy.starts_with("default-src 'none'; script-src 'self'; "),
+                "{policy}"
+            );
+            assert!(
+                !policy.contains("unsafe") && !policy.contains("http"),
+                "{policy}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_description_is_served_to_everybody() {
     let client = OrgClient::new().await;
     let written: Value = serde_norway::from_str(include_str!("../../openapi.yaml")).expect("YAML");

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod description;
 mod documents;
 mod http_events;
 mod invariants;

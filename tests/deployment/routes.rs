@@ -16,7 +16,7 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 92] = [
+const ROUTES: [(&str, &str, &str); 95] = [
     ("documents", "GET", "/health"),
     ("documents", "POST", "/v3/documents"),
     ("documents", "POST", "/v3/documents/batch"),
@@ -88,6 +88,9 @@ const ROUTES: [(&str, &str, &str); 92] = [
     ("settings", "DELETE", "/v3/auth/keys/{id}"),
     ("settings", "GET", "/v3/openapi"),
     ("settings", "GET", "/v4/openapi"),
+    ("settings", "GET", "/docs"),
+    ("settings", "GET", "/docs/app.js"),
+    ("settings", "GET", "/docs/app.css"),
     ("analytics", "GET", "/v3/analytics/usage"),
     ("analytics", "GET", "/v3/analytics/errors"),
     ("analytics", "GET", "/v3/analytics/logs"),

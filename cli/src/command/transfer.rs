@@ -112,11 +112,10 @@ impl ExportFile {
 }
 
 pub(super) async fn run_import(options: Import) -> Result<()> {
-    let tag = options
-        .container_tag
-        .as_deref()
-        .map(ContainerTag::parse)
-        .transpose()?;
+    let tag = match &options.container_tag {
+        Some(tag) => Some(ContainerTag::parse(tag)?),
+        None => None,
+    };
     let format = match options.format {
         FileFormat::Auto => ImportFormat::Auto,
         FileFormat::Recollect => ImportFormat::Recollect,

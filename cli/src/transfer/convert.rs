@@ -75,14 +75,17 @@ impl ForeignMemory {
     }
 
     fn custom_id(&self, container: &ContainerId) -> String {
+        if let Some(id) = &self.id {
+            return format!("{}:{id}", self.service);
+        }
+
         // Without an id, the text and the time identify the memory.
-        let said_at = self.said_at.map(|at| at.to_string()).unwrap_or_default();
-        let digest = || TopicId::derived(container, &[&self.text, &said_at]).to_string();
-        format!(
-            "{}:{}",
-            self.service,
-            self.id.clone().unwrap_or_else(digest)
-        )
+        let said_at = match self.said_at {
+            Some(said_at) => said_at.to_string(),
+            None => String::new(),
+        };
+        let digest = TopicId::derived(container, &[&self.text, &said_at]);
+        format!("{}:{digest}", self.service)
     }
 
     fn statement(self, said_at: Timestamp) -> Result<Statement> {
@@ -119,11 +122,8 @@ fn served_copy(text: String, statement: Statement) -> ServedCopy {
 
 /// Returns a text field, unless it is absent or blank.
 pub(super) fn text_field(object: &Map<String, Value>, name: &str) -> Option<String> {
-    object
-        .get(name)?
-        .as_str()
-        .filter(|text| !text.trim().is_empty())
-        .map(str::to_owned)
+    let text = object.get(name)?.as_str()?;
+    (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
 /// Returns the time in the first of these fields that has one. A time without an offset counts as
@@ -135,21 +135,37 @@ pub(super) fn time_field(object: &Map<String, Value>, names: &[&str]) -> Result<
     else {
         return Ok(None);
     };
-    let time = Timestamp::parse(name, &text).or_else(|error| {
-        // Python writes a time without a zone like this, sometimes with a space in the middle.
-        Timestamp::parse(name, &format!("{}Z", text.replacen(' ', "T", 1))).map_err(|_| error)
-    });
-    time.map(Some).context("a time cannot be read")
+    let time = parse_time(name, &text).context("a time cannot be read")?;
+    Ok(Some(time))
+}
+
+fn parse_time(name: &str, text: &str) -> domain::Result<Timestamp> {
+    let error = match Timestamp::parse(name, text) {
+        Ok(time) => return Ok(time),
+        Err(error) => error,
+    };
+
+    // Python writes a time without a zone like this, sometimes with a space in the middle.
+    match Timestamp::parse(name, &format!("{}Z", text.replacen(' ', "T", 1))) {
+        Ok(time) => Ok(time),
+        Err(_) => Err(error),
+    }
 }
 
 /// Converts metadata to the rules of this service. Characters that keys may not contain become
 /// underscores, nested values become JSON text, and only nulls are dropped.
 pub(super) fn convert_metadata(source: Option<&Value>) -> Map<String, Value> {
-    let fields = source.and_then(Value::as_object).into_iter().flatten();
-    fields
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (convert_key(name), flatten_value(value)))
-        .collect()
+    let mut metadata = Map::new();
+    let Some(Value::Object(fields)) = source else {
+        return metadata;
+    };
+    for (name, value) in fields {
+        if !value.is_null() {
+            metadata.insert(convert_key(name), flatten_value(value));
+        }
+    }
+
+    metadata
 }
 
 /// Copies fields of a record into the metadata, unless it has such a name already.
@@ -159,10 +175,11 @@ pub(super) fn add_fields(
     names: &[&str],
 ) {
     for name in names {
-        let value = record
-            .get(*name)
-            .filter(|value| !value.is_null() && **value != Value::Array(Vec::new()));
-        if let Some(value) = value.filter(|_| !metadata.contains_key(*name)) {
+        let Some(value) = record.get(*name) else {
+            continue;
+        };
+        let is_empty = value.is_null() || *value == Value::Array(Vec::new());
+        if !is_empty && !metadata.contains_key(*name) {
             metadata.insert((*name).to_owned(), flatten_value(value));
         }
     }
@@ -171,17 +188,15 @@ pub(super) fn add_fields(
 fn convert_key(name: &str) -> String {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-    let key: String = name
-        .chars()
-        .take(64)
-        .map(|character| {
-            if is_allowed(character) {
-                character
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let mut key = String::new();
+    for character in name.chars().take(64) {
+        key.push(if is_allowed(character) {
+            character
+        } else {
+            '_'
+        });
+    }
+
     if key.is_empty() { "_".into() } else { key }
 }
 

@@ -8,7 +8,9 @@ use domain::{Container, ContainerTag, Document, DocumentId, Error, Tenant, Times
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
 use service::Ctx;
-use service::{ContainerCopy, CopyOutcome, copy_document, find_existing_container, report_damage};
+use service::{
+    ContainerCopy, CopyOutcome, DocumentCopy, copy_document, find_existing_container, report_damage,
+};
 
 use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
 
@@ -72,8 +74,10 @@ pub async fn export_container(
     let (written, damaged) =
         write_documents(ctx, tenant, documents, &container_memories, out, bar).await?;
     end_line.documents = written;
-    for id in container.ids.iter().filter(|_| !damaged.is_empty()) {
-        report_damage(ctx, tenant, id, &damaged).await;
+    if !damaged.is_empty() {
+        for id in &container.ids {
+            report_damage(ctx, tenant, id, &damaged).await;
+        }
     }
 
     for (id, memories) in &container_memories {
@@ -169,20 +173,24 @@ async fn write_documents(
                 continue;
             }
         };
-        let memories = container_memories
-            .iter()
-            .find(|(id, _)| *id == document_copy.container_id);
-        let statements = memories
-            .and_then(|(_, memories)| memories.ledger().document_statements(&document_copy.id));
-        let indexed_at =
-            statements.map(|statements| Timestamp::from_millis(statements.document.updated_at));
-        document_copy.indexed_at =
-            indexed_at.filter(|indexed_at| *indexed_at != document_copy.updated_at);
+
+        document_copy.indexed_at = find_indexed_at(container_memories, &document_copy);
         write_line(out, &ExportLine::Document(&document_copy))?;
         written += 1;
     }
 
     Ok((written, damaged))
+}
+
+/// Returns the time at which the index recorded the document, if it differs from that of the
+/// document's last change.
+fn find_indexed_at(container_memories: &[Room], document: &DocumentCopy) -> Option<Timestamp> {
+    let (_, memories) = container_memories
+        .iter()
+        .find(|(id, _)| *id == document.container_id)?;
+    let statements = memories.ledger().document_statements(&document.id)?;
+    let indexed_at = Timestamp::from_millis(statements.document.updated_at);
+    (indexed_at != document.updated_at).then_some(indexed_at)
 }
 
 fn write_line(out: &mut (dyn Write + Send), line: &ExportLine<'_>) -> Result<()> {

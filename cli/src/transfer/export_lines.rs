@@ -114,9 +114,10 @@ impl<'a> MemoryLine<'a> {
     /// by `forgetAfter`.
     pub(super) fn new(memory: &'a Memory) -> Self {
         let forgotten = memory.forgotten.as_ref();
-        let reason = forgotten.map_or(memory.forget_reason.as_ref(), |forgotten| {
-            forgotten.reason.as_ref()
-        });
+        let forget_reason = match forgotten {
+            Some(forgotten) => forgotten.reason.as_deref(),
+            None => memory.forget_reason.as_deref(),
+        };
 
         let to_source_line = |source: &'a memory_model::SupportingSpan| SourceLine {
             document_id: &source.document,
@@ -135,7 +136,7 @@ impl<'a> MemoryLine<'a> {
             is_forgotten: forgotten.is_some(),
             forgotten_at: forgotten.map(|forgotten| forgotten.at),
             forget_after: memory.forget_after,
-            forget_reason: reason.map(String::as_str),
+            forget_reason,
             review: memory.review,
             parent_memory_id: memory.parent.as_ref(),
             root_memory_id: &memory.first_version,

@@ -1,12 +1,13 @@
 //! Imports the files of other services.
 
 use anyhow::{Context, Result, bail};
-use domain::{Container, ContainerId, ContainerTag, DocumentId, Revision, Tenant};
+use domain::{Container, ContainerId, ContainerTag, DocumentId, Revision, Tenant, Timestamp};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
 use service::Ctx;
 use service::{DocumentCopy, NewDocument, create_container, import_documents, submit_document};
 
+use super::convert::ForeignMemory;
 use super::import::{ImportFormat, ImportOptions, ImportReport};
 use super::{mem0, zep};
 
@@ -45,21 +46,7 @@ impl ForeignRecords {
         let mut records = Self::default();
         match serde_json::from_str(text) {
             Ok(value) => records.add_record(value)?,
-            Err(_) => {
-                for (number, line) in text
-                    .lines()
-                    .enumerate()
-                    .filter(|(_, line)| !line.trim().is_empty())
-                {
-                    let value = serde_json::from_str(line).with_context(|| {
-                        format!(
-                            "this is no JSON, nor is its line {}; {ACCEPTED}",
-                            number + 1
-                        )
-                    })?;
-                    records.add_record(value)?;
-                }
-            }
+            Err(_) => records.add_lines(text)?,
         }
 
         let first_zep_record = records.sessions.first().or(records.facts.first());
@@ -80,49 +67,64 @@ impl ForeignRecords {
         self.memories.len() + self.sessions.len() + self.facts.len()
     }
 
-    fn add_record(&mut self, value: Value) -> Result<()> {
-        let position = self.len() + 1;
-        let object = match value {
-            Value::Array(items) => {
-                return items.into_iter().try_for_each(|item| self.add_record(item));
+    fn add_lines(&mut self, text: &str) -> Result<()> {
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
             }
-            Value::Object(object) => object,
-            other => bail!("record {position} is {}; {ACCEPTED}", name_of(&other)),
-        };
-
-        if object.get("memory").is_some_and(Value::is_string) {
-            self.memories.push((position, object));
-        } else if object.get("fact").is_some_and(Value::is_string) {
-            self.facts.push((position, object));
-        } else {
-            let is_session = object.get("messages").is_some_and(Value::is_array);
-            let lists = LIST_FIELDS
-                .iter()
-                .filter(|name| object.get(**name).is_some_and(Value::is_array));
-            let lists: Vec<&str> = lists.copied().collect();
-            if !is_session && lists.is_empty() {
-                bail!("record {position} is of no known shape; {ACCEPTED}");
-            }
-            self.add_lists(&object, &lists)?;
-            if is_session {
-                self.sessions.push((position, object));
-            }
+            let value = serde_json::from_str(line).with_context(|| {
+                format!("this is no JSON, nor is its line {}; {ACCEPTED}", index + 1)
+            })?;
+            self.add_record(value)?;
         }
 
         Ok(())
     }
 
-    fn add_lists(&mut self, object: &Map<String, Value>, lists: &[&str]) -> Result<()> {
-        for name in lists {
-            for item in object
-                .get(*name)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+    fn add_record(&mut self, value: Value) -> Result<()> {
+        let position = self.len() + 1;
+        let object = match value {
+            Value::Array(items) => {
+                for item in items {
+                    self.add_record(item)?;
+                }
+                return Ok(());
+            }
+            Value::Object(object) => object,
+            other => bail!("record {position} is {}; {ACCEPTED}", name_of(&other)),
+        };
+
+        if matches!(object.get("memory"), Some(Value::String(_))) {
+            self.memories.push((position, object));
+            return Ok(());
+        }
+        if matches!(object.get("fact"), Some(Value::String(_))) {
+            self.facts.push((position, object));
+            return Ok(());
+        }
+
+        let has_lists = self.add_lists(&object)?;
+        if matches!(object.get("messages"), Some(Value::Array(_))) {
+            self.sessions.push((position, object));
+        } else if !has_lists {
+            bail!("record {position} is of no known shape; {ACCEPTED}");
+        }
+
+        Ok(())
+    }
+
+    /// Adds the records in the lists of an object. Returns `false` if the object has no lists.
+    fn add_lists(&mut self, object: &Map<String, Value>) -> Result<bool> {
+        let mut has_lists = false;
+        for name in LIST_FIELDS {
+            let Some(Value::Array(items)) = object.get(name) else {
+                continue;
+            };
+            has_lists = true;
+            for item in items {
                 match item {
                     // Version 2 of Zep also has facts as bare sentences.
-                    Value::String(fact) if *name == "facts" => {
+                    Value::String(fact) if name == "facts" => {
                         self.add_record(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
                     }
                     item => self.add_record(item.clone())?,
@@ -130,7 +132,7 @@ impl ForeignRecords {
             }
         }
 
-        Ok(())
+        Ok(has_lists)
     }
 }
 
@@ -157,11 +159,11 @@ pub(super) async fn import_foreign(
     let records = ForeignRecords::read_records(text, options.format)?;
     let tag = target_tag(&records, options)?;
     let existing = ctx.containers.get(tenant, &tag).await?;
-    let id = existing
-        .as_ref()
-        .map_or_else(ContainerId::random, |existing| {
-            existing.primary_id().clone()
-        });
+    let id = match &existing {
+        Some(existing) => existing.primary_id().clone(),
+        None => ContainerId::random(),
+    };
+
     let mut report = ImportReport::new(tag.clone());
     let documents = convert_memories(ctx, &records, &id, &mut report)?;
     let conversations = convert_conversations(&records, &tag, &mut report)?;
@@ -262,11 +264,7 @@ fn convert_memories(
         .map(|(position, record)| (position, zep::memory_of_fact(record)));
     let mut documents = Vec::new();
     for (position, memory) in memories.chain(facts) {
-        let document = memory.and_then(|memory| {
-            memory
-                .map(|memory| memory.into_document(container, now))
-                .transpose()
-        });
+        let document = convert_memory(memory, container, now);
         match document.with_context(|| format!("record {position} of the file"))? {
             Some(document) => documents.push(document),
             None => report.documents.without_content += 1,
@@ -274,6 +272,18 @@ fn convert_memories(
     }
 
     Ok(documents)
+}
+
+/// Converts a memory to a document. Returns `None` if the record was blank.
+fn convert_memory(
+    memory: Result<Option<ForeignMemory>>,
+    container: &ContainerId,
+    now: Timestamp,
+) -> Result<Option<DocumentCopy>> {
+    match memory? {
+        Some(memory) => Ok(Some(memory.into_document(container, now)?)),
+        None => Ok(None),
+    }
 }
 
 async fn current_revision(

@@ -68,11 +68,12 @@ pub(super) fn conversation_of_session(
 
     let mut metadata = convert_metadata(session.get("metadata"));
     add_fields(&mut metadata, session, &["user_id"]);
+    let metadata = Metadata::parse(metadata)?;
 
     Ok(Some(NewDocument {
         tag: Some(tag.clone()),
         custom_id: Some(CustomId::parse_conversation_id(&id)?),
-        metadata: Some(Metadata::parse(metadata)?).filter(|metadata| !metadata.is_empty()),
+        metadata: (!metadata.is_empty()).then_some(metadata),
         ..NewDocument::new(Content::Turns(turns))
     }))
 }
@@ -84,20 +85,14 @@ fn turn_of_message(message: &Map<String, Value>) -> Result<Option<ConversationTu
         return Ok(None);
     };
 
-    let (kind, role) = (
-        text_field(message, "role_type"),
-        text_field(message, "role"),
-    );
-    let is_kind = |text: &String| SPEAKER_KINDS.contains(&text.to_lowercase().as_str());
-    let speaker_name = role.clone().filter(|role| !is_kind(role));
-    let kind = kind
-        .or(role)
-        .filter(is_kind)
-        .map(|kind| kind.to_lowercase());
+    let role = text_field(message, "role");
+    let kind = text_field(message, "role_type").or(role.clone());
+    let speaker_name = role.filter(|role| !SPEAKER_KINDS.contains(&role.to_lowercase().as_str()));
 
-    let role = match kind.as_deref() {
-        Some(kind @ ("assistant" | "system" | "tool")) => kind,
-        Some("function") => "tool",
+    let kind = kind.unwrap_or_default().to_lowercase();
+    let role = match kind.as_str() {
+        kind @ ("assistant" | "system" | "tool") => kind,
+        "function" => "tool",
         _ => "user",
     };
 

@@ -7,7 +7,10 @@ use axum::extract::State;
 use domain::Timestamp;
 use domain::activity::{Hour, RequestCount, RequestDimension, RequestTally};
 use edge::{ApiResult, Json, Query};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use service::read_tallies;
 
 use crate::AnalyticsState;
@@ -18,30 +21,55 @@ use crate::usage::sum_tallies;
 /// The type of an error that has none.
 const UNKNOWN_ERROR_TYPE: &str = "UnknownError";
 
-#[derive(Debug, Serialize)]
+/// The requests of a period that were refused or failed.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ErrorFigures")]
 pub(crate) struct ErrorsResponse {
+    /// The number of errors.
     total_errors: u64,
+    /// Their share of all requests, or 0 if there were none.
+    #[schemars(range(min = 0, max = 1))]
     error_rate: f64,
+    /// A page of the types of error, the most frequent first.
     top_errors: Vec<TopError>,
+    /// By the hour, ascending; hours without any error are left out.
     timeline: Vec<ErrorHour>,
+    /// The number of errors by status.
+    #[schemars(with = "BTreeMap<String, u64>")]
+    #[schemars(extend("propertyNames" = {"pattern": "^[45][0-9][0-9]$"}))]
+    #[schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1}))]
     by_status_code: BTreeMap<u16, u64>,
 }
 
-#[derive(Debug, Serialize)]
+/// The errors of one type.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TopError {
+    /// The `type` of the error's body.
     #[serde(rename = "type")]
+    #[schemars(length(min = 1))]
     kind: String,
+    /// The number of requests.
+    #[schemars(range(min = 1))]
     count: u64,
+    /// The statuses of the answers, ascending.
+    #[schemars(length(min = 1), inner(range(min = 100, max = 599)))]
     status_codes: BTreeSet<u16>,
+    /// The time of the last one.
     last_occurred: Timestamp,
 }
 
-#[derive(Debug, Serialize)]
+/// The errors of one hour.
+#[derive(Debug, Serialize, JsonSchema)]
 struct ErrorHour {
+    /// The start of the hour.
     time: Timestamp,
+    /// The number of requests.
+    #[schemars(range(min = 1))]
     count: u64,
+    /// The types of the errors.
+    #[schemars(length(min = 1), inner(length(min = 1)))]
     types: BTreeSet<String>,
 }
 
@@ -133,4 +161,39 @@ fn error_hour((hour, tally): &(Hour, RequestTally)) -> Option<ErrorHour> {
         count,
         types,
     })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/analytics/errors", "get_errors")
+            .group("Analytics")
+            .summary("Count failed requests.")
+            .description("Requests with a status of 400 or above count as errors.")
+            .query_fields::<AnalyticsParams>(&["from", "to", "period", "page", "limit"])
+            .answer::<ErrorsResponse>(
+                "The errors of the period.",
+                json!({
+                    "totalErrors": 3,
+                    "errorRate": 0.25,
+                    "topErrors": [
+                        {
+                            "type": "ValidationError",
+                            "count": 3,
+                            "statusCodes": [400],
+                            "lastOccurred": "2026-01-05T10:20:00.000Z",
+                        },
+                    ],
+                    "timeline": [
+                        {
+                            "time": "2026-01-05T10:00:00.000Z",
+                            "count": 3,
+                            "types": ["ValidationError"],
+                        },
+                    ],
+                    "byStatusCode": {"400": 3},
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }

@@ -16,6 +16,7 @@ use axum::extract::FromRef;
 use axum::routing::get;
 use container_index::{IndexedMemories, ViewCache};
 use edge::App;
+use openapi::Operation;
 
 /// The bytes of memories that are kept warm for counting.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -43,4 +44,15 @@ pub fn router(app: App) -> Router {
         .route("/v3/analytics/requests", get(logs::list_requests))
         .route("/v3/analytics/memory", get(memory::get_memory))
         .with_state(AnalyticsState { app, ledgers })
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [
+        usage::operations(),
+        errors::operations(),
+        logs::operations(),
+        memory::operations(),
+    ]
+    .concat()
 }

@@ -8,32 +8,53 @@ use domain::activity::RequestType;
 use domain::{Container, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use service::Ctx;
 use service::{
     ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
 };
 
 use crate::AnalyticsState;
-use crate::params::AnalyticsParams;
+use crate::params::{AnalyticsParams, GrowthParams};
 use crate::rate_limited_tenant::RateLimitedTenant;
 use crate::totals::PARALLEL_CONTAINERS;
 
 /// The most documents of a container whose growth is counted. They would be read one by one.
 const MAX_COUNTED_BY_DATE: u64 = 10_000;
 
-#[derive(Debug, Serialize)]
+/// The amount of content, and its growth.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MemoryFigures")]
 pub(crate) struct MemoryResponse {
+    /// The number of documents.
     total_memories: u64,
+    /// The growth in percent over the period of the same length before.
+    #[schemars(range(min = -100))]
     memories_growth: f64,
+    /// The number of memories: latest versions that are not forgotten.
     total_memory_entries: u64,
+    /// The growth in percent over the period of the same length before.
+    #[schemars(range(min = -100))]
     memory_entries_growth: f64,
+    /// The number of requests of the type `search` in the period, or in the 90 days that are kept
+    /// for `all`.
     search_queries: u64,
+    /// The growth in percent over the period of the same length before.
+    #[schemars(range(min = -100))]
     search_growth: f64,
+    /// The number of connections.
     total_connections: u64,
+    /// The growth in percent over the period of the same length before.
+    #[schemars(range(min = -100))]
     connections_growth: f64,
+    /// The number of container tags.
     total_container_tags: u64,
+    /// The growth in percent over the period of the same length before.
+    #[schemars(range(min = -100))]
     container_tags_growth: f64,
 }
 
@@ -194,6 +215,38 @@ async fn count_content(
     }
 
     Ok((documents, memories))
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/analytics/memory", "get_memory_figures")
+            .group("Analytics")
+            .summary("Count content and its growth.")
+            .description(
+                "A growth compares the period with the period of the same length before it, in \
+                 percent. It is 0 if there was nothing before, and for `all`. The growth of \
+                 containers with more than 10,000 documents is not counted. `to` and `from` have \
+                 no effect.",
+            )
+            .query_fields::<GrowthParams>(&["period"])
+            .answer::<MemoryResponse>(
+                "The amount of content, and its growth.",
+                json!({
+                    "totalMemories": 31,
+                    "memoriesGrowth": 24.0,
+                    "totalMemoryEntries": 88,
+                    "memoryEntriesGrowth": 10.0,
+                    "searchQueries": 120,
+                    "searchGrowth": -5.5,
+                    "totalConnections": 1,
+                    "connectionsGrowth": 0.0,
+                    "totalContainerTags": 4,
+                    "containerTagsGrowth": 0.0,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use domain::activity::RequestType;
 use domain::{Error, Result, Timestamp};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use service::{RequestFilter, TimeSpan};
 
@@ -26,20 +27,54 @@ const DEFAULT_PERIOD: i64 = PERIODS[1].1;
 const ID_PERIOD: i64 = PERIODS[2].1;
 
 /// The parameters of all routes of this function. Each route takes some of them.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AnalyticsParams {
+    /// The start of the period, as `2025-04-15` or as a timestamp with an offset: at most 90 days
+    /// before `to`, because older requests are not kept. It takes precedence over `period`.
     from: Option<String>,
+    /// The end of the period, which is not part of it. The default is now.
     to: Option<String>,
+    /// The length of the period before `to`.
+    #[schemars(extend("enum" = ["1h", "24h", "7d", "30d"], "default" = "24h"))]
     period: Option<String>,
+    /// The number of the page, from 1.
+    #[schemars(with = "Option<usize>", range(min = 1), extend("default" = 1))]
     page: Option<String>,
+    /// The number of items on a page.
+    #[schemars(
+        with = "Option<usize>",
+        range(min = 1, max = MAX_LIMIT),
+        extend("default" = DEFAULT_LIMIT)
+    )]
     limit: Option<String>,
+    /// Only requests of this type.
     #[serde(rename = "type")]
+    #[schemars(with = "Option<RequestType>")]
     kind: Option<String>,
+    /// Only requests that were answered with this status.
+    #[schemars(with = "Option<u16>", range(min = 100, max = 599))]
     status_code: Option<String>,
+    /// Only requests with this API key.
     key_id: Option<String>,
+    /// Only requests with a status below 400, or only the others.
+    #[schemars(extend("enum" = ["success", "error"]))]
     status: Option<String>,
+    /// Only the request with this id, which its answer carried in `x-request-id`. Without a period,
+    /// the last seven days are searched.
     pub(crate) id: Option<String>,
+}
+
+/// The parameter of the growth of content.
+#[derive(JsonSchema)]
+#[expect(
+    dead_code,
+    reason = "describes what `AnalyticsParams` reads for one route"
+)]
+pub(crate) struct GrowthParams {
+    /// The length of the period before now, or `all`.
+    #[schemars(extend("enum" = ["1h", "24h", "7d", "30d", "all"], "default" = "24h"))]
+    period: Option<String>,
 }
 
 impl AnalyticsParams {

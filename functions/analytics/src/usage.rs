@@ -7,7 +7,10 @@ use axum::extract::State;
 use domain::Timestamp;
 use domain::activity::{Hour, RequestCount, RequestDimension, RequestTally, RequestType};
 use edge::{ApiResult, Json, Pagination, Query};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use service::read_tallies;
 
 use crate::AnalyticsState;
@@ -15,41 +18,70 @@ use crate::params::AnalyticsParams;
 use crate::rate_limited_tenant::RateLimitedTenant;
 use crate::totals::count_documents;
 
-#[derive(Debug, Serialize)]
+/// The requests of a period, and the number of documents now.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageFigures")]
 pub(crate) struct UsageResponse {
+    /// By type, the most frequent first.
     usage: Vec<TypeUsage>,
+    /// By the hour, ascending; hours without any request are left out.
     hourly: Vec<HourUsage>,
+    /// A page of the keys, the most used first.
     by_key: Vec<KeyUsage>,
+    /// The number of documents now.
     total_memories: u64,
+    /// The position of the page.
     pagination: Pagination,
 }
 
-#[derive(Debug, Serialize)]
+/// The requests of one type.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TypeUsage {
+    /// The type of the request.
     #[serde(rename = "type")]
     kind: RequestType,
+    /// The number of requests.
+    #[schemars(range(min = 1))]
     count: u64,
+    /// The mean duration of an answer in milliseconds.
+    #[schemars(range(min = 0))]
     avg_duration: f64,
+    /// The time of the last request.
     last_used: Timestamp,
 }
 
-#[derive(Debug, Serialize)]
+/// The requests of one hour.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct HourUsage {
+    /// The start of the hour.
     hour: Timestamp,
+    /// The number of requests.
+    #[schemars(range(min = 1))]
     count: u64,
+    /// The mean duration of an answer in milliseconds.
+    #[schemars(range(min = 0))]
     avg_duration: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// The requests of one API key.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct KeyUsage {
+    /// The id of the API key, or `local` for the key of that name.
+    #[schemars(length(min = 1))]
     key_id: String,
+    /// The name of the key when it was last used.
     key_name: String,
+    /// The number of requests.
+    #[schemars(range(min = 1))]
     count: u64,
+    /// The mean duration of an answer in milliseconds.
+    #[schemars(range(min = 0))]
     avg_duration: f64,
+    /// The time of the last request.
     last_used: Timestamp,
 }
 
@@ -144,4 +176,51 @@ fn hour_usage((hour, tally): &(Hour, RequestTally)) -> Option<HourUsage> {
         count: cell.count,
         avg_duration: cell.mean_ms(),
     })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/analytics/usage", "get_usage")
+            .group("Analytics")
+            .summary("Count requests by type, by hour and by key.")
+            .description(
+                "The page is one of `byKey`; everything else covers the whole period. An hour \
+                 that `from` or `to` divides counts with the part that lies inside.",
+            )
+            .query_fields::<AnalyticsParams>(&["from", "to", "period", "page", "limit"])
+            .answer::<UsageResponse>(
+                "The requests of the period.",
+                json!({
+                    "usage": [
+                        {
+                            "type": "search",
+                            "count": 12,
+                            "avgDuration": 8.25,
+                            "lastUsed": "2026-01-05T10:20:00.000Z",
+                        },
+                    ],
+                    "hourly": [
+                        {"hour": "2026-01-05T10:00:00.000Z", "count": 12, "avgDuration": 8.25},
+                    ],
+                    "byKey": [
+                        {
+                            "keyId": "9fK2mQx7Rt",
+                            "keyName": "agent",
+                            "count": 12,
+                            "avgDuration": 8.25,
+                            "lastUsed": "2026-01-05T10:20:00.000Z",
+                        },
+                    ],
+                    "totalMemories": 340,
+                    "pagination": {
+                        "currentPage": 1,
+                        "limit": 20,
+                        "totalItems": 1,
+                        "totalPages": 1,
+                    },
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }

@@ -5,7 +5,10 @@ use container_index::count_memories;
 use domain::task::{PurgePhase, PurgeReport, TaskWork};
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{
     EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
     find_writable_container,
@@ -15,22 +18,34 @@ use crate::TagsState;
 
 /// The options of a deletion, in the query string or in the body. A misspelled `dryRun` is refused,
 /// because it must not delete.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "DeleteTagRequest")]
 pub(crate) struct DeleteRequest {
+    /// Reports what would be deleted and deletes nothing.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     dry_run: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// The outcome of a deletion.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TagDeleted")]
 pub(crate) struct DeleteResponse {
+    /// Always true.
+    #[schemars(extend("const" = true))]
     success: bool,
+    /// The container tag.
+    #[schemars(with = "ContainerTag")]
     container_tag: String,
+    /// The number of its documents.
     deleted_documents_count: u64,
+    /// The number of its memories.
     deleted_memories_count: u64,
-    /// The id for requests about the progress of the removal. Absent if nothing was deleted.
+    /// The id for requests about the progress of the removal; null if nothing was deleted.
     deletion_id: Option<TaskId>,
+    /// True if nothing was deleted.
     dry_run: bool,
 }
 
@@ -78,21 +93,32 @@ pub(crate) async fn delete_container_tag(
     }))
 }
 
-#[derive(Debug, Serialize)]
+/// The progress of a deletion.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Deletion")]
 pub(crate) struct DeletionResponse {
+    /// Its id.
     id: TaskId,
+    /// The container tag.
+    #[schemars(with = "ContainerTag")]
     container_tag: String,
+    /// The state of the deletion.
     status: DeletionStatus,
+    /// The counts of what has been removed.
     report: PurgeReport,
+    /// The time of the deletion.
     deleted_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// The time at which nothing was left.
     completed_at: Option<Timestamp>,
+    /// The reason why the last step failed. The step is repeated unless the deletion is `failed`.
     error: Option<String>,
 }
 
 /// The state of a deletion.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum DeletionStatus {
     /// The contents are being removed.
@@ -151,4 +177,74 @@ pub(crate) async fn find_task(app: &App, tenant: &Tenant, id: &str) -> Result<Op
         Some(id) => Ok(app.ctx.tasks.get(tenant, &id).await?),
         None => Ok(None),
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::delete("/v3/container-tags/{tag}", "delete_container_tag")
+            .group("Container Tags")
+            .summary("Delete a container with everything in it.")
+            .description(
+                "After the answer, nothing of it is visible, and the tag can be used again at \
+                 once. Its storage is freed in the background; `deletionId` shows the progress. \
+                 It needs an administrator's key.",
+            )
+            .path_parameter::<ContainerTag>("tag", "A container tag.")
+            .query::<DeleteRequest>()
+            .optional_body::<DeleteRequest>(json!({"dryRun": false}))
+            .answer::<DeleteResponse>(
+                "The outcome of the deletion.",
+                json!({
+                    "success": true,
+                    "containerTag": "user_42",
+                    "deletedDocumentsCount": 12,
+                    "deletedMemoriesCount": 31,
+                    "deletionId": "7Qm4x2BvNc8sJtKfWyEh3d",
+                    "dryRun": false,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "No document has this container tag yet, or it was deleted.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged. Delete it after the merge.",
+            ),
+        Operation::get("/v3/container-tags/deletions/{deletionId}", "get_deletion")
+            .group("Container Tags")
+            .summary("Get the progress of the deletion of a container.")
+            .description(
+                "Nothing of the container is visible after the answer to its deletion. The report \
+                 counts what has been removed from storage since. A second pass removes what \
+                 requests that began before the deletion may have left.",
+            )
+            .path_parameter::<PathId>("deletionId", "The id of a deletion.")
+            .answer::<DeletionResponse>(
+                "The progress of the deletion.",
+                json!({
+                    "id": "7Qm4x2BvNc8sJtKfWyEh3d",
+                    "containerTag": "user_42",
+                    "status": "completed",
+                    "report": {
+                        "documents": 12,
+                        "chunks": 40,
+                        "statements": 35,
+                        "inlineBlobs": 36,
+                        "objects": 2,
+                        "objectBytes": 81920,
+                        "indexRecords": 9,
+                        "segments": 1,
+                        "logContents": 14,
+                    },
+                    "deletedAt": "2026-03-05T08:12:40.000Z",
+                    "updatedAt": "2026-03-05T08:13:02.000Z",
+                    "completedAt": "2026-03-05T08:13:02.000Z",
+                    "error": null,
+                }),
+            )
+            .error(ErrorAnswer::NotFound, "There is no such deletion."),
+    ]
 }

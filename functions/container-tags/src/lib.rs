@@ -12,6 +12,7 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use container_index::{IndexedMemories, ViewCache};
 use edge::App;
+use openapi::Operation;
 
 /// The bytes of warm memories. This function only counts memories, and rarely.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -51,4 +52,15 @@ pub fn router(app: App) -> Router {
             app,
             ledgers: Arc::new(ViewCache::new(CACHE_BYTES)),
         })
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [
+        list::operations(),
+        one::operations(),
+        delete::operations(),
+        merge::operations(),
+    ]
+    .concat()
 }

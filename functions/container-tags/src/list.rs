@@ -2,10 +2,13 @@
 
 use axum::extract::State;
 use container_index::count_memories;
-use domain::{Container, Result, TaskId, Tenant, Timestamp};
+use domain::{Container, ContainerId, ContainerTag, Result, TaskId, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, ReadSurroundings};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use openapi::Operation;
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use service::{EXACT_COUNT_LIMIT, measure_container};
 
 use crate::TagsState;
@@ -16,28 +19,48 @@ const PARALLEL_CONTAINERS: usize = 16;
 const PROJECT_PREFIX: &str = "sm_project_";
 
 /// A container in the list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedTag {
     /// The id of the physical container for new documents.
+    #[schemars(with = "ContainerId")]
     id: String,
     /// The given name, or else the tag itself.
     name: String,
+    /// The container tag.
+    #[schemars(with = "ContainerTag")]
     container_tag: String,
+    /// Always null.
+    #[schemars(with = "()")]
     description: Option<String>,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// Always false.
+    #[schemars(extend("const" = false))]
     is_experimental: bool,
+    /// Always `private`: only the organization sees it.
+    #[schemars(extend("const" = "private"))]
     visibility: &'static str,
+    /// True if the tag has the prefix of the clients' projects.
     is_nova: bool,
+    /// The number of its documents.
     document_count: u64,
+    /// The number of its memories.
     memory_count: u64,
+    /// The time of the last change of the container or a document in it.
     last_activity_at: Option<Timestamp>,
+    /// Its role in a merge that is running.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["source", "target"]))]
     merge_status: Option<&'static str>,
+    /// The id of the merge that it takes part in.
     #[serde(skip_serializing_if = "Option::is_none")]
     merge_id: Option<TaskId>,
+    /// The container tag that it is merged into.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ContainerTag>")]
     merge_target_tag: Option<String>,
 }
 
@@ -113,4 +136,36 @@ async fn describe_tag(
         merge_id: merge.map(|merge| merge.task.clone()),
         merge_target_tag: target.map(ToString::to_string),
     })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/container-tags/list", "list_container_tags")
+            .group("Container Tags")
+            .summary("List the container tags that the key reaches.")
+            .description(
+                "Sorted by tag. The documents of a container with more than 1000 of them are \
+                 counted when a search serves them, and its memories when it is compacted.",
+            )
+            .answer::<Vec<ListedTag>>(
+                "The container tags.",
+                json!([
+                    {
+                        "id": "5Hd1p8aGkT9mYwqZrLcXv2",
+                        "name": "user_42",
+                        "containerTag": "user_42",
+                        "description": null,
+                        "createdAt": "2026-03-01T09:30:00.000Z",
+                        "updatedAt": "2026-03-02T10:00:00.000Z",
+                        "isExperimental": false,
+                        "visibility": "private",
+                        "isNova": false,
+                        "documentCount": 12,
+                        "memoryCount": 31,
+                        "lastActivityAt": "2026-03-05T08:12:40.000Z",
+                    },
+                ]),
+            ),
+    ]
 }

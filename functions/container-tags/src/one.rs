@@ -3,35 +3,68 @@
 use axum::extract::State;
 use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Path, ReadSurroundings, WriteSurroundings};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{change_container, find_existing_container};
 
-#[derive(Debug, Default, Deserialize)]
+/// The changes to a container tag.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "UpdateTagRequest")]
 pub(crate) struct UpdateRequest {
+    /// A name for display.
+    #[schemars(with = "Option<String>", length(min = 1, max = 100))]
     name: Patch<String>,
+    /// A description of the content. It guides the extraction of memories and is never a source of
+    /// facts.
+    #[schemars(with = "Option<String>", length(max = 1500))]
     entity_context: Patch<String>,
+    /// Buckets in addition to those of the organization. They replace the container's own.
+    #[schemars(with = "Option<Vec<ProfileBucket>>", length(max = 50))]
     profile_buckets: Patch<Vec<ProfileBucket>>,
+    /// Folders and files. Documents with a filepath outside them are searchable, but no memories
+    /// are made from them; null means all. It applies to documents that are processed from now on.
+    #[schemars(
+        with = "Option<Vec<String>>",
+        length(max = 100),
+        inner(length(min = 1))
+    )]
     memory_filesystem_paths: Patch<Vec<String>>,
 }
 
-/// A container tag in an answer of its own.
-#[derive(Debug, Serialize)]
+/// A container tag.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Tag")]
 pub(crate) struct TagResponse {
+    #[serde(flatten)]
+    current: UpdatedTag,
+    /// The time of creation.
+    created_at: Timestamp,
+}
+
+/// A container tag after a change.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpdatedTag {
+    /// The container tag.
+    #[schemars(with = "ContainerTag")]
     container_tag: String,
+    /// A name for display.
     name: Option<String>,
+    /// A description of the content.
     entity_context: Option<String>,
+    /// The folders and files from which memories are made; null means all.
     memory_filesystem_paths: Option<Vec<String>>,
     /// The container's own buckets, without those of the organization.
     profile_buckets: Vec<ProfileBucket>,
-    /// Absent in the answer to a change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_at: Option<Timestamp>,
+    /// The time of the last change.
     updated_at: Timestamp,
 }
 
-impl From<Container> for TagResponse {
+impl From<Container> for UpdatedTag {
     fn from(container: Container) -> Self {
         Self {
             container_tag: container.tag.as_str().to_owned(),
@@ -39,7 +72,6 @@ impl From<Container> for TagResponse {
             entity_context: container.entity_context,
             memory_filesystem_paths: container.memory_paths,
             profile_buckets: container.profile_buckets,
-            created_at: Some(container.created_at),
             updated_at: container.updated_at,
         }
     }
@@ -51,7 +83,10 @@ pub(crate) async fn get_container_tag(
     Path(tag): Path<String>,
 ) -> ApiResult<Json<TagResponse>> {
     let container = find_existing_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    Ok(Json(container.into()))
+    Ok(Json(TagResponse {
+        created_at: container.created_at,
+        current: container.into(),
+    }))
 }
 
 /// Changes a container tag, and creates it if it does not exist.
@@ -60,7 +95,7 @@ pub(crate) async fn update_container_tag(
     Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
-) -> ApiResult<Json<TagResponse>> {
+) -> ApiResult<Json<UpdatedTag>> {
     // Blank guidance counts as none.
     let entity_context = match request.entity_context {
         Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
@@ -76,8 +111,68 @@ pub(crate) async fn update_container_tag(
 
     let container =
         change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
-    Ok(Json(TagResponse {
-        created_at: None,
-        ..container.into()
-    }))
+    Ok(Json(container.into()))
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/container-tags/{tag}", "get_container_tag")
+            .group("Container Tags")
+            .summary("Get a container tag.")
+            .description(
+                "Its name, its description, its buckets, and the paths from which memories are \
+                 made.",
+            )
+            .path_parameter::<ContainerTag>("tag", "A container tag.")
+            .answer::<TagResponse>(
+                "The container tag.",
+                json!({
+                    "containerTag": "user_42",
+                    "name": null,
+                    "entityContext": "Notes of somebody who watches birds.",
+                    "memoryFilesystemPaths": null,
+                    "profileBuckets": [],
+                    "createdAt": "2026-03-01T09:30:00.000Z",
+                    "updatedAt": "2026-03-02T10:00:00.000Z",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "The container tag is malformed.")
+            .error(
+                ErrorAnswer::NotFound,
+                "No document has this container tag yet, or it was deleted.",
+            ),
+        Operation::patch("/v3/container-tags/{tag}", "update_container_tag")
+            .group("Container Tags")
+            .summary("Change a container tag.")
+            .description(
+                "A tag that does not exist is created. Absent fields stay as they are, and null \
+                 clears a field.",
+            )
+            .path_parameter::<ContainerTag>("tag", "A container tag.")
+            .optional_body::<UpdateRequest>(json!({
+                "name": "Mara's notebook",
+                "entityContext": "Notes of somebody who watches birds.",
+                "profileBuckets": [{"key": "birds", "description": "Birds, nests and feathers."}],
+                "memoryFilesystemPaths": ["/diary/"],
+            }))
+            .answer::<UpdatedTag>(
+                "The container tag after the change.",
+                json!({
+                    "containerTag": "user_42",
+                    "name": "Mara's notebook",
+                    "entityContext": "Notes of somebody who watches birds.",
+                    "memoryFilesystemPaths": ["/diary/"],
+                    "profileBuckets": [
+                        {"key": "birds", "description": "Birds, nests and feathers."},
+                    ],
+                    "updatedAt": "2026-03-02T10:00:00.000Z",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged. Send the change again after the merge.",
+            ),
+    ]
 }

@@ -3,6 +3,7 @@
 use domain::memory::{EventPeriod, MAX_MEMORY_CHARS};
 use domain::{ContainerTag, Error, Result, Tenant, Timestamp};
 use edge::{MAX_ENTRIES, check_length, resolve_tag};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The most characters of a reason.
@@ -11,10 +12,16 @@ const MAX_REASON_CHARS: usize = 1_000;
 const FIRST_MOMENT: Timestamp = Timestamp::from_millis(-62_135_596_800_000);
 
 /// The time of a memory, and the time of the event that it describes.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "MemoryTimes")]
 pub(crate) struct TemporalContext {
+    /// The time of the statement, as a day or a timestamp. The default is now. A correction counts
+    /// as later than what it corrects.
+    #[schemars(extend("examples" = ["2025-04-15", "2025-04-15T11:30:00+02:00"]))]
     document_date: Option<String>,
+    /// The times of the event. The first and the last count.
+    #[schemars(length(max = 100))]
     event_date: Option<Vec<String>>,
 }
 

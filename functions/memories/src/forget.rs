@@ -9,7 +9,10 @@ use domain::{
 };
 use edge::{ApiResult, Auth, Json, WriteContent};
 use memory_model::Memory;
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{
     ContainerScope, DocumentNameKind, apply_memory_edits, find_documents, read_served_pack,
 };
@@ -18,27 +21,45 @@ use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
 use crate::fields::{MemoryTarget, check_reason, resolve_container_tag};
 
-#[derive(Debug, Default, Deserialize)]
+/// The memory to forget, by an id or by its content.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ForgetMemoryRequest")]
 pub(crate) struct ForgetRequest {
+    /// The container tag.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
+    /// The id of a memory, of a document, or of a chunk.
     id: Option<String>,
+    /// The exact text of the latest version.
     content: Option<String>,
+    /// The reason for forgetting it.
+    #[schemars(length(max = 1000))]
     reason: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// The memories that were forgotten.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ForgetMemoryResponse")]
 pub(crate) struct ForgetResponse {
+    /// The id in the request, or that of the memory with the content.
     id: String,
+    /// Always true.
+    #[schemars(extend("const" = true))]
     forgotten: bool,
+    /// The memories that no search finds any more.
+    #[schemars(length(min = 1))]
     forgotten_memories: Vec<MemoryId>,
+    /// The kind of the object that the id names.
     kind: TargetKind,
 }
 
 /// The kind of the named object.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum TargetKind {
     Memory,
@@ -260,4 +281,40 @@ fn is_stated_within(memory: &Memory, document: &DocumentId, span: Option<(usize,
             .into_iter()
             .any(|source| start <= source.start && source.end <= end)
     })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::delete("/v4/memories", "forget_memory")
+            .group("Content Management")
+            .summary("Forget a memory, or every memory of a document or a chunk.")
+            .description(
+                "No search that starts after the answer finds it, and processing its documents \
+                 again does not bring it back. What is said again later is a new memory.",
+            )
+            .body::<ForgetRequest>(json!({
+                "containerTag": "user_42",
+                "content": "Mara counts the herons every spring and every autumn.",
+                "reason": "She has moved away.",
+            }))
+            .answer::<ForgetResponse>(
+                "The memories that were forgotten.",
+                json!({
+                    "id": "acxV5LHMEsG2hMSNb4umbn",
+                    "forgotten": true,
+                    "forgottenMemories": ["acxV5LHMEsG2hMSNb4umbn"],
+                    "kind": "memory",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no such container tag, memory, document or chunk.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "The memory is already forgotten, or the container is being merged.",
+            ),
+    ]
 }

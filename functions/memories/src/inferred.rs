@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 
 use axum::extract::State;
 use domain::memory::ReviewDecision;
-use domain::{ContainerTag, Error, MemoryEdit, MemoryId, PortError, Timestamp};
+use domain::{ContainerTag, Error, MemoryEdit, MemoryId, Metadata, PortError, Timestamp};
 use edge::{ApiResult, Auth, Json, Path, ReadSurroundings, WriteSurroundings, review_status};
 use memory_model::Memory;
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::apply_memory_edits;
 
 use crate::MemoriesState;
@@ -17,20 +19,33 @@ use crate::container_memories::ContainerMemories;
 /// The most inferences of an answer. Part of the API.
 const MAX_LISTED: usize = 50;
 
-#[derive(Debug, Serialize)]
+/// The inferences that wait for a review.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InferredResponse {
+    /// The memories.
+    #[schemars(length(max = 50))]
     memories: Vec<InferredMemory>,
+    /// The number of inferences.
     total: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// An inference.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct InferredMemory {
+    /// Its id.
     id: MemoryId,
+    /// The text of the memory.
     memory: String,
+    /// The number of memories that it follows from.
+    #[schemars(range(min = 1))]
     parent_count: usize,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -72,17 +87,27 @@ pub(crate) async fn list_inferred(
     Ok(Json(InferredResponse { memories, total }))
 }
 
-#[derive(Debug, Deserialize)]
+/// A decision about an inference.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ReviewInferredRequest")]
 pub(crate) struct ReviewRequest {
+    /// The decision.
     action: ReviewDecision,
 }
 
-#[derive(Debug, Serialize)]
+/// An inference after a decision.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReviewInferredResponse")]
 pub(crate) struct ReviewResponse {
+    /// Its id.
     id: MemoryId,
+    /// True if it has not been approved.
     is_inference: bool,
+    /// True if it is forgotten.
     is_forgotten: bool,
+    /// The decision about the inference; null if there is none.
+    #[schemars(extend("enum" = ["approved", "declined", null]))]
     review_status: Option<&'static str>,
 }
 
@@ -133,4 +158,65 @@ fn check_reviewable(memory: &Memory, now: Timestamp) -> domain::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/v3/container-tags/{tag}/inferred", "list_inferred")
+            .group("Knowledge Graph")
+            .summary("List inferences that have not been reviewed.")
+            .description("The first 50, those that follow from the most memories first.")
+            .path_parameter::<ContainerTag>("tag", "A container tag.")
+            .answer::<InferredResponse>(
+                "The inferences.",
+                json!({
+                    "memories": [
+                        {
+                            "id": "acxV5LHMEsG2hMSNb4umbn",
+                            "memory": "Mara's sister lives in Bonn.",
+                            "parentCount": 2,
+                            "createdAt": "2026-03-01T09:30:00.000Z",
+                            "updatedAt": "2026-03-01T09:30:00.000Z",
+                            "metadata": null,
+                        },
+                    ],
+                    "total": 1,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, "There is no such container tag."),
+        Operation::post(
+            "/v3/container-tags/{tag}/inferred/{memoryId}/review",
+            "review_inferred",
+        )
+        .group("Knowledge Graph")
+        .summary("Approve or decline an inference, or undo the decision.")
+        .description(
+            "An approved inference counts like a statement. A declined one is forgotten and \
+                 not drawn again.",
+        )
+        .path_parameter::<ContainerTag>("tag", "A container tag.")
+        .path_parameter::<PathId>("memoryId", "The id of a memory.")
+        .body::<ReviewRequest>(json!({"action": "approve"}))
+        .answer::<ReviewResponse>(
+            "The inference after the decision.",
+            json!({
+                "id": "acxV5LHMEsG2hMSNb4umbn",
+                "isInference": false,
+                "isForgotten": false,
+                "reviewStatus": "approved",
+            }),
+        )
+        .error(ErrorAnswer::Invalid, "")
+        .error(
+            ErrorAnswer::NotFound,
+            "There is no such container tag or memory.",
+        )
+        .error(
+            ErrorAnswer::Conflict,
+            "The memory was stated rather than inferred, or it is forgotten, which a review \
+                 does not undo.",
+        ),
+    ]
 }

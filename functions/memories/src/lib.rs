@@ -16,6 +16,7 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use container_index::{IndexedMemories, ViewCache};
 use edge::App;
+use openapi::Operation;
 
 /// The bytes of warm memories that fit into a function of 1 GB besides everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
@@ -63,4 +64,16 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             ledgers: Arc::new(ViewCache::new(cache_bytes / 2)),
             searchable: Arc::new(ViewCache::new(cache_bytes / 2)),
         })
+}
+
+/// Describes the operations of this function, other than the list of memories.
+pub fn operations() -> Vec<Operation> {
+    [
+        write::operations(),
+        update::operations(),
+        forget::operations(),
+        matching::operations(),
+        inferred::operations(),
+    ]
+    .concat()
 }

@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
+use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use search_engine::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
@@ -24,39 +27,72 @@ const DEFAULT_MEMORIES: usize = 100;
 /// The lowest similarity of a match if the request does not set a threshold. Part of the API.
 const DEFAULT_THRESHOLD: f32 = 0.5;
 
-#[derive(Debug, Default, Deserialize)]
+/// The memories to forget, by a question or by their ids.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ForgetMatchingRequest")]
 pub(crate) struct MatchingRequest {
+    /// The container tag.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
+    /// A question. The memories that match it best are forgotten.
+    #[schemars(length(min = 1, max = 2000))]
     query: Option<String>,
+    /// The ids of memories.
+    #[schemars(length(min = 1, max = 500))]
     ids: Option<Vec<String>>,
+    /// True to report the memories and forget none.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     dry_run: bool,
+    /// The lowest similarity to the question.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.5))]
     threshold: Option<f32>,
+    /// The most memories that a question forgets.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, 500>")]
+    #[schemars(extend("default" = 100))]
     max_forget: Option<usize>,
+    /// The reason for forgetting it.
+    #[schemars(length(max = 1000))]
     reason: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// The memories that were forgotten, or would be.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ForgetMatchingResponse")]
+#[schemars(extend("oneOf" = [{"required": ["candidates"]}, {"required": ["forgotten"]}]))]
 pub(crate) struct MatchingResponse {
+    /// True if nothing was forgotten.
     dry_run: bool,
+    /// The number of memories.
     count: usize,
+    /// The id of what was forgotten together; null if nothing was.
     forget_batch_id: Option<Revision>,
+    /// A sentence that says the same.
     summary: String,
+    /// The memories that would be forgotten, the most similar first.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidates: Option<Vec<ForgetCandidate>>,
+    /// The memories that were forgotten, the most similar first.
     #[serde(skip_serializing_if = "Option::is_none")]
     forgotten: Option<Vec<ForgetCandidate>>,
 }
 
 /// A memory and its score, which is 1 for a memory that was named.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MatchingMemory")]
 pub(crate) struct ForgetCandidate {
+    /// Its id.
     id: MemoryId,
+    /// The text of the memory.
     memory: String,
+    /// The similarity to the question, or 1 if ids were given.
+    #[schemars(range(min = 0, max = 1))]
     score: f32,
 }
 
@@ -282,4 +318,48 @@ impl MatchingResponse {
             forgotten,
         }
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v4/memories/forget-matching", "forget_matching")
+            .group("Content Management")
+            .summary("Forget the memories that match a question, or those with given ids.")
+            .description(
+                "With `dryRun`, the answer lists the memories and none is forgotten. Ids that are \
+                 unknown or already forgotten are ignored.",
+            )
+            .body::<MatchingRequest>(json!({
+                "containerTag": "user_42",
+                "query": "Who counts the herons?",
+                "dryRun": true,
+            }))
+            .answer::<MatchingResponse>(
+                "The memories that were forgotten, or would be.",
+                json!({
+                    "dryRun": true,
+                    "count": 1,
+                    "forgetBatchId": null,
+                    "summary": "1 memory would be forgotten.",
+                    "candidates": [
+                        {
+                            "id": "acxV5LHMEsG2hMSNb4umbn",
+                            "memory": "Mara counts the herons every spring.",
+                            "score": 0.82,
+                        },
+                    ],
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no such container tag or memory.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged, or was changed at the same time. Send the request \
+                 again later.",
+            ),
+    ]
 }

@@ -2,12 +2,15 @@
 
 use axum::extract::State;
 use domain::{
-    Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
+    ContainerTag, Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement,
+    Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_optional_object};
 use memory_model::{Memory, statement_from_client, topic_id_of};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::apply_memory_edits;
 
 use crate::MemoriesState;
@@ -22,32 +25,62 @@ const REPEAT_SECONDS: i64 = 120;
 
 /// The fields of the new version. Absent fields are taken from the version before, and `null`
 /// clears a field.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "UpdateMemoryRequest", extend("required" = ["newContent"]))]
 pub(crate) struct UpdateRequest {
+    /// The container tag.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
+    /// The id of the latest version.
     id: Option<String>,
+    /// The exact text of the latest version.
     content: Option<String>,
+    /// The text of the memory.
+    #[schemars(length(min = 1, max = 10000))]
     new_content: String,
+    /// The caller's own keys; null removes them.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Patch<Map<String, Value>>,
+    /// The day or the time from which it counts as forgotten; null means never.
+    #[schemars(with = "Option<String>")]
     forget_after: Patch<String>,
+    /// The reason for forgetting it.
+    #[schemars(with = "Option<String>", length(max = 1000))]
     forget_reason: Patch<String>,
+    /// The time of the statement, and the time of the event that it describes.
     #[serde(deserialize_with = "deserialize_optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
-#[derive(Debug, Serialize)]
+/// The new version.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UpdateMemoryResponse")]
 pub(crate) struct UpdateResponse {
+    /// Its id.
     id: MemoryId,
+    /// The text of the memory.
     memory: String,
+    /// The number of the version, from 1.
+    #[schemars(range(min = 1))]
     version: u32,
+    /// The version before it; null if an inference was corrected.
     parent_memory_id: Option<MemoryId>,
+    /// The id of the first version.
     root_memory_id: MemoryId,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time from which it counts as forgotten; null means never.
     forget_after: Option<Timestamp>,
+    /// The reason for forgetting it.
+    #[schemars(length(max = 1000))]
     forget_reason: Option<String>,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -238,4 +271,47 @@ impl UpdateResponse {
             metadata: (!memory.metadata.is_empty()).then(|| memory.metadata.clone()),
         }
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::patch("/v4/memories", "update_memory")
+            .group("Content Management")
+            .summary("Replace a memory with a new version.")
+            .description(
+                "The old version stays in the history. The correction stays when the documents of \
+                 the memory are processed again or deleted. The same correction within two \
+                 minutes returns the version that it made.",
+            )
+            .body::<UpdateRequest>(json!({
+                "containerTag": "user_42",
+                "content": "Mara counts the herons every spring.",
+                "newContent": "Mara counts the herons every spring and every autumn.",
+            }))
+            .answer::<UpdateResponse>(
+                "The new version.",
+                json!({
+                    "id": "acxV5LHMEsG2hMSNb4umbn",
+                    "memory": "Mara counts the herons every spring and every autumn.",
+                    "version": 2,
+                    "parentMemoryId": "5Hd1p8aGkT9mYwqZrLcXv2",
+                    "rootMemoryId": "5Hd1p8aGkT9mYwqZrLcXv2",
+                    "createdAt": "2026-03-01T09:30:00.000Z",
+                    "forgetAfter": null,
+                    "forgetReason": null,
+                    "metadata": null,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no such container tag or memory.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "The memory is forgotten, or a newer version has replaced it. Change the version \
+                 that the error names.",
+            ),
+    ]
 }

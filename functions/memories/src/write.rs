@@ -1,12 +1,16 @@
 //! `POST /v4/memories`: adds memories in a client's own words.
 
 use axum::extract::State;
-use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
+use domain::{
+    ContainerTag, DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp,
+};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_optional_object};
 use http::StatusCode;
 use memory_model::{DocumentStatements, Ledger, Memory, statement_from_client};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::{find_writable_container, write_memories};
 
 use crate::MemoriesState;
@@ -20,43 +24,76 @@ const MAX_MEMORIES: usize = 100;
 /// the API.
 const REPEAT_SECONDS: i64 = 120;
 
-#[derive(Debug, Default, Deserialize)]
+/// The memories to write.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "CreateMemoriesRequest", extend("required" = ["memories"]))]
 pub(crate) struct CreateRequest {
+    /// The container tag. It must exist.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
+    /// The memories. Equal ones count once.
+    #[schemars(length(min = 1, max = MAX_MEMORIES))]
     memories: Vec<NewMemory>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A memory to write.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct NewMemory {
+    /// The text of the memory.
+    #[schemars(length(min = 1, max = 10000))]
     content: String,
+    /// True if it is lasting: a trait rather than an episode.
     #[serde(default, deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     is_static: bool,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
+    /// The day or the time, in the future, from which it counts as forgotten.
     forget_after: Option<String>,
+    /// The reason for forgetting it.
+    #[schemars(length(max = 1000))]
     forget_reason: Option<String>,
+    /// The time of the statement, and the time of the event that it describes.
     #[serde(default, deserialize_with = "deserialize_optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
-#[derive(Debug, Serialize)]
+/// The memories that were written.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CreateMemoriesResponse")]
 pub(crate) struct CreateResponse {
+    /// The id of the document that holds the memories.
     document_id: DocumentId,
     memories: Vec<CreatedMemory>,
 }
 
-#[derive(Debug, Serialize)]
+/// A memory after the request. If it repeats an existing memory, it has the id and the text of that
+/// one.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CreatedMemory {
+    /// Its id.
     id: MemoryId,
+    /// The text of the memory.
     memory: String,
+    /// True if it is lasting.
     is_static: bool,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time from which it counts as forgotten; null means never.
     forget_after: Option<Timestamp>,
+    /// The reason for forgetting it.
+    #[schemars(length(max = 1000))]
     forget_reason: Option<String>,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -274,4 +311,60 @@ impl CreatedMemory {
             metadata: (!memory.metadata.is_empty()).then(|| memory.metadata.clone()),
         }
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v4/memories", "create_memories")
+            .group("Ingest")
+            .summary("Write memories in the caller's own words.")
+            .description(
+                "They can be found at once, and belong to a document of their own. A plain \
+                 sentence that answers a topic replaces the earlier answer. The same memories \
+                 within two minutes are the same document.",
+            )
+            .body::<CreateRequest>(json!({
+                "containerTag": "user_42",
+                "memories": [
+                    {
+                        "content": "Mara counts the herons every spring.",
+                        "metadata": {"source": "diary"},
+                        "temporalContext": {
+                            "documentDate": "2026-03-01",
+                            "eventDate": ["2026-03-20", "2026-03-22"],
+                        },
+                    },
+                    {"content": "Answer in one sentence.", "isStatic": true},
+                ],
+            }))
+            .answer_with::<CreateResponse>(
+                201,
+                "The memories, in the order of the request.",
+                json!({
+                    "documentId": "5Hd1p8aGkT9mYwqZrLcXv2",
+                    "memories": [
+                        {
+                            "id": "acxV5LHMEsG2hMSNb4umbn",
+                            "memory": "Mara counts the herons every spring.",
+                            "isStatic": false,
+                            "createdAt": "2026-03-01T09:30:00.000Z",
+                            "forgetAfter": null,
+                            "forgetReason": null,
+                            "metadata": {"source": "diary"},
+                        },
+                    ],
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no such container tag. Add a document to it first.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged, or was changed at the same time. Send the request \
+                 again later.",
+            ),
+    ]
 }

@@ -1,8 +1,9 @@
 //! The settings of an organization (`/v3/settings`), its keys (`/v3/auth`) and sessions
-//! (`/v3/session`), and the description of the API (`/v3/openapi`).
+//! (`/v3/session`), and the description of the API (`/v3/openapi`, `/docs`).
 
+mod description;
+mod docs;
 mod keys;
-mod openapi;
 mod reset;
 mod session;
 mod suggest;
@@ -12,6 +13,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{delete, get, post, put};
 use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
+use openapi::Operation;
 use serde_json::{Map, Value, json};
 use service::update_settings;
 
@@ -37,9 +39,23 @@ pub fn router(app: App) -> Router {
                 .post(session::open_admin_session)
                 .delete(session::end_admin_session),
         )
-        .route("/v3/openapi", get(openapi::show_openapi))
-        .route("/v4/openapi", get(openapi::show_openapi))
+        .route("/v3/openapi", get(description::show_openapi))
+        .route("/v4/openapi", get(description::show_openapi))
+        .route("/docs", get(docs::show_page))
+        .route("/docs/app.js", get(docs::show_script))
+        .route("/docs/app.css", get(docs::show_style))
         .with_state(app)
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [
+        keys::operations(),
+        reset::operations(),
+        session::operations(),
+        suggest::operations(),
+    ]
+    .concat()
 }
 
 async fn get_settings(

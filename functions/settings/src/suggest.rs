@@ -8,8 +8,11 @@ use std::sync::LazyLock;
 use axum::extract::State;
 use domain::{Error, ProfileBucket, Settings};
 use edge::{ApiResult, App, Auth, Json, ReadOrganization};
+use openapi::{ErrorAnswer, Operation};
 use rust_stemmers::{Algorithm, Stemmer};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The fewest suggestions, as long as the catalogue has enough, and the most.
@@ -55,8 +58,12 @@ static CATALOGUE: LazyLock<Vec<CatalogueTopic>> = LazyLock::new(|| {
     topics.collect()
 });
 
-#[derive(Debug, Serialize)]
+/// Buckets that are not set yet, the best match first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SuggestedBucketsResponse")]
 pub(crate) struct Suggestions {
+    /// At least three, unless almost all are set.
+    #[schemars(length(max = 6))]
     suggestions: Vec<ProfileBucket>,
 }
 
@@ -135,6 +142,26 @@ fn stem_word(word: &str) -> String {
     Stemmer::create(Algorithm::English)
         .stem(&lowercase)
         .into_owned()
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v3/settings/suggest-buckets", "suggest_buckets")
+            .group("Settings")
+            .summary("Suggest buckets that fit the prompts.")
+            .description(
+                "They follow from `filterPrompt`, which has to be set, and from \
+                 `workspacePrompt`. No model is involved.",
+            )
+            .answer::<Suggestions>(
+                "The suggestions.",
+                json!({
+                    "suggestions": [{"key": "food", "description": "Meals, diets and drinks."}],
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }
 
 #[cfg(test)]

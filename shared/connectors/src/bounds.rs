@@ -20,16 +20,8 @@ pub(crate) fn limit_name(name: String) -> String {
         return name;
     }
 
-    let extension = name
-        .rsplit_once('.')
-        .map(|(_, extension)| extension)
-        .filter(|extension| {
-            (1..=MAX_EXTENSION_CHARS).contains(&extension.len())
-                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        });
-
-    match extension {
-        Some(extension) => {
+    match name.rsplit_once('.') {
+        Some((_, extension)) if is_extension(extension) => {
             let extension = format!(".{extension}");
             let stem: String = name
                 .chars()
@@ -37,8 +29,13 @@ pub(crate) fn limit_name(name: String) -> String {
                 .collect();
             stem + &extension
         }
-        None => truncate_chars(name, MAX_NAME_CHARS),
+        _ => truncate_chars(name, MAX_NAME_CHARS),
     }
+}
+
+fn is_extension(text: &str) -> bool {
+    (1..=MAX_EXTENSION_CHARS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Cuts the name of an owner that is too long.

@@ -3,12 +3,12 @@
 mod api;
 mod browse;
 mod connector;
+mod exchange;
 mod export;
 mod failure;
 mod feeds;
 mod fetch;
 mod file;
-mod http;
 mod identity;
 mod kinds;
 mod listing;
@@ -24,13 +24,14 @@ use domain::ports::{ConnectorError, OAuthClient, ProviderAccess};
 use domain::vault::Secret;
 
 use crate::settings::{DriveAddresses, DriveSettings, DriveSettingsError};
-use http::LazyClient;
+use exchange::USER_AGENT;
+use remote::ApiClient;
 
 /// The connector of Google Drive. It keeps no state except open HTTP connections.
 pub(crate) struct DriveConnector {
     addresses: DriveAddresses,
     operator_client: Option<OAuthClient>,
-    http: LazyClient,
+    http: ApiClient,
 }
 
 impl DriveConnector {
@@ -39,7 +40,7 @@ impl DriveConnector {
         Ok(Self {
             addresses,
             operator_client: settings.operator_app(),
-            http: LazyClient::default(),
+            http: ApiClient::new(USER_AGENT),
         })
     }
 }

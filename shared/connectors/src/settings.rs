@@ -88,22 +88,14 @@ impl DriveSettings {
 
     pub(crate) fn addresses(&self) -> Result<DriveAddresses, DriveSettingsError> {
         let resolve = |name, configured: &Option<String>, path: &str, default_address: &str| {
-            let base = self
-                .url
-                .as_deref()
-                .map(|url| format!("{}{path}", url.trim_end_matches('/')));
-            let setting = if configured.is_some() {
-                name
-            } else {
-                "CLOUD_DRIVE_URL"
+            if let Some(address) = configured {
+                return parse_address(name, address);
+            }
+            let address = match &self.url {
+                Some(url) => format!("{}{path}", url.trim_end_matches('/')),
+                None => default_address.to_owned(),
             };
-            parse_address(
-                setting,
-                configured
-                    .as_deref()
-                    .or(base.as_deref())
-                    .unwrap_or(default_address),
-            )
+            parse_address("CLOUD_DRIVE_URL", &address)
         };
 
         let api = resolve("CLOUD_DRIVE_API_URL", &self.api_url, "", API_ADDRESS)?;

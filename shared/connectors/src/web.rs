@@ -4,7 +4,6 @@
 
 mod crawl;
 mod frontier;
-mod markup;
 mod page;
 mod site;
 mod sitemap;
@@ -27,8 +26,8 @@ use url::Url;
 
 use crate::bounds;
 use crawl::CrawlCall;
-use site::{CrawlPlan, normalize_address};
-use visit::{VisitResult, is_html, is_readable_type, media_type_of};
+use site::CrawlPlan;
+use visit::{VisitResult, final_address, is_html, is_readable_type, media_type_of};
 
 /// The name by which the rules of a site address this crawler.
 const CRAWLER_NAME: &str = "recollect";
@@ -140,8 +139,10 @@ impl Connector for WebCrawler {
     ) -> ConnectorResult<ItemContent> {
         let changed_error =
             || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
-        let url =
-            Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
+        let Ok(url) = Url::parse(&item.id) else {
+            return Err(ConnectorError::Item(SkipReason::NotDownloadable));
+        };
+
         let page = match self.request_page(&url).await? {
             VisitResult::Page(page) => page,
             // The site may be temporarily unwilling: it has listed the page, so the old content
@@ -156,11 +157,7 @@ impl Connector for WebCrawler {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
 
-        if Url::parse(&page.url)
-            .ok()
-            .and_then(|final_url| normalize_address(&final_url, &page.url))
-            != Some(url)
-        {
+        if final_address(&page) != Some(url) {
             return Err(changed_error());
         }
 

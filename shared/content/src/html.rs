@@ -8,7 +8,6 @@ mod detect;
 mod render;
 mod serializing;
 mod table;
-mod tags;
 mod tree;
 mod visible;
 mod writer;

@@ -3,6 +3,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -26,9 +27,11 @@ fn is_valid_id(text: &str) -> bool {
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(
+            Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+        )]
         #[serde(transparent)]
+        $(#[$doc])*
         pub struct $name(String);
 
         impl $name {
@@ -49,21 +52,25 @@ macro_rules! id {
 id!(
     /// The id of an organization, the tenant to which everything belongs: 1 to 40 characters of
     /// `[a-z0-9-]`.
+    #[schemars(extend("minLength" = 1))]
     OrgId
 );
 id!(
     /// The id of a physical container, which is behind one or more container tags. A tag that is
     /// deleted and created again gets a new one.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     ContainerId
 );
 id!(
     /// The id of a document. It is derived from the organization, the container and the `customId`,
     /// or random if there is no `customId`.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     DocumentId
 );
 id!(
     /// The id of a memory. It is derived from the memory's text and its place in the topic, so the
     /// same documents always produce the same ids, regardless of their order.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     MemoryId
 );
 id!(
@@ -74,19 +81,23 @@ id!(
 id!(
     /// A revision: one accepted content of a document. It is the fence that stops workers on an
     /// older content.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     Revision
 );
 id!(
     /// The public part of an API key, which logs and listings may show.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{1,32}$"))]
     KeyId
 );
 id!(
     /// The id of a task: a deletion or a merge of containers that continues after its request was
     /// answered.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     TaskId
 );
 id!(
     /// The id of a connection.
+    #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     ConnectionId
 );
 id!(
@@ -96,6 +107,7 @@ id!(
 id!(
     /// The caller's own stable identifier of a document: 1 to 255 characters of `[A-Za-z0-9_.:-]`,
     /// unique in its container.
+    #[schemars(extend("minLength" = 1, "maxLength" = 255, "pattern" = "^[A-Za-z0-9_.:-]+$"))]
     CustomId
 );
 

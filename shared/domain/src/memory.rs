@@ -8,6 +8,7 @@
 
 use std::io::Read;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -202,7 +203,7 @@ impl StatementSet {
 }
 
 /// A caller's decision about an inference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReviewDecision {
     /// The inference is correct, and counts like a statement.

@@ -1,5 +1,6 @@
 //! Document metadata: the caller's own keys, all of which can be used in filters.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -14,8 +15,19 @@ pub const MAX_METADATA_BYTES: usize = 16 * 1024;
 ///
 /// Use deserialization only for records that this service wrote, and [`Metadata::parse`] for the
 /// input of callers.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(
+    description = "The caller's own keys, all of which can be used in filters; at most 16 KiB of JSON.",
+    extend(
+        "propertyNames" = {"pattern": "^[A-Za-z0-9_.-]{1,64}$"},
+        "additionalProperties" = {"anyOf": [
+            {"type": ["string", "number", "boolean"]},
+            // As many as 16 KiB have room for.
+            {"type": "array", "maxItems": 5461, "items": {"type": "string"}},
+        ]},
+    )
+)]
 pub struct Metadata(Map<String, Value>);
 
 impl Metadata {

@@ -1,12 +1,14 @@
 //! Container tags: the names that callers give to containers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 
 /// A container tag: 1 to 100 characters of `[a-zA-Z0-9_:-]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = "^[a-zA-Z0-9_:-]+$"))]
 pub struct ContainerTag(String);
 
 impl ContainerTag {

@@ -6,6 +6,7 @@
 //! harmless. A task therefore continues from wherever a crash left it, two workers on one task do
 //! the same work, and its report counts everything once.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Hour;
@@ -128,8 +129,9 @@ pub struct PendingErasure {
 }
 
 /// The counts of the data that a purge has removed, by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "DeletionReport")]
 pub struct PurgeReport {
     /// Document records.
     pub documents: u64,
@@ -205,8 +207,9 @@ impl ContainerMerge {
 }
 
 /// The phases of a merge, with the names of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "MergeState")]
 pub enum MergePhase {
     /// The merge was requested. Every reader already sees the containers as one.
     Queued,

@@ -2,11 +2,18 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+
 use crate::error::{Error, Result};
 
-/// A point in time with millisecond precision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(i64);
+/// A point in time in UTC, with millisecond precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(extend("format" = "date-time", "pattern" = TIMESTAMP_PATTERN))]
+pub struct Timestamp(#[schemars(with = "String")] i64);
+
+/// The form of a timestamp on the wire.
+const TIMESTAMP_PATTERN: &str =
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
 
 impl Timestamp {
     /// Creates a timestamp from milliseconds since the Unix epoch.

@@ -8,13 +8,17 @@ use axum::extract::{FromRef, FromRequestParts};
 use domain::key::KeyKind;
 use domain::{Error, Result, Tenant};
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, HeaderName};
 use http::request::Parts;
 use service::admit;
 
 use crate::error::ApiError;
+use crate::extract::header_text;
 use crate::record::{note_tenant, request_id};
 use crate::router::App;
+
+/// The header in which the command-line client sends the key.
+const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The permissions that a route demands of a key. Every new route has to choose one, and none is
 /// open to scoped keys by accident.
@@ -157,18 +161,11 @@ where
 
         // A request that is refused later appears in the request log of this organization.
         note_tenant(&app, &tenant).await;
-        if let Some((key, rate)) = tenant
-            .authenticated_key()
-            .and_then(|key| Some((&key.id, key.rate?)))
+        if let Some(key) = tenant.authenticated_key()
+            && let Some(rate) = key.rate
         {
-            admit(
-                &app.ctx,
-                &tenant,
-                &format!("key#{key}"),
-                rate,
-                &request_id(),
-            )
-            .await?;
+            let counter = format!("key#{}", key.id);
+            admit(&app.ctx, &tenant, &counter, rate, &request_id()).await?;
         }
 
         D::check(&tenant)?;
@@ -182,10 +179,12 @@ where
 /// Returns the error for a refused key. A client that has sent too many wrong keys is told to wait.
 /// A valid key is never slowed down, so a stranger behind the same address cannot lock anybody out.
 fn slow_down_refusal(app: &App, parts: &Parts, error: Error) -> Error {
-    let client = parts.extensions.get::<ClientAddress>();
-    let Some(client) = client.filter(|_| matches!(error, Error::Unauthenticated(_))) else {
+    let Some(client) = parts.extensions.get::<ClientAddress>() else {
         return error;
     };
+    if !matches!(error, Error::Unauthenticated(_)) {
+        return error;
+    }
 
     match app
         .wrong_keys
@@ -202,19 +201,14 @@ fn slow_down_refusal(app: &App, parts: &Parts, error: Error) -> Error {
 /// Returns the key from `Authorization: Bearer` or, as the command-line client sends it, from
 /// `x-api-key`.
 fn read_credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| {
-            let (scheme, key) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-        });
-    bearer.or_else(|| {
-        headers
-            .get("x-api-key")
-            .and_then(|value| value.to_str().ok())
-            .map(str::trim)
-    })
+    if let Some(text) = header_text(headers, &AUTHORIZATION)
+        && let Some((scheme, key)) = text.split_once(' ')
+        && scheme.eq_ignore_ascii_case("bearer")
+    {
+        return Some(key.trim());
+    }
+
+    header_text(headers, &API_KEY_HEADER).map(str::trim)
 }
 
 #[cfg(test)]

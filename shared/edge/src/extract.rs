@@ -7,8 +7,9 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::{Error, RequestIssue};
-use http::Uri;
+use http::header::HeaderName;
 use http::request::Parts;
+use http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -60,20 +61,17 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
 }
 
 async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
-    Bytes::from_request(request, state)
-        .await
-        .map_err(|rejection| {
-            let is_too_large =
-                rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-            if is_too_large {
-                Error::TooLarge(
-                    "the body has more bytes than this route takes; send less at a time, or a file"
-                        .into(),
-                )
-            } else {
-                Error::invalid("the body ended early, or came too slowly")
-            }
-        })
+    let refusal = match Bytes::from_request(request, state).await {
+        Ok(bytes) => return Ok(bytes),
+        Err(rejection) => rejection.into_response(),
+    };
+
+    if refusal.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
+        return Err(Error::TooLarge(
+            "the body has more bytes than this route takes; send less at a time, or a file".into(),
+        ));
+    }
+    Err(Error::invalid("the body ended early, or came too slowly"))
 }
 
 /// Parses a body that has to be one JSON object.
@@ -82,9 +80,9 @@ fn parse_object(bytes: &[u8]) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Value::deserialize(&mut deserializer)
         .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
-    deserializer
-        .end()
-        .map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
+    if deserializer.end().is_err() {
+        return Err(Error::invalid("the body goes on after the JSON value"));
+    }
     if value.is_object() {
         Ok(value)
     } else {
@@ -116,26 +114,35 @@ pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Er
 fn deserialize_fields<'de, T: Deserialize<'de>>(
     object: impl Deserializer<'de, Error = serde_json::Error>,
 ) -> Result<T, Error> {
-    serde_path_to_error::deserialize(object).map_err(|error| {
-        let (path, message) = (error.path().to_string(), error.inner().to_string());
-        if path == "." {
-            return Error::invalid(format!("the body is not as expected: {message}"));
-        }
-        let segment_name = |segment: &Segment| match segment {
-            Segment::Seq { index } => index.to_string(),
-            Segment::Map { key } => key.clone(),
-            Segment::Enum { variant } => variant.clone(),
-            Segment::Unknown => "?".to_owned(),
-        };
-        let issue = RequestIssue {
-            path: error.path().iter().map(segment_name).collect(),
-            message: message.clone(),
-        };
-        Error::Invalid {
-            message: format!("{path}: {message}"),
-            issues: vec![issue],
-        }
+    let error = match serde_path_to_error::deserialize(object) {
+        Ok(fields) => return Ok(fields),
+        Err(error) => error,
+    };
+
+    let (path, message) = (error.path().to_string(), error.inner().to_string());
+    if path == "." {
+        return Err(Error::invalid(format!(
+            "the body is not as expected: {message}"
+        )));
+    }
+
+    let issue = RequestIssue {
+        path: error.path().iter().map(segment_name).collect(),
+        message: message.clone(),
+    };
+    Err(Error::Invalid {
+        message: format!("{path}: {message}"),
+        issues: vec![issue],
     })
+}
+
+fn segment_name(segment: &Segment) -> String {
+    match segment {
+        Segment::Seq { index } => index.to_string(),
+        Segment::Map { key } => key.clone(),
+        Segment::Enum { variant } => variant.clone(),
+        Segment::Unknown => "?".to_owned(),
+    }
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -152,9 +159,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        path.map(|path| Self(path.0))
-            .map_err(|_| ApiError(Error::invalid("the path cannot be read")))
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(path) => Ok(Self(path.0)),
+            Err(_) => Err(ApiError(Error::invalid("the path cannot be read"))),
+        }
     }
 }
 
@@ -169,23 +177,33 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
         let pairs = query_pairs(&parts.uri);
         FieldNames::of::<T>().check_names(pairs.iter().map(|(name, _)| name.as_str()))?;
         parts.extensions.insert(QueryIsRead);
-        let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
-        query.map(|query| Self(query.0)).map_err(|rejection| {
-            let text = rejection.body_text();
-            // The text before the first colon only says that this is the query string.
-            let reason = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
-            ApiError(Error::invalid(format!(
-                "the query string is not as expected: {reason}"
-            )))
-        })
+
+        let text = match axum::extract::Query::<T>::from_request_parts(parts, state).await {
+            Ok(query) => return Ok(Self(query.0)),
+            Err(rejection) => rejection.body_text(),
+        };
+        // The text before the first colon only says that this is the query string.
+        let reason = match text.split_once(": ") {
+            Some((_, reason)) => reason,
+            None => &text,
+        };
+        Err(ApiError(Error::invalid(format!(
+            "the query string is not as expected: {reason}"
+        ))))
     }
 }
 
 /// Returns the parameters of a query string as they were sent.
 pub(crate) fn query_pairs(uri: &Uri) -> Vec<(String, String)> {
-    axum::extract::Query::try_from_uri(uri)
-        .map(|query| query.0)
-        .unwrap_or_default()
+    match axum::extract::Query::try_from_uri(uri) {
+        Ok(query) => query.0,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Returns the value of a header, if it is text.
+pub(crate) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
 }
 
 #[cfg(test)]

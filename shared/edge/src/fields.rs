@@ -1,18 +1,21 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
 use domain::{ContainerTag, Error, Result, Tenant};
+use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use service::{ContainerScope, SortBy};
 
 /// The position of a page in a listing.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
     /// The number of the page, from 1.
+    #[schemars(range(min = 1))]
     pub current_page: usize,
     /// The number of items on a page.
+    #[schemars(range(min = 1))]
     pub limit: usize,
     /// The number of items on all pages.
     pub total_items: usize,
@@ -73,11 +76,14 @@ pub fn deserialize_count<'de, D: Deserializer<'de>>(
     let invalid = || serde::de::Error::custom("expected a whole number, 0 or more");
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => number
-            .as_u64()
-            .map(|n| Some(n as usize))
-            .ok_or_else(invalid),
-        Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| invalid()),
+        Some(Value::Number(number)) => match number.as_u64() {
+            Some(count) => Ok(Some(count as usize)),
+            None => Err(invalid()),
+        },
+        Some(Value::String(text)) => match text.trim().parse() {
+            Ok(count) => Ok(Some(count)),
+            Err(_) => Err(invalid()),
+        },
         Some(_) => Err(invalid()),
     }
 }
@@ -166,16 +172,12 @@ pub fn parse_scope(
     container_tag: Option<&str>,
     container_tags: Option<&[String]>,
 ) -> Result<ContainerScope> {
-    check_length(
-        "containerTags",
-        container_tags.unwrap_or_default(),
-        MAX_ENTRIES,
-    )?;
+    let container_tags = container_tags.unwrap_or_default();
+    check_length("containerTags", container_tags, MAX_ENTRIES)?;
+
     let mut tags = Vec::new();
-    for text in container_tag
-        .into_iter()
-        .chain(container_tags.into_iter().flatten().map(String::as_str))
-    {
+    let other_tags = container_tags.iter().map(String::as_str);
+    for text in container_tag.into_iter().chain(other_tags) {
         let tag = ContainerTag::parse(text)?;
         if !tags.contains(&tag) {
             tags.push(tag);

@@ -11,6 +11,7 @@ mod misnamed;
 mod record;
 mod redact;
 mod router;
+mod schemas;
 mod secret;
 mod wrong_keys;
 
@@ -29,3 +30,4 @@ pub use memories::{MemoryEntry, MemoryVersion, review_status};
 pub use misnamed::check_field_name;
 pub use record::{note_request_body, request_id};
 pub use router::{App, MAX_JSON_BYTES, build_service};
+pub use schemas::{count_schema, flexible_boolean_schema, page_schema};

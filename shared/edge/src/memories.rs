@@ -112,11 +112,13 @@ impl MemoryEntry {
         org: &OrgId,
         now: Timestamp,
     ) -> Self {
-        let older = ledger
-            .memory_history(memory)
-            .into_iter()
-            .rev()
-            .filter(|other| other.version < memory.version);
+        let mut history = Vec::new();
+        for other in ledger.memory_history(memory).into_iter().rev() {
+            if other.version < memory.version {
+                history.push(MemoryVersion::new(other, now));
+            }
+        }
+
         let relations = memory
             .relations
             .iter()
@@ -133,9 +135,7 @@ impl MemoryEntry {
                 event_date: event_dates(memory),
             },
             memory_relations: relations.collect(),
-            history: older
-                .map(|version| MemoryVersion::new(version, now))
-                .collect(),
+            history,
             document_ids: ledger
                 .documents_of(memory)
                 .iter()
@@ -166,22 +166,19 @@ pub fn review_status(memory: &Memory) -> Option<&'static str> {
 
 /// Returns the reason why the memory is or will be forgotten.
 fn forget_reason(memory: &Memory) -> Option<String> {
-    let reason = memory
-        .forgotten
-        .as_ref()
-        .and_then(|forgotten| forgotten.reason.as_ref());
-    reason.or(memory.forget_reason.as_ref()).cloned()
+    match &memory.forgotten {
+        Some(forgotten) if forgotten.reason.is_some() => forgotten.reason.clone(),
+        _ => memory.forget_reason.clone(),
+    }
 }
 
 /// Returns the first and the last moment of the event, or the only one.
 fn event_dates(memory: &Memory) -> Vec<Timestamp> {
-    let mut dates: Vec<Timestamp> = memory
-        .event
-        .iter()
-        .flat_map(|event| [event.from, event.to])
-        .collect();
-    dates.dedup();
-    dates
+    match memory.event {
+        None => Vec::new(),
+        Some(event) if event.from == event.to => vec![event.from],
+        Some(event) => vec![event.from, event.to],
+    }
 }
 
 fn source_spans(memory: &Memory) -> Vec<SourceSpan> {

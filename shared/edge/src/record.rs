@@ -18,7 +18,7 @@ use service::Ctx;
 use tracing::warn;
 
 use crate::error::format_error_chain;
-use crate::extract::query_pairs;
+use crate::extract::{header_text, query_pairs};
 use crate::kind::classify_request;
 use crate::redact::redact_value;
 use crate::router::App;
@@ -106,7 +106,9 @@ impl LogContentCache {
     async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContentMode {
         let now = ctx.clock.now();
         let cached = self.lock().get(tenant.org()).copied();
-        if let Some((mode, _)) = cached.filter(|(_, until)| *until > now) {
+        if let Some((mode, until)) = cached
+            && until > now
+        {
             return mode;
         }
 
@@ -123,7 +125,10 @@ impl LogContentCache {
                 settings.log_content
             }
             // If the choice cannot be read and none is cached, nothing is logged.
-            Err(_) => cached.map_or(LogContentMode::Off, |(mode, _)| mode),
+            Err(_) => match cached {
+                Some((mode, _)) => mode,
+                None => LogContentMode::Off,
+            },
         }
     }
 
@@ -149,10 +154,10 @@ impl IncomingRequest {
     /// Starts the notes of a request that has just arrived.
     pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
         let id = Revision::random().as_str().to_owned();
-        let route = request
-            .extensions()
-            .get::<MatchedPath>()
-            .map(|path| path.as_str().to_owned());
+        let route = match request.extensions().get::<MatchedPath>() {
+            Some(path) => path.as_str().to_owned(),
+            None => "unknown".to_owned(),
+        };
 
         Self {
             current: Arc::new(CurrentRequest {
@@ -161,7 +166,7 @@ impl IncomingRequest {
             }),
             id,
             method: request.method().clone(),
-            route: route.unwrap_or_else(|| "unknown".into()),
+            route,
             uri: request.uri().clone(),
             at: ctx.clock.now(),
             started: Instant::now(),
@@ -202,11 +207,11 @@ impl IncomingRequest {
         let (response, output) = outline_response(response, mode).await;
         // The notes are already redacted as the organization chose. Redact them again if less may
         // be kept.
-        let body = if mode == chosen {
-            notes.body
-        } else {
-            notes.body.and_then(|body| redact_value(&body, mode, false))
+        let body = match notes.body {
+            Some(body) if mode != chosen => redact_value(&body, mode, false),
+            body => body,
         };
+        let error = if is_error { notes.error } else { None };
 
         let (key, key_name) = match tenant.authenticated_key() {
             Some(key) => (key.id.to_string(), key.name.clone()),
@@ -219,7 +224,7 @@ impl IncomingRequest {
             kind: classify_request(&self.method, &self.route),
             route: format!("{} {}", self.method, self.route),
             status,
-            error: notes.error.filter(|_| is_error).map(str::to_owned),
+            error: error.map(str::to_owned),
             micros,
             key,
             key_name,
@@ -242,25 +247,23 @@ impl IncomingRequest {
 
     /// Returns the input of the request: its parameters, and its body as noted.
     fn logged_input(&self, body: Option<Value>, mode: LogContentMode) -> Option<Value> {
+        let path = path_parameters(&self.route, self.uri.path());
+        let mut query = Map::new();
+        for (name, value) in query_pairs(&self.uri) {
+            query.insert(name, value.into());
+        }
+
         let mut input = Map::new();
-        let mut put = |name: &str, part: Map<String, Value>| {
-            let part = Some(part)
-                .filter(|part| !part.is_empty())
-                .map(Value::Object);
-            if let Some(part) = part.and_then(|part| redact_value(&part, mode, false)) {
+        for (name, part) in [("path", path), ("query", query)] {
+            if !part.is_empty()
+                && let Some(part) = redact_value(&Value::Object(part), mode, false)
+            {
                 input.insert(name.to_owned(), part);
             }
-        };
-
-        put("path", path_parameters(&self.route, self.uri.path()));
-        put(
-            "query",
-            query_pairs(&self.uri)
-                .into_iter()
-                .map(|(name, value)| (name, value.into()))
-                .collect(),
-        );
-        input.extend(body.map(|body| ("body".to_owned(), body)));
+        }
+        if let Some(body) = body {
+            input.insert("body".to_owned(), body);
+        }
 
         (!input.is_empty()).then_some(Value::Object(input))
     }
@@ -282,30 +285,32 @@ fn allowed_log_content(
 
 /// Returns the segments of a path for which its route has names.
 fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
-    let parameters = route
-        .split('/')
-        .zip(path.split('/'))
-        .filter_map(|(name, segment)| {
-            let name = name.strip_prefix('{')?.strip_suffix('}')?;
-            // An escaped segment could hold anything.
-            let value = if segment.contains('%') {
-                format!("[{} characters]", segment.len())
-            } else {
-                segment.to_owned()
-            };
-            Some((name.to_owned(), value.into()))
-        });
-    parameters.collect()
+    let mut parameters = Map::new();
+    for (part, segment) in route.split('/').zip(path.split('/')) {
+        let Some(name) = parameter_name(part) else {
+            continue;
+        };
+        // An escaped segment could hold anything.
+        let value = if segment.contains('%') {
+            format!("[{} characters]", segment.len())
+        } else {
+            segment.to_owned()
+        };
+        parameters.insert(name.to_owned(), value.into());
+    }
+
+    parameters
+}
+
+/// Returns the name in a part of a route such as `{id}`.
+fn parameter_name(part: &str) -> Option<&str> {
+    part.strip_prefix('{')?.strip_suffix('}')
 }
 
 /// Returns the answer and the part of it that is logged.
 async fn outline_response(response: Response, mode: LogContentMode) -> (Response, Option<Value>) {
     let bytes = response.body().size_hint().exact();
-    let kind = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
-        .unwrap_or_default();
+    let kind = header_text(response.headers(), &CONTENT_TYPE).unwrap_or_default();
     if mode == LogContentMode::Off || bytes == Some(0) {
         return (response, None);
     }
@@ -322,9 +327,10 @@ async fn outline_response(response: Response, mode: LogContentMode) -> (Response
         return (Response::from_parts(parts, Body::empty()), None);
     };
 
-    let output = serde_json::from_slice(&bytes)
-        .ok()
-        .and_then(|value: Value| redact_value(&value, mode, is_error));
+    let output = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) => redact_value(&value, mode, is_error),
+        Err(_) => None,
+    };
     (Response::from_parts(parts, Body::from(bytes)), output)
 }
 

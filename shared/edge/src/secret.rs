@@ -20,11 +20,8 @@ const LONGEST_ID: usize = 29;
 
 /// Checks whether a field of this name holds a credential.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let normalized: String = name
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .collect::<String>()
-        .to_lowercase();
+    let normalized = name.replace(|c: char| !c.is_alphanumeric(), "");
+    let normalized = normalized.to_lowercase();
     // `token` counts only as the whole name or its end: `tokens` and `tokenCount` are counts.
     normalized.ends_with("token")
         || normalized == "sig"
@@ -164,9 +161,10 @@ fn has_password(word: &str) -> bool {
         return false;
     };
     let authority = rest.split('/').next().unwrap_or_default();
-    authority
-        .rsplit_once('@')
-        .is_some_and(|(user, _)| !user.is_empty())
+    match authority.rsplit_once('@') {
+        Some((user, _)) => !user.is_empty(),
+        None => false,
+    }
 }
 
 /// Checks for `name=value` or `name:value` with the name of a credential.
@@ -196,23 +194,25 @@ fn has_known_prefix(word: &str) -> bool {
 fn looks_random(part: &str) -> bool {
     let is_separator = |c: char| !(c.is_ascii_alphanumeric() || "+/_-".contains(c));
     part.split(is_separator)
-        .filter(|run| run.len() > LONGEST_ID && !is_uuid(run))
-        .any(|run| {
-            let hex = run.bytes().filter(u8::is_ascii_hexdigit).count();
-            let class = |byte: u8| match byte {
-                b'a'..=b'z' => 0,
-                b'A'..=b'Z' => 1,
-                b'0'..=b'9' => 2,
-                _ => 3,
-            };
-            let is_change = |pair: &&[u8]| {
-                let (one, two) = (class(pair[0]), class(pair[1]));
-                one != two && one.max(two) < 3
-            };
-            let changes = run.as_bytes().windows(2).filter(is_change).count();
-            let digits = run.bytes().filter(u8::is_ascii_digit).count();
-            digits > 0 && (hex == run.len() || changes * 100 >= run.len() * 35)
-        })
+        .any(|run| run.len() > LONGEST_ID && !is_uuid(run) && is_random_run(run))
+}
+
+fn is_random_run(run: &str) -> bool {
+    let class = |byte: u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let is_change = |pair: &&[u8]| {
+        let (one, two) = (class(pair[0]), class(pair[1]));
+        one != two && one.max(two) < 3
+    };
+
+    let changes = run.as_bytes().windows(2).filter(is_change).count();
+    let has_digits = run.bytes().any(|byte| byte.is_ascii_digit());
+    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    has_digits && (is_hex || changes * 100 >= run.len() * 35)
 }
 
 /// Checks for the usual form of a UUID, which many systems use as an id.
@@ -226,11 +226,11 @@ fn is_uuid(text: &str) -> bool {
 
 /// Checks for the form `123456789:AAH…` of bot tokens.
 fn is_bot_token(part: &str) -> bool {
-    part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
-        .split_once(':')
-        .is_some_and(|(id, rest)| {
-            id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() >= 30
-        })
+    let token = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let Some((id, rest)) = token.split_once(':') else {
+        return false;
+    };
+    id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() >= 30
 }
 
 /// Checks for three parts of base64 separated by dots.
@@ -242,15 +242,12 @@ fn is_dotted_token(part: &str) -> bool {
 }
 
 fn is_email(word: &str) -> bool {
-    word.split_once('@').is_some_and(|(local, domain)| {
-        local.chars().any(char::is_alphanumeric)
-            && domain
-                .trim_end_matches(['.', ':', ';', '!', '?'])
-                .split('.')
-                .filter(|part| !part.is_empty())
-                .count()
-                >= 2
-    })
+    let Some((local, domain)) = word.split_once('@') else {
+        return false;
+    };
+    let domain = domain.trim_end_matches(['.', ':', ';', '!', '?']);
+    let labels = domain.split('.').filter(|label| !label.is_empty());
+    local.chars().any(char::is_alphanumeric) && labels.count() >= 2
 }
 
 #[cfg(test)]

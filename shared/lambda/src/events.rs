@@ -13,27 +13,28 @@ pub fn parse_deliveries(
     event: Value,
 ) -> Result<(Vec<String>, Vec<QueueDelivery>), serde_json::Error> {
     let event: SqsEvent = serde_json::from_value(event)?;
-    let to_delivery = |message: aws_lambda_events::sqs::SqsMessage| {
+    let (mut ids, mut deliveries) = (Vec::new(), Vec::new());
+    for message in event.records {
         let queue = message.event_source_arn.unwrap_or_default();
         let name = queue.rsplit(':').next().unwrap_or_default();
-        let is_dead_letter = name.trim_end_matches(".fifo").ends_with("-dead");
-        (
-            message.message_id.unwrap_or_default(),
-            QueueDelivery {
-                body: message.body.unwrap_or_default(),
-                is_dead_letter,
-            },
-        )
-    };
+        ids.push(message.message_id.unwrap_or_default());
+        deliveries.push(QueueDelivery {
+            body: message.body.unwrap_or_default(),
+            is_dead_letter: name.trim_end_matches(".fifo").ends_with("-dead"),
+        });
+    }
 
-    Ok(event.records.into_iter().map(to_delivery).unzip())
+    Ok((ids, deliveries))
 }
 
 /// Returns the response that names the messages to be received again. SQS deletes the others.
 pub fn batch_response(ids: &[String], outcomes: &[DeliveryOutcome]) -> Value {
-    let failed = ids
-        .iter()
-        .zip(outcomes)
-        .filter(|(_, outcome)| **outcome == DeliveryOutcome::Retry);
-    json!({"batchItemFailures": failed.map(|(id, _)| json!({"itemIdentifier": id})).collect::<Vec<_>>()})
+    let mut failures = Vec::new();
+    for (id, outcome) in ids.iter().zip(outcomes) {
+        if *outcome == DeliveryOutcome::Retry {
+            failures.push(json!({"itemIdentifier": id}));
+        }
+    }
+
+    json!({"batchItemFailures": failures})
 }

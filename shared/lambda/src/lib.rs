@@ -45,9 +45,8 @@ pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
         let worker = worker(connect_context().await?);
         let worker = &worker;
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            handle_batch(worker, event.payload)
-                .await
-                .map_err(lambda_runtime::Error::from)
+            let response = handle_batch(worker, event.payload).await?;
+            Ok::<_, lambda_runtime::Error>(response)
         });
         lambda_runtime::run(handler)
             .await
@@ -72,14 +71,10 @@ where
 
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             if event.payload.get("Records").is_some() {
-                return handle_batch(worker, event.payload)
-                    .await
-                    .map_err(lambda_runtime::Error::from);
+                return Ok(handle_batch(worker, event.payload).await?);
             }
-            scheduled(ctx.clone())
-                .await
-                .map_err(lambda_runtime::Error::from)?;
-            Ok(Value::Null)
+            scheduled(ctx.clone()).await?;
+            Ok::<_, lambda_runtime::Error>(Value::Null)
         });
 
         lambda_runtime::run(handler)

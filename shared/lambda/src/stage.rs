@@ -44,5 +44,8 @@ fn uri_without_stage(request: &Request) -> Option<Uri> {
         .as_str()
         .strip_prefix('/')?
         .strip_prefix(stage)?;
-    rest.starts_with('/').then(|| rest.parse().ok())?
+    if !rest.starts_with('/') {
+        return None;
+    }
+    rest.parse().ok()
 }

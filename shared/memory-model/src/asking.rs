@@ -119,23 +119,21 @@ pub fn topic_question_words(topic: &Topic) -> String {
         return String::new();
     }
 
-    let exact = ATTRIBUTE_QUESTION_WORDS
-        .binary_search_by_key(&topic.attribute.as_str(), |(attribute, _)| attribute);
-    let words = exact
-        .ok()
-        .map(|index| ATTRIBUTE_QUESTION_WORDS[index].1)
-        .or_else(|| {
-            let first = topic.attribute.split(' ').next()?;
-            let found = ATTRIBUTE_PREFIX_QUESTION_WORDS
-                .binary_search_by_key(&first, |(beginning, _)| beginning);
-            found
-                .ok()
-                .map(|index| ATTRIBUTE_PREFIX_QUESTION_WORDS[index].1)
-        });
+    let attribute = topic.attribute.as_str();
+    let first_word = attribute.split(' ').next().unwrap_or_default();
+    let words = find_words(ATTRIBUTE_QUESTION_WORDS, attribute)
+        .or_else(|| find_words(ATTRIBUTE_PREFIX_QUESTION_WORDS, first_word));
 
-    format!("{} {}", topic.attribute, words.unwrap_or_default())
-        .trim_end()
-        .to_owned()
+    match words {
+        Some(words) => format!("{attribute} {words}"),
+        None => attribute.trim_end().to_owned(),
+    }
+}
+
+/// Returns the words beside the key in a sorted table.
+fn find_words(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
+    let index = table.binary_search_by_key(&key, |(key, _)| key).ok()?;
+    Some(table[index].1)
 }
 
 #[cfg(test)]

@@ -74,20 +74,19 @@ struct TopicEntry {
 /// The edits of callers to one memory, other than new versions.
 #[derive(Debug, Clone, Default)]
 struct MemoryEdits {
-    /// The time of the first forget, and its reason.
-    forgotten: Option<(Timestamp, Option<String>)>,
+    /// The first forget.
+    forgotten: Option<ForgetRecord>,
     reviews: Vec<(Timestamp, ReviewDecision)>,
 }
 
 impl MemoryEdits {
     /// Returns the latest decision, unless it was undone.
     fn review(&self) -> Option<ReviewDecision> {
-        let last = self
-            .reviews
-            .iter()
-            .max_by_key(|(at, _)| *at)
-            .map(|(_, review)| *review);
-        last.filter(|review| *review != ReviewDecision::Undo)
+        let (_, last) = self.reviews.iter().max_by_key(|(at, _)| *at)?;
+        match last {
+            ReviewDecision::Undo => None,
+            decision => Some(*decision),
+        }
     }
 }
 
@@ -179,8 +178,11 @@ impl Ledger {
             }
             MemoryEdit::Forget { memory, reason, at } => {
                 let forgotten = &mut self.edits.entry(memory.clone()).or_default().forgotten;
-                if forgotten.as_ref().is_none_or(|(first, _)| at < first) {
-                    *forgotten = Some((*at, reason.clone()));
+                if forgotten.as_ref().is_none_or(|first| *at < first.at) {
+                    *forgotten = Some(ForgetRecord {
+                        at: *at,
+                        reason: reason.clone(),
+                    });
                 }
                 self.mark_dirty(memory);
             }
@@ -218,17 +220,21 @@ impl Ledger {
             let Some(mut topic_entry) = self.topics.remove(topic) else {
                 continue;
             };
+
             for id in topic_entry.memories.drain(..) {
-                memories_before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
+                if let Some(memory) = self.memories.remove(&id) {
+                    memories_before.insert(id, memory);
+                }
             }
-            groups.extend(topic_entry.group.clone());
-            let memories = chain::fold_topic(topic, &topic_entry, &self.documents, &self.edits);
-            topic_entry.memories = memories.iter().map(|memory| memory.id.clone()).collect();
-            self.memories.extend(
-                memories
-                    .into_iter()
-                    .map(|memory| (memory.id.clone(), memory)),
-            );
+            if let Some(group) = &topic_entry.group {
+                groups.insert(group.clone());
+            }
+
+            for memory in chain::fold_topic(topic, &topic_entry, &self.documents, &self.edits) {
+                topic_entry.memories.push(memory.id.clone());
+                self.memories.insert(memory.id.clone(), memory);
+            }
+
             if !topic_entry.statements.is_empty() || !topic_entry.edits.is_empty() {
                 self.topics.insert(topic.clone(), topic_entry);
             } else {
@@ -246,20 +252,16 @@ impl Ledger {
 
     /// Removes a topic without statements from the indexes.
     fn remove_topic(&mut self, topic: &TopicId, topic_entry: &TopicEntry) {
-        if let Some(group) = topic_entry
-            .group
-            .as_ref()
-            .and_then(|group| self.groups.get_mut(group))
+        if let Some(group) = &topic_entry.group
+            && let Some(topics) = self.groups.get_mut(group)
         {
-            group.remove(topic);
+            topics.remove(topic);
         }
 
-        if let Some(subject) = topic_entry
-            .topic
-            .as_ref()
-            .and_then(|topic_answer| self.subjects.get_mut(&topic_answer.subject))
+        if let Some(topic_answer) = &topic_entry.topic
+            && let Some(topics) = self.subjects.get_mut(&topic_answer.subject)
         {
-            subject.remove(topic);
+            topics.remove(topic);
         }
 
         self.relative_topics.remove(topic);
@@ -280,23 +282,28 @@ impl Ledger {
             };
         }
 
-        let new_ids = dirty
-            .iter()
-            .filter_map(|topic| self.topics.get(topic))
-            .flat_map(|topic_entry| &topic_entry.memories);
-        changes.updated.extend(
-            new_ids
-                .filter(|id| !memories_before.contains_key(id))
-                .cloned(),
-        );
-        changes.updated.extend(
-            self.inferences
-                .iter()
-                .filter(|id| !memories_before.contains_key(id))
-                .cloned(),
-        );
+        let topic_ids = dirty.iter().flat_map(|topic| self.topic_memory_ids(topic));
+        for id in topic_ids.chain(&self.inferences) {
+            if !memories_before.contains_key(id) {
+                changes.updated.insert(id.clone());
+            }
+        }
 
         changes
+    }
+
+    /// Returns the ids of the memories of a topic; none for an unknown topic.
+    fn topic_memory_ids(&self, topic: &TopicId) -> &[MemoryId] {
+        match self.topics.get(topic) {
+            Some(topic_entry) => &topic_entry.memories,
+            None => &[],
+        }
+    }
+
+    /// Returns the memories of a topic; none for an unknown topic.
+    fn topic_memories(&self, topic: &TopicId) -> impl Iterator<Item = &Memory> {
+        let ids = self.topic_memory_ids(topic).iter();
+        ids.filter_map(|id| self.memories.get(id))
     }
 
     /// Returns all edits of callers by time: everything that [`Ledger::apply_edit`] needs to arrive
@@ -304,39 +311,34 @@ impl Ledger {
     pub fn list_edits(&self) -> Vec<MemoryEdit> {
         let mut edits: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
         for (topic, topic_entry) in &self.topics {
-            edits.extend(topic_entry.edits.iter().map(|(memory, version)| {
-                let (memory, version) = (memory.clone(), Box::new(version.clone()));
+            for (memory, version) in &topic_entry.edits {
                 let update = MemoryEdit::Update {
-                    memory,
+                    memory: memory.clone(),
                     topic: topic.clone(),
-                    version,
+                    version: Box::new(version.clone()),
                 };
-                (edit_time(&update), topic.as_str(), update)
-            }));
+                edits.push((edit_time(&update), topic.as_str(), update));
+            }
         }
 
         for (memory, memory_edits) in &self.edits {
-            let forgotten = memory_edits
-                .forgotten
-                .iter()
-                .map(|(at, reason)| MemoryEdit::Forget {
+            if let Some(forgotten) = &memory_edits.forgotten {
+                let forget = MemoryEdit::Forget {
                     memory: memory.clone(),
-                    reason: reason.clone(),
-                    at: *at,
-                });
-            let reviews = memory_edits
-                .reviews
-                .iter()
-                .map(|(at, review)| MemoryEdit::Review {
+                    reason: forgotten.reason.clone(),
+                    at: forgotten.at,
+                };
+                edits.push((edit_time(&forget), memory.as_str(), forget));
+            }
+
+            for (at, review) in &memory_edits.reviews {
+                let review = MemoryEdit::Review {
                     memory: memory.clone(),
                     review: *review,
                     at: *at,
-                });
-            edits.extend(
-                forgotten
-                    .chain(reviews)
-                    .map(|edit| (edit_time(&edit), memory.as_str(), edit)),
-            );
+                };
+                edits.push((edit_time(&review), memory.as_str(), review));
+            }
         }
 
         // The sort is stable: edits of one memory at the same time keep their order.
@@ -356,12 +358,8 @@ impl Ledger {
 
     /// Returns the newest versions in the memory's line of its topic, the oldest of them first.
     pub fn memory_history(&self, memory: &Memory) -> Vec<&Memory> {
-        let topic_entry = self.topics.get(&memory.topic);
-        let ids = topic_entry
-            .into_iter()
-            .flat_map(|topic_entry| &topic_entry.memories);
-        let mut versions: Vec<&Memory> = ids
-            .filter_map(|id| self.memories.get(id))
+        let mut versions: Vec<&Memory> = self
+            .topic_memories(&memory.topic)
             .filter(|other| other.first_version == memory.first_version)
             .collect();
         versions.sort_by_key(|memory| memory.version);
@@ -380,25 +378,25 @@ impl Ledger {
 
     /// Returns the memories that a document supports, in the order of its text.
     pub fn memories_of_document(&self, document: &DocumentId) -> Vec<&Memory> {
+        let Some(document_statements) = self.documents.get(document) else {
+            return Vec::new();
+        };
+
         let mut found: Vec<&Memory> = Vec::new();
         let mut seen = HashSet::new();
-        for statement in self
-            .documents
-            .get(document)
-            .iter()
-            .flat_map(|document_statements| &document_statements.statements)
-        {
-            let topic_entry = self.topics.get(&topic_id_of(&self.container, statement));
-            let ids = topic_entry
-                .into_iter()
-                .flat_map(|topic_entry| &topic_entry.memories);
-            let supported = ids.filter_map(|id| self.memories.get(id)).find(|memory| {
-                memory
-                    .sources
-                    .iter()
-                    .any(|s| s.document == *document && s.start == statement.start)
-            });
-            found.extend(supported.filter(|memory| seen.insert(&memory.id)));
+        for statement in &document_statements.statements {
+            let is_source = |source: &SupportingSpan| {
+                source.document == *document && source.start == statement.start
+            };
+            let topic = topic_id_of(&self.container, statement);
+            let supported = self
+                .topic_memories(&topic)
+                .find(|memory| memory.sources.iter().any(is_source));
+            if let Some(memory) = supported
+                && seen.insert(&memory.id)
+            {
+                found.push(memory);
+            }
         }
 
         found
@@ -408,9 +406,11 @@ impl Ledger {
     /// recorded after `system_time` and anything said after `valid_time`.
     pub fn snapshot_as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
         let mut snapshot = Self::new(self.container.clone());
-        for document_statements in self.documents.values().filter(|document_statements| {
-            document_statements.document.created_at <= system_time.as_millis()
-        }) {
+        for document_statements in self.documents.values() {
+            if document_statements.document.created_at > system_time.as_millis() {
+                continue;
+            }
+
             let mut document_statements = document_statements.as_ref().clone();
             document_statements
                 .statements
@@ -419,23 +419,24 @@ impl Ledger {
         }
 
         for (topic, topic_entry) in &self.topics {
-            for (memory, version) in topic_entry
-                .edits
-                .iter()
-                .filter(|(_, edit)| edit.said_at <= system_time.min(valid_time))
-            {
-                let version = Box::new(version.clone());
+            for (memory, version) in &topic_entry.edits {
+                if version.said_at > system_time.min(valid_time) {
+                    continue;
+                }
+
                 snapshot.apply_edit(&MemoryEdit::Update {
                     memory: memory.clone(),
                     topic: topic.clone(),
-                    version,
+                    version: Box::new(version.clone()),
                 });
             }
         }
 
         for (memory, memory_edits) in &self.edits {
             let mut memory_edits = memory_edits.clone();
-            memory_edits.forgotten = memory_edits.forgotten.filter(|(at, _)| *at <= system_time);
+            memory_edits.forgotten = memory_edits
+                .forgotten
+                .filter(|forgotten| forgotten.at <= system_time);
             memory_edits.reviews.retain(|(at, _)| *at <= system_time);
             snapshot.edits.insert(memory.clone(), memory_edits);
         }
@@ -446,15 +447,17 @@ impl Ledger {
 
     /// Returns the documents that support a memory, each once, in the order of its sources.
     pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a IndexedDocument> {
+        let mut documents = Vec::new();
         let mut seen = HashSet::new();
-        let document_statements = memory
-            .sources
-            .iter()
-            .filter_map(|source| self.documents.get(&source.document));
-        document_statements
-            .map(|document_statements| &document_statements.document)
-            .filter(|document| seen.insert(&document.id))
-            .collect()
+        for source in &memory.sources {
+            if let Some(document_statements) = self.documents.get(&source.document)
+                && seen.insert(&source.document)
+            {
+                documents.push(&document_statements.document);
+            }
+        }
+
+        documents
     }
 
     /// Checks whether the metadata of the memory, or of one of its documents, satisfies a filter.
@@ -471,20 +474,19 @@ impl Ledger {
 
     /// Estimates the memory that the ledger takes, in bytes.
     pub fn estimated_bytes(&self) -> usize {
-        let statement_size = |statement: &Statement| 500 + statement.text.len();
-        let statement_bytes = self.documents.values().map(|document_statements| {
-            500 + document_statements
-                .statements
-                .iter()
-                .map(statement_size)
-                .sum::<usize>()
-        });
-        statement_bytes.sum::<usize>()
-            + self
-                .memories
-                .values()
-                .map(|memory| 800 + memory.text.len())
-                .sum::<usize>()
+        let mut bytes = 0;
+        for document_statements in self.documents.values() {
+            bytes += 500;
+            for statement in &document_statements.statements {
+                bytes += 500 + statement.text.len();
+            }
+        }
+
+        for memory in self.memories.values() {
+            bytes += 800 + memory.text.len();
+        }
+
+        bytes
     }
 }
 

@@ -74,22 +74,17 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
             .then(compare_newest_first(a, b))
     });
 
-    // Inferences come after what was said.
-    let order = |a: &&Memory, b: &&Memory| {
-        a.is_inference
-            .cmp(&b.is_inference)
-            .then(compare_newest_first(a, b))
-    };
     truncate_to_first(&mut dynamic_memories, |a, b| {
         is_standing_rule(b)
             .cmp(&is_standing_rule(a))
-            .then(order(a, b))
+            .then(compare_inferences_last(a, b))
     });
+    dynamic_memories.sort_by(|a, b| compare_inferences_last(a, b));
 
-    dynamic_memories.sort_by(order);
-    let buckets = options
-        .sorter
-        .map(|sorter| fill_buckets(live, sorter, options.dynamic_tokens));
+    let bucket_lines = match options.sorter {
+        Some(sorter) => fill_buckets(live, sorter, options.dynamic_tokens),
+        None => Vec::new(),
+    };
 
     Profile {
         static_lines: budget::select_lines(
@@ -102,7 +97,7 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
             format_dated_line,
             options.dynamic_tokens,
         ),
-        bucket_lines: buckets.unwrap_or_default(),
+        bucket_lines,
     }
 }
 
@@ -126,13 +121,17 @@ fn collect_live_memories<'a>(
 ) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (index, ledger) in ledgers.iter().enumerate() {
-        let visible = ledger.memories().filter(|memory| {
-            memory.is_live(options.now)
-                && options
-                    .filter
-                    .is_none_or(|filter| ledger.matches_filter(filter, memory))
-        });
-        found.extend(visible.map(|memory| (index, memory)));
+        for memory in ledger.memories() {
+            if !memory.is_live(options.now) {
+                continue;
+            }
+            if let Some(filter) = options.filter
+                && !ledger.matches_filter(filter, memory)
+            {
+                continue;
+            }
+            found.push((index, memory));
+        }
     }
 
     if ledgers.len() > 1 {
@@ -164,13 +163,21 @@ fn compare_newest_first(a: &Memory, b: &Memory) -> Ordering {
     (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
 }
 
+/// Compares by time as [`compare_newest_first`] does, with all inferences after what was said.
+fn compare_inferences_last(a: &Memory, b: &Memory) -> Ordering {
+    a.is_inference
+        .cmp(&b.is_inference)
+        .then(compare_newest_first(a, b))
+}
+
 /// Returns the sentence with the day of its event in front, or else the day on which it was said.
 /// Words of others come with their attribution.
 fn format_dated_line(memory: &Memory) -> String {
-    let time = memory
-        .event
-        .map_or(memory.said_at, |event| event.from)
-        .to_string();
+    let time = match memory.event {
+        Some(event) => event.from,
+        None => memory.said_at,
+    };
+    let time = time.to_string();
     let day = time.split('T').next().unwrap_or_default();
     format!("[{day}] {}", memory.display_text())
 }
@@ -183,16 +190,12 @@ fn fill_buckets(mut live: Vec<&Memory>, sorter: &BucketSorter, tokens: usize) ->
             .then(compare_newest_first(a, b))
     });
 
-    live.sort_by(|a, b| {
-        a.is_inference
-            .cmp(&b.is_inference)
-            .then(compare_newest_first(a, b))
-    });
+    live.sort_by(|a, b| compare_inferences_last(a, b));
+
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in live {
-        if let Some(bucket) = sorter
-            .bucket_index(memory)
-            .and_then(|index| buckets.get_mut(index))
+        if let Some(index) = sorter.bucket_index(memory)
+            && let Some(bucket) = buckets.get_mut(index)
         {
             bucket.push(memory);
         }

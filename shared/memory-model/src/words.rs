@@ -38,14 +38,13 @@ const NEGATIONS: &[&str] = &[
 
 /// Returns the words of a text in their order, in lower case and without possessive endings.
 pub fn split_words(text: &str) -> Vec<String> {
-    let lower = text.to_lowercase();
-    let normalize = |word: &str| {
-        let word = word.replace('’', "'");
-        word.strip_suffix("'s").unwrap_or(&word).to_owned()
-    };
-    find_words(&lower)
-        .map(|word| normalize(word.text))
-        .collect()
+    let mut words = Vec::new();
+    for word in find_words(&text.to_lowercase()) {
+        let word = word.text.replace('’', "'");
+        words.push(word.strip_suffix("'s").unwrap_or(&word).to_owned());
+    }
+
+    words
 }
 
 /// Checks whether the text contains a negation.
@@ -62,23 +61,28 @@ fn is_negation(word: &str) -> bool {
 /// Function words and negations are left out, so statements that say the same, or the opposite,
 /// have the same essence. A text of nothing but such words keeps all of them.
 pub fn content_words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = split_words(text)
-        .into_iter()
-        .filter(|word| FUNCTION_WORDS.binary_search(&word.as_str()).is_err() && !is_negation(word))
-        .map(|word| strip_plural(&word))
-        .collect();
-    if words.is_empty() {
-        words = split_words(text);
+    let all_words = split_words(text);
+    let mut content = Vec::new();
+    for word in &all_words {
+        let is_function_word = FUNCTION_WORDS.binary_search(&word.as_str()).is_ok();
+        if !is_function_word && !is_negation(word) {
+            content.push(strip_plural(word).to_owned());
+        }
     }
-    words
+
+    if content.is_empty() {
+        all_words
+    } else {
+        content
+    }
 }
 
 /// Removes the ending of an English plural or third person.
-fn strip_plural(word: &str) -> String {
-    let singular = word
-        .strip_suffix('s')
-        .filter(|rest| rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s'));
-    singular.unwrap_or(word).to_owned()
+fn strip_plural(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(rest) if rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s') => rest,
+        _ => word,
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::Read;
 use brotli_decompressor::Decompressor;
 use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use http::{HeaderMap, HeaderName};
 
 /// The content codings that the fetcher accepts.
 pub(crate) const ACCEPTED_ENCODINGS: &str = "gzip, br, deflate";
@@ -44,6 +45,17 @@ pub(crate) fn decode_body(
         "br" => read_limited(Decompressor::new(body, BROTLI_BUFFER), limit),
         _ => Err(DecodeError::Unsupported),
     }
+}
+
+/// Joins all values of a header. Several encodings become a list that [`decode_body`] refuses,
+/// because nobody compresses a page twice with good intent.
+pub(crate) fn join_header_values(headers: &HeaderMap, name: &HeaderName) -> String {
+    let values: Vec<_> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"))
+        .collect();
+    values.join(",")
 }
 
 fn read_limited(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {

@@ -4,22 +4,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT,
 };
-use http::{HeaderMap, HeaderName, Request, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use tokio::time::{sleep, timeout};
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
-use crate::connection::{BodyError, OpenAnswer, open_stream, send_request};
-use crate::decode::{ACCEPTED_ENCODINGS, DecodeError, decode_body};
-use crate::guard::{AddressRefusal, Target, check_url, vet_addresses};
+use crate::client::{BodyError, connector_error, read_body, single_use_client};
+use crate::connector::{ConnectError, GuardedConnector};
+use crate::decode::{ACCEPTED_ENCODINGS, DecodeError, decode_body, join_header_values};
+use crate::guard::{AddressRefusal, Target, check_url};
 use crate::network::Network;
 
 pub(crate) const USER_AGENT_VALUE: &str = concat!("Recollect/", env!("CARGO_PKG_VERSION"));
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MEDIA_TYPES: &str =
     "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
+const NO_SECURE_CONNECTION: &str = "There is no secure connection to the page's server.";
 
 /// A page that was answered with a success status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,11 +188,14 @@ impl Fetcher {
     async fn attempt_once(&self, url: &Url) -> Result<Visit, AttemptFailure> {
         let target = check_url(url).map_err(blocked_error)?;
         let timed_out = |_| Err(temporary_failure("The page did not answer in time."));
-        let answer = timeout(self.limits.first_byte_timeout, self.request(url, &target))
-            .await
-            .unwrap_or_else(timed_out)?;
-        let status = answer.response.status();
-        if let Some(next) = redirect_target(url, status, answer.response.headers())? {
+        let response = timeout(
+            self.limits.first_byte_timeout,
+            self.send_request(url, &target),
+        )
+        .await
+        .unwrap_or_else(timed_out)?;
+        let status = response.status();
+        if let Some(next) = redirect_target(url, status, response.headers())? {
             return Ok(Visit::Redirect(next));
         }
 
@@ -204,44 +211,35 @@ impl Fetcher {
             });
         }
 
-        self.read_page(url, answer).await.map(Visit::Page)
+        self.read_page(url, response).await.map(Visit::Page)
     }
 
-    /// Looks the name up once, and connects only to the addresses that passed the check.
-    async fn request(&self, url: &Url, target: &Target) -> Result<OpenAnswer, AttemptFailure> {
-        let addresses = match &target.host {
-            Host::Ipv4(address) => vec![(*address).into()],
-            Host::Ipv6(address) => vec![(*address).into()],
-            Host::Domain(name) => self.network.resolve_name(name).await.unwrap_or_default(),
-        };
-        if addresses.is_empty() {
-            return Err(temporary_failure(
-                "The name of the page's server was not found.",
-            ));
-        }
-
-        let vetted = vet_addresses(&addresses, target.port).map_err(blocked_error)?;
-        let unreachable = |_| temporary_failure("The page's server cannot be reached.");
-        let tcp = self
-            .network
-            .dial_first(&vetted)
-            .await
-            .map_err(unreachable)?;
-        let stream = open_stream(tcp, target.is_secure, &target.host, &self.network.tls)
-            .await
-            .map_err(|_| {
-                temporary_failure("There is no secure connection to the page's server.")
-            })?;
+    async fn send_request(
+        &self,
+        url: &Url,
+        target: &Target,
+    ) -> Result<Response<Incoming>, AttemptFailure> {
         let request =
-            send_get(url, target).map_err(|_| failed_error("The address cannot be requested."))?;
-
-        send_request(stream, request)
+            build_get(url, target).map_err(|_| failed_error("The address cannot be requested."))?;
+        let tls = self
+            .network
+            .tls_config()
             .await
-            .map_err(|_| temporary_failure("The page's server gave no valid answer."))
+            .map_err(|_| temporary_failure(NO_SECURE_CONNECTION))?;
+
+        let connector = GuardedConnector::new(self.network.clone());
+        single_use_client(connector, tls)
+            .request(request)
+            .await
+            .map_err(|error| request_failure(&error))
     }
 
-    async fn read_page(&self, url: &Url, answer: OpenAnswer) -> Result<Page, AttemptFailure> {
-        let headers = answer.response.headers();
+    async fn read_page(
+        &self,
+        url: &Url,
+        response: Response<Incoming>,
+    ) -> Result<Page, AttemptFailure> {
+        let headers = response.headers();
         let media_type = headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
@@ -250,18 +248,16 @@ impl Fetcher {
             join_header_values(headers, &CONTENT_ENCODING),
             join_header_values(headers, &ROBOTS_TAG),
         );
-        let received =
-            answer
-                .read_body(self.limits.max_received)
-                .await
-                .map_err(|error| match error {
-                    BodyError::TooLarge => too_large_error(format!(
-                        "The page has more than {} MiB.",
-                        self.limits.max_received / MIB
-                    ))
-                    .into(),
-                    BodyError::Interrupted => temporary_failure("The page broke off."),
-                })?;
+        let received = match read_body(response.into_body(), self.limits.max_received).await {
+            Ok(received) => received,
+            Err(BodyError::TooLarge) => {
+                let max_mib = self.limits.max_received / MIB;
+                return Err(
+                    too_large_error(format!("The page has more than {max_mib} MiB.")).into(),
+                );
+            }
+            Err(BodyError::Interrupted) => return Err(temporary_failure("The page broke off.")),
+        };
 
         let limit = self.limits.decoded_from(received.len());
         let decoded =
@@ -287,18 +283,43 @@ impl Fetcher {
     }
 }
 
-fn send_get(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
-    let host = match url.port() {
-        Some(port) => format!("{}:{port}", target.host),
-        None => target.host.to_string(),
-    };
-    Request::get(&url[Position::BeforePath..Position::AfterQuery])
-        .header(HOST, host)
+fn build_get(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
+    // The host comes from the check: without a trailing dot, which certificates do not have.
+    let port = url
+        .port()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    let address = format!(
+        "{}://{}{port}{}",
+        url.scheme(),
+        target.host,
+        &url[Position::BeforePath..Position::AfterQuery]
+    );
+
+    Request::get(address)
         .header(USER_AGENT, USER_AGENT_VALUE)
         .header(ACCEPT, MEDIA_TYPES)
         .header(ACCEPT_ENCODING, ACCEPTED_ENCODINGS)
         .header(CONNECTION, "close")
         .body(Empty::new())
+}
+
+/// Returns the failure for a request without an answer.
+fn request_failure(error: &legacy::Error) -> AttemptFailure {
+    if !error.is_connect() {
+        return temporary_failure("The page's server gave no valid answer.");
+    }
+
+    match connector_error(error) {
+        Some(ConnectError::Refused(refusal)) => blocked_error(*refusal).into(),
+        Some(ConnectError::UnknownName) => {
+            temporary_failure("The name of the page's server was not found.")
+        }
+        Some(ConnectError::Unreachable(_)) => {
+            temporary_failure("The page's server cannot be reached.")
+        }
+        // Everything else happens between the connection and the request.
+        None => temporary_failure(NO_SECURE_CONNECTION),
+    }
 }
 
 /// Returns the address to which the page redirects, if it does.
@@ -318,17 +339,6 @@ fn redirect_target(
         .and_then(|location| url.join(location).ok());
     next.map(Some)
         .ok_or_else(|| blocked_error(AddressRefusal::NotAnAddress).into())
-}
-
-/// Joins all values of a header. Several encodings become a list that [`decode_body`] refuses,
-/// because nobody compresses a page twice with good intent.
-fn join_header_values(headers: &HeaderMap, name: &HeaderName) -> String {
-    let values: Vec<_> = headers
-        .get_all(name)
-        .iter()
-        .map(|value| value.to_str().unwrap_or("?"))
-        .collect();
-    values.join(",")
 }
 
 fn blocked_error(refusal: AddressRefusal) -> FetchError {

@@ -29,7 +29,6 @@ pub(crate) struct Target {
     /// A literal address, or a name without a trailing dot. The address has not been vetted yet.
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
-    pub(crate) is_secure: bool,
 }
 
 /// Addresses that may be dialed. Only [`vet_addresses`] creates them.
@@ -44,11 +43,9 @@ impl VettedAddresses {
 
 /// Checks a URL without resolving its name.
 pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
-    let is_secure = match url.scheme() {
-        "http" => false,
-        "https" => true,
-        _ => return Err(AddressRefusal::Scheme),
-    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(AddressRefusal::Scheme);
+    }
 
     if !url.username().is_empty() || url.password().is_some() {
         return Err(AddressRefusal::Credentials);
@@ -68,11 +65,7 @@ pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
         Host::Ipv6(address) => Host::Ipv6(address),
     };
 
-    Ok(Target {
-        host,
-        port,
-        is_secure,
-    })
+    Ok(Target { host, port })
 }
 
 /// Returns the reason why an address can never be fetched, as a sentence for the person who gave

@@ -1,14 +1,18 @@
-//! HTTP to other servers: [`Fetcher`] reads public web pages and never reaches anything else, and
-//! [`ModelClient`] calls the operator's model endpoint.
+//! HTTP to other servers: [`Fetcher`] reads public web pages and never reaches anything else,
+//! [`ModelClient`] calls the operator's model endpoint, and [`ApiClient`] the API of a provider.
 //!
-//! Every request uses a connection of its own, because the guard vets addresses rather than names.
-//! A pool, a proxy or a client that resolves names itself would come between the check and the
-//! connection.
+//! All of them are the same client with different connectors. Pages have a connector that vets
+//! every address between looking it up and connecting to it. They use a connection of their own for
+//! every request, because a connection in a pool belongs to a name rather than to an address.
 
 pub mod page_url;
 
 #[cfg(feature = "client")]
-mod connection;
+mod api;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "client")]
+mod connector;
 #[cfg(feature = "client")]
 mod decode;
 #[cfg(feature = "client")]
@@ -30,6 +34,8 @@ mod tests;
 
 pub use page_url::parse_page_url;
 
+#[cfg(feature = "client")]
+pub use api::{ApiAnswer, ApiClient, ApiError};
 #[cfg(feature = "client")]
 pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
 #[cfg(feature = "client")]

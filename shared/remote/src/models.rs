@@ -12,20 +12,17 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, Bytes};
-use http::header::{
-    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT,
-};
+use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
-use crate::connection::{BodyError, open_stream, send_request};
+use crate::client::{BodyError, open_connector, read_body, single_use_client};
 use crate::fetch::USER_AGENT_VALUE;
 use crate::settings::{self, ModelSettings};
-use crate::tls::Tls;
+use crate::tls::system_tls;
 
 pub use chat::{AnswerError, Question};
 
@@ -67,7 +64,6 @@ pub struct ModelClient {
     call_timeout: Duration,
     retry_pause: Duration,
     accepted_format: Arc<chat::AcceptedFormat>,
-    tls: Tls,
 }
 
 impl fmt::Debug for ModelClient {
@@ -88,7 +84,6 @@ impl ModelClient {
             call_timeout: CALL_TIMEOUT,
             retry_pause: RETRY_PAUSE,
             accepted_format,
-            tls: Tls::default(),
         }
     }
 
@@ -212,32 +207,24 @@ impl ModelClient {
     where
         B: Buf + Send + 'static,
     {
-        let Endpoint { url, host, port } = self.endpoint_for(path)?;
+        let url = self.endpoint_for(path)?;
         let request = self.build_request(&url, media_type, body)?;
-        let tcp = match &host {
-            Host::Domain(name) => TcpStream::connect((name.as_str(), port)).await,
-            Host::Ipv4(address) => TcpStream::connect((*address, port)).await,
-            Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
-        };
-        let tcp = tcp.map_err(|_| ModelError::Unavailable)?;
-        let stream = open_stream(tcp, url.scheme() == "https", &host, &self.tls).await;
-        let stream = stream.map_err(|_| ModelError::Unavailable)?;
+        let tls = system_tls().await.map_err(|_| ModelError::Unavailable)?;
 
-        let answer = send_request(stream, request)
+        let response = single_use_client(open_connector(), tls)
+            .request(request)
             .await
             .map_err(|_| ModelError::Unavailable)?;
-        check_status(answer.response.status())?;
+        check_status(response.status())?;
 
-        answer
-            .read_body(MAX_RESPONSE_BYTES)
-            .await
-            .map_err(|error| match error {
-                BodyError::TooLarge => ModelError::Invalid,
-                BodyError::Interrupted => ModelError::Unavailable,
-            })
+        match read_body(response.into_body(), MAX_RESPONSE_BYTES).await {
+            Ok(bytes) => Ok(bytes),
+            Err(BodyError::TooLarge) => Err(ModelError::Invalid),
+            Err(BodyError::Interrupted) => Err(ModelError::Unavailable),
+        }
     }
 
-    fn endpoint_for(&self, path: &str) -> Result<Endpoint, ModelError> {
+    fn endpoint_for(&self, path: &str) -> Result<Url, ModelError> {
         let unusable = || not_configured(settings::URL_VARIABLE);
         let base = self.settings.url.as_deref().ok_or_else(unusable)?;
         let mut url = Url::parse(base).map_err(|_| unusable())?;
@@ -250,10 +237,7 @@ impl ModelClient {
             .map_err(|()| unusable())?
             .pop_if_empty()
             .extend(path.split('/'));
-        let host = url.host().ok_or_else(unusable)?.to_owned();
-        let port = url.port_or_known_default().ok_or_else(unusable)?;
-
-        Ok(Endpoint { url, host, port })
+        Ok(url)
     }
 
     fn build_request<B: Buf>(
@@ -262,8 +246,7 @@ impl ModelClient {
         media_type: &str,
         body: B,
     ) -> Result<Request<Full<B>>, ModelError> {
-        let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
-            .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
+        let mut request = Request::post(&url[..Position::AfterQuery])
             .header(USER_AGENT, USER_AGENT_VALUE)
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, media_type)
@@ -279,12 +262,6 @@ impl ModelClient {
             .body(Full::new(body))
             .map_err(|_| not_configured(settings::URL_VARIABLE))
     }
-}
-
-struct Endpoint {
-    url: Url,
-    host: Host<String>,
-    port: u16,
 }
 
 fn not_configured(name: &'static str) -> ModelError {

@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::guard::VettedAddresses;
-use crate::tls::Tls;
+use crate::tls::{TlsConfig, system_tls};
 
 /// The longest time to dial one address, so that it cannot use up the time of the others.
 const DIAL_LIMIT: Duration = Duration::from_secs(3);
@@ -22,7 +22,8 @@ type Dial = dyn Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync;
 #[derive(Clone)]
 pub struct Network {
     kind: Arc<NetworkKind>,
-    pub(crate) tls: Tls,
+    /// Replaces the certificate authorities of the system in tests.
+    tls: Option<TlsConfig>,
 }
 
 enum NetworkKind {
@@ -38,7 +39,7 @@ impl Network {
     pub fn public_internet() -> Self {
         Self {
             kind: Arc::new(NetworkKind::Public),
-            tls: Tls::default(),
+            tls: None,
         }
     }
 
@@ -55,13 +56,23 @@ impl Network {
         };
         Self {
             kind: Arc::new(kind),
-            tls: Tls::default(),
+            tls: None,
         }
     }
 
     #[cfg(test)]
-    pub(crate) fn with_tls(self, tls: Tls) -> Self {
-        Self { tls, ..self }
+    pub(crate) fn with_tls(self, tls: TlsConfig) -> Self {
+        Self {
+            tls: Some(tls),
+            ..self
+        }
+    }
+
+    pub(crate) async fn tls_config(&self) -> Result<TlsConfig> {
+        match &self.tls {
+            Some(tls) => Ok(tls.clone()),
+            None => system_tls().await,
+        }
     }
 
     /// Resolves a name, in one look-up.

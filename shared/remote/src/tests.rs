@@ -1,5 +1,6 @@
 //! Tests of the whole client, against loopback servers that claim to have public addresses.
 
+mod api;
 mod blocked;
 mod chat;
 mod decoding;

@@ -1,4 +1,8 @@
-//! The phases of a run.
+//! The phases of a run, in the order of `step::execute_tick`: feeds, roots, scan, walk, changes,
+//! sweep, refilter, fetch, removals, watch.
+//!
+//! `removals` removes documents of items that are gone while the connection lives on. `deletion` is
+//! the only phase of a connection that a user has deleted.
 
 pub(crate) mod changes;
 pub(crate) mod deletion;

@@ -145,7 +145,7 @@ async fn renew_access_token(step: &mut StepState<'_>) -> Result<(), TickError> {
 async fn execute_tick(step: &mut StepState<'_>) -> Result<TickFlow, TickError> {
     let phase = step.state.phase.clone().unwrap_or(RunPhase::Feeds);
     if phase != RunPhase::Delete
-        && step.has_pending_removals
+        && step.has_removals_below
         && phases::walk::remove_below(step).await?
     {
         return Ok(TickFlow::On);

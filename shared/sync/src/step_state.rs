@@ -89,8 +89,8 @@ pub(crate) struct StepState<'a> {
     pub(crate) withheld_items: HashSet<String>,
     /// The number of items that this step has handled.
     pub(crate) handled_items: usize,
-    /// `true` if records may be waiting to be removed.
-    pub(crate) has_pending_removals: bool,
+    /// `true` if items below a removed folder may be waiting to be removed.
+    pub(crate) has_removals_below: bool,
     /// The queue key up to which this step has examined the documents to be removed.
     pub(crate) removal_position: Option<String>,
     /// The last feed for which this step has requested notifications.
@@ -133,7 +133,7 @@ impl<'a> StepState<'a> {
             lookups: HashMap::new(),
             withheld_items: HashSet::new(),
             handled_items: 0,
-            has_pending_removals: true,
+            has_removals_below: true,
             removal_position: None,
             last_watched_feed: None,
             tokens_name: None,
@@ -271,7 +271,7 @@ impl<'a> StepState<'a> {
     pub(crate) fn restart_tick(&mut self) {
         self.revert_tick();
         self.clear_lookups();
-        self.has_pending_removals = true;
+        self.has_removals_below = true;
         self.removal_position = None;
     }
 
@@ -448,7 +448,7 @@ impl<'a> StepState<'a> {
         let key = FolderKey::RemoveBelow(folder.to_owned()).to_string();
         self.writes
             .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
-        self.has_pending_removals = true;
+        self.has_removals_below = true;
         Ok(())
     }
 }

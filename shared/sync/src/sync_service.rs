@@ -63,22 +63,24 @@ pub(crate) trait SyncService: Send + Sync {
         tenant: &Tenant,
         item: &ItemDocument,
     ) -> Result<Option<DocumentId>>;
-    /// Checks whether a connection may give up a document: the document has this claim, or was
-    /// filed by this connection, which may have been interrupted after it gave up the claim.
+    /// Checks whether a connection may release a document: the document has this claim, or was
+    /// filed by this connection, which may have been interrupted after it released the claim.
     async fn owns_document(
         &self,
         tenant: &Tenant,
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> Result<bool>;
+    /// Releases a claim, and deletes the document if that was its last claim. Returns whether it
+    /// deleted the document.
     async fn release_document(
         &self,
         tenant: &Tenant,
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> Result<bool>;
-    /// Gives up a claim. The document stays.
-    async fn unclaim_document(
+    /// Releases a claim. The document stays.
+    async fn release_claim(
         &self,
         tenant: &Tenant,
         document: &DocumentId,
@@ -212,7 +214,7 @@ impl SyncService for PortService<'_> {
         Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
     }
 
-    async fn unclaim_document(
+    async fn release_claim(
         &self,
         tenant: &Tenant,
         document: &DocumentId,

@@ -189,25 +189,18 @@ async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine
     let body = json!({"containerTags": [DEMO_TAG], "source": "cloud-drive", "limit": 200});
     let response = call_route(routes, "POST", "/v3/documents/list", &body).await?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let documents = response["memories"].as_array().into_iter().flatten();
 
-    Ok(documents
-        .map(|document| {
-            let (path, kind, status) = (
-                &document["filepath"],
-                &document["type"],
-                &document["status"],
-            );
-            (
-                text(&document["id"]),
-                DocumentLine {
-                    path: text(path),
-                    kind: text(kind),
-                    status: text(status),
-                },
-            )
-        })
-        .collect())
+    let mut lines = BTreeMap::new();
+    for document in response["memories"].as_array().into_iter().flatten() {
+        let line = DocumentLine {
+            path: text(&document["filepath"]),
+            kind: text(&document["type"]),
+            status: text(&document["status"]),
+        };
+        lines.insert(text(&document["id"]), line);
+    }
+
+    Ok(lines)
 }
 
 /// Prints the changed documents.
@@ -225,11 +218,9 @@ fn print_changes(
         }
     }
 
-    for line in previous
-        .iter()
-        .filter(|(id, _)| !current.contains_key(*id))
-        .map(|(_, line)| line)
-    {
-        println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
+    for (id, line) in previous {
+        if !current.contains_key(id) {
+            println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
+        }
     }
 }

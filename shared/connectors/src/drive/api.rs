@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::ports::{ConnectorError, ProviderAccess};
-use reqwest::header::HeaderMap;
-use reqwest::{Method, Response};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, Method, Request};
+use remote::ApiAnswer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
+use super::exchange::{
+    MAX_RESPONSE_BYTES, bearer_header, read_body, request_error, unavailable_error,
+};
 use super::failure::ApiFailure;
-use super::http::{MAX_RESPONSE_BYTES, network_error, read_body, unavailable_error};
 use super::{DriveConnector, token_of};
 
 /// The time limit for an answer without content.
@@ -96,9 +100,9 @@ impl DriveConnector {
     ) -> Result<(T, HeaderMap), ApiFailure> {
         let response = self.send_request(access, request, TIMEOUT).await?;
         let headers = response.headers().clone();
-        let body = read_body(response, MAX_RESPONSE_BYTES)
-            .await?
-            .ok_or_else(|| unavailable_error("an answer without end"))?;
+        let Some(body) = read_body(response, MAX_RESPONSE_BYTES).await? else {
+            return Err(unavailable_error("an answer without end").into());
+        };
         Ok((decode_json(&body)?, headers))
     }
 
@@ -108,7 +112,8 @@ impl DriveConnector {
         access: &ProviderAccess,
         request: ApiRequest<'_>,
     ) -> Result<(), ApiFailure> {
-        self.send_request(access, request, TIMEOUT).await.map(drop)
+        self.send_request(access, request, TIMEOUT).await?;
+        Ok(())
     }
 
     /// Sends a request whose answer is content.
@@ -116,7 +121,7 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         request: ApiRequest<'_>,
-    ) -> Result<Response, ApiFailure> {
+    ) -> Result<ApiAnswer, ApiFailure> {
         self.send_request(access, request, CONTENT_TIMEOUT).await
     }
 
@@ -125,23 +130,28 @@ impl DriveConnector {
         access: &ProviderAccess,
         api_request: ApiRequest<'_>,
         timeout: Duration,
-    ) -> Result<Response, ApiFailure> {
-        let url = self.api_address(&api_request.path)?;
-        let client = self.http.client().await?;
-        let mut request = client
-            .request(api_request.method, url)
-            .query(&api_request.query)
-            .timeout(timeout);
-        request = request.bearer_auth(token_of(access)?.expose());
+    ) -> Result<ApiAnswer, ApiFailure> {
+        let mut url = self.api_address(&api_request.path)?;
+        if !api_request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&api_request.query);
+        }
+
+        let mut request = Request::builder()
+            .method(api_request.method)
+            .uri(url.as_str())
+            .header(AUTHORIZATION, bearer_header(token_of(access)?.expose())?);
         if let Some(resource_key) = api_request.resource_key {
             request = request.header("X-Goog-Drive-Resource-Keys", resource_key);
         }
 
-        if let Some(body) = &api_request.body {
-            request = request.json(body);
+        let mut body = Bytes::new();
+        if let Some(json) = &api_request.body {
+            request = request.header(CONTENT_TYPE, "application/json");
+            body = json.to_string().into();
         }
 
-        check_status(request.send().await.map_err(network_error)?).await
+        let request = request.body(body).map_err(request_error)?;
+        check_status(self.send_to_provider(request, timeout).await?).await
     }
 
     /// Requests content from an address that the API returned.
@@ -149,13 +159,12 @@ impl DriveConnector {
         &self,
         access: &ProviderAccess,
         url: Url,
-    ) -> Result<Response, ApiFailure> {
-        let client = self.http.client().await?;
-        let request = client
-            .get(url)
-            .timeout(CONTENT_TIMEOUT)
-            .bearer_auth(token_of(access)?.expose());
-        Ok(request.send().await.map_err(network_error)?)
+    ) -> Result<ApiAnswer, ApiFailure> {
+        let request = Request::get(url.as_str())
+            .header(AUTHORIZATION, bearer_header(token_of(access)?.expose())?)
+            .body(Bytes::new())
+            .map_err(request_error)?;
+        Ok(self.send_to_provider(request, CONTENT_TIMEOUT).await?)
     }
 
     fn api_address(&self, path: &[&str]) -> Result<Url, ApiFailure> {
@@ -163,19 +172,23 @@ impl DriveConnector {
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
             return Err(ApiFailure::NotFound);
         }
-        let mut url =
-            Url::parse(&self.addresses.api).map_err(|_| fault_error("the API's address"))?;
-        let mut parts = url
-            .path_segments_mut()
-            .map_err(|()| fault_error("the API's address"))?;
-        parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
-        drop(parts);
+
+        let Ok(mut url) = Url::parse(&self.addresses.api) else {
+            return Err(fault_error("the API's address").into());
+        };
+        match url.path_segments_mut() {
+            Ok(mut parts) => {
+                parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
+            }
+            Err(()) => return Err(fault_error("the API's address").into()),
+        }
+
         Ok(url)
     }
 }
 
 /// Returns a successful response unchanged, and converts any other into an [`ApiFailure`].
-pub(super) async fn check_status(response: Response) -> Result<Response, ApiFailure> {
+pub(super) async fn check_status(response: ApiAnswer) -> Result<ApiAnswer, ApiFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);

@@ -1,7 +1,7 @@
 //! Browsing for items to select.
 
 use domain::ports::{
-    ConnectorError, ConnectorResult, ItemKind, ItemPage, PickerView, ProviderAccess, ProviderItem,
+    ConnectorResult, ItemKind, ItemPage, PickerView, ProviderAccess, ProviderItem,
 };
 use serde::Deserialize;
 
@@ -61,7 +61,7 @@ impl DriveConnector {
 
         let mut listing = match self.list_items(access, search).await {
             Err(ApiFailure::NotFound) => ItemPage::default(),
-            result => result.map_err(ConnectorError::from)?,
+            result => result?,
         };
 
         let is_drives_view = *view == PickerView::Drives;

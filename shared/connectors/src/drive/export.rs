@@ -8,17 +8,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::document::DocumentType;
 use domain::ports::{ItemContent, ProviderAccess};
-use reqwest::Response;
-use reqwest::header::LOCATION;
+use http::header::LOCATION;
+use remote::ApiAnswer;
 use serde::Deserialize;
 use serde_json::Value;
 use url::{Host, Url};
 
 use super::DriveConnector;
 use super::api::{ApiRequest, check_status};
+use super::exchange::{response_media_type, unavailable_error};
 use super::failure::ApiFailure;
 use super::fetch::{file_content, read_whole_body};
-use super::http::{response_media_type, unavailable_error};
 use super::kinds::{PPTX, XLSX};
 use super::markdown::remove_images;
 
@@ -140,10 +140,9 @@ impl DriveConnector {
                 let links: ExportLinks = self
                     .request_file(access, id, "exportLinks", resource_key.clone())
                     .await?;
-                let link = links
-                    .export_links
-                    .get(media_type)
-                    .ok_or_else(|| ApiFailure::Refused("noExportLink".into()))?;
+                let Some(link) = links.export_links.get(media_type) else {
+                    return Err(ApiFailure::Refused("noExportLink".into()));
+                };
                 (
                     self.follow_address(access, link, media_type).await?,
                     media_type,
@@ -165,7 +164,7 @@ impl DriveConnector {
         id: &str,
         resource_key: Option<String>,
         media_type: &str,
-    ) -> Result<Response, ApiFailure> {
+    ) -> Result<ApiAnswer, ApiFailure> {
         let request = ApiRequest::post(&["files", id, "download"])
             .with_query("mimeType", media_type)
             .with_resource_key(resource_key);
@@ -189,9 +188,12 @@ impl DriveConnector {
             return Err(unavailable_error("the download is still being made").into());
         }
 
-        let download = operation.response.and_then(|made| made.download_uri);
-        let download = download.ok_or_else(|| ApiFailure::Refused("noDownload".into()))?;
-
+        let Some(DownloadResult {
+            download_uri: Some(download),
+        }) = operation.response
+        else {
+            return Err(ApiFailure::Refused("noDownload".into()));
+        };
         self.follow_address(access, &download, media_type).await
     }
 
@@ -202,22 +204,24 @@ impl DriveConnector {
         access: &ProviderAccess,
         address: &str,
         media_type: &str,
-    ) -> Result<Response, ApiFailure> {
-        let mut url = Url::parse(address).map_err(|_| ApiFailure::Refused("badAddress".into()))?;
+    ) -> Result<ApiAnswer, ApiFailure> {
+        let Ok(mut url) = Url::parse(address) else {
+            return Err(ApiFailure::Refused("badAddress".into()));
+        };
         for _ in 0..=MAX_REDIRECTS {
             if !self.is_provider_address(&url) {
                 return Err(ApiFailure::Refused("strangeAddress".into()));
             }
+
             let response = self.download_content(access, url.clone()).await?;
             if response.status().is_redirection() {
-                let location = response
-                    .headers()
-                    .get(LOCATION)
-                    .and_then(|location| location.to_str().ok());
-                let location = location.and_then(|to| url.join(to).ok());
-                url = location.ok_or_else(|| unavailable_error("a way that leads nowhere"))?;
+                let Some(target) = redirect_target(&url, &response) else {
+                    return Err(unavailable_error("a way that leads nowhere").into());
+                };
+                url = target;
                 continue;
             }
+
             let response = check_status(response).await?;
             if response_media_type(&response) != media_type {
                 return Err(unavailable_error("a page in place of the content").into());
@@ -235,6 +239,12 @@ impl DriveConnector {
         is_configured_api
             || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
     }
+}
+
+/// Returns the address to which a response from `url` redirects.
+fn redirect_target(url: &Url, response: &ApiAnswer) -> Option<Url> {
+    let location = response.headers().get(LOCATION)?.to_str().ok()?;
+    url.join(location).ok()
 }
 
 fn is_content_host(url: &Url) -> bool {
@@ -259,9 +269,10 @@ fn exported_content(bytes: Bytes, media_type: &'static str) -> ItemContent {
         MARKDOWN => remove_images(&String::from_utf8_lossy(&bytes))
             .into_bytes()
             .into(),
-        TEXT | CSV => bytes
-            .strip_prefix(b"\xef\xbb\xbf")
-            .map_or(bytes.clone(), |rest| bytes.slice_ref(rest)),
+        TEXT | CSV => match bytes.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => bytes.slice_ref(rest),
+            None => bytes,
+        },
         _ => bytes,
     };
 

@@ -2,10 +2,10 @@
 
 use domain::connection::SkipReason;
 use domain::ports::ConnectorError;
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use http::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::http::unavailable_error;
+use super::exchange::unavailable_error;
 
 /// The reasons for which a request to the API failed, as far as callers distinguish them.
 #[derive(Debug)]
@@ -42,74 +42,75 @@ impl From<ApiFailure> for ConnectorError {
 impl ApiFailure {
     /// Converts an answer with an error status.
     pub(super) fn of(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
-        let throttled = || throttled_error(headers);
-        let reasons = parse_reasons(body);
-
-        match status {
-            429 => Self::Other(throttled()),
+        if status == 429 {
+            return Self::Other(throttled_error(headers));
+        }
+        let Some(reasons) = parse_reasons(body) else {
             // Pages for people, for example about an overload or a login, say nothing about the
             // request.
-            _ if reasons.is_none() => Self::Other(unavailable_error("no answer of the API")),
+            return Self::Other(unavailable_error("no answer of the API"));
+        };
+
+        match status {
             // It is our address for notifications that is rejected, not the access token.
-            401 if mentions_word(&reasons, "webhook") => {
-                Self::Refused(first_reason(&reasons.unwrap_or_default(), status))
+            401 if reasons.iter().any(|reason| reason.contains("webhook")) => {
+                Self::Refused(first_reason(&reasons, status))
             }
             401 => Self::Other(ConnectorError::Reauth("authError".into())),
-            403 => interpret_forbidden(&reasons.unwrap_or_default(), throttled),
+            403 => interpret_forbidden(&reasons, headers),
             404 => Self::NotFound,
-            400..=499 => Self::Refused(first_reason(&reasons.unwrap_or_default(), status)),
+            400..=499 => Self::Refused(first_reason(&reasons, status)),
             _ => Self::Other(unavailable_error("the API has a fault")),
         }
     }
 }
 
 /// Interprets a 403, which may mean anything from a request to slow down to a permanent refusal.
-fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> ApiFailure {
-    let failure = reasons.iter().find_map(|reason| {
-        let item_failure = |skip| Some(ApiFailure::Other(ConnectorError::Item(skip)));
-        let other_failure = |error| Some(ApiFailure::Other(error));
-        match reason.as_str() {
-            "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => {
-                other_failure(throttled())
-            }
-            "backenderror" | "internalerror" => {
-                other_failure(unavailable_error("the API has a fault"))
-            }
-            "dailylimitexceeded" | "quotaexceeded" => other_failure(ConnectorError::QuotaExceeded),
-            // Too many people downloaded this one file. Other files are not affected.
-            "downloadquotaexceeded" => other_failure(ConnectorError::Fault(
-                "the file was downloaded too often".into(),
-            )),
-            "autherror"
-            | "insufficientpermissions"
-            | "insufficientscopes"
-            | "accesstokenscopeinsufficient" => {
-                other_failure(ConnectorError::Reauth(reason.clone()))
-            }
-            "accessnotconfigured" | "servicedisabled" => {
-                other_failure(ConnectorError::App(reason.clone()))
-            }
-            "domainpolicy" => other_failure(ConnectorError::Policy(reason.clone())),
-            "cannotdownloadabusivefile" => item_failure(SkipReason::FlaggedMalware),
-            "exportsizelimitexceeded" => Some(ApiFailure::TooLarge),
-            "filenotdownloadable"
-            | "filenotexportable"
-            | "exportrestricted"
-            | "cannotexportfile"
-            | "cannotdownloadfile"
-            | "insufficientfilepermissions"
-            | "appnotauthorizedtofile" => item_failure(SkipReason::NotDownloadable),
-            "notfound" | "teamdrivemembershiprequired" => Some(ApiFailure::NotFound),
-            _ => None,
+fn interpret_forbidden(reasons: &[String], headers: &HeaderMap) -> ApiFailure {
+    for reason in reasons {
+        if let Some(failure) = interpret_reason(reason, headers) {
+            return failure;
         }
-    });
+    }
 
-    failure.unwrap_or_else(|| {
-        ApiFailure::Other(ConnectorError::Fault(format!(
-            "the drive forbids it: {}",
-            first_reason(reasons, 403)
-        )))
-    })
+    ApiFailure::Other(ConnectorError::Fault(format!(
+        "the drive forbids it: {}",
+        first_reason(reasons, 403)
+    )))
+}
+
+/// Interprets one reason of a 403. Returns `None` for an unknown reason.
+fn interpret_reason(reason: &str, headers: &HeaderMap) -> Option<ApiFailure> {
+    let error = match reason {
+        "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => {
+            throttled_error(headers)
+        }
+        "backenderror" | "internalerror" => unavailable_error("the API has a fault"),
+        "dailylimitexceeded" | "quotaexceeded" => ConnectorError::QuotaExceeded,
+        // Too many people downloaded this one file. Other files are not affected.
+        "downloadquotaexceeded" => {
+            ConnectorError::Fault("the file was downloaded too often".into())
+        }
+        "autherror"
+        | "insufficientpermissions"
+        | "insufficientscopes"
+        | "accesstokenscopeinsufficient" => ConnectorError::Reauth(reason.to_owned()),
+        "accessnotconfigured" | "servicedisabled" => ConnectorError::App(reason.to_owned()),
+        "domainpolicy" => ConnectorError::Policy(reason.to_owned()),
+        "cannotdownloadabusivefile" => ConnectorError::Item(SkipReason::FlaggedMalware),
+        "exportsizelimitexceeded" => return Some(ApiFailure::TooLarge),
+        "filenotdownloadable"
+        | "filenotexportable"
+        | "exportrestricted"
+        | "cannotexportfile"
+        | "cannotdownloadfile"
+        | "insufficientfilepermissions"
+        | "appnotauthorizedtofile" => ConnectorError::Item(SkipReason::NotDownloadable),
+        "notfound" | "teamdrivemembershiprequired" => return Some(ApiFailure::NotFound),
+        _ => return None,
+    };
+
+    Some(ApiFailure::Other(error))
 }
 
 /// Returns the reasons in an answer, in lower case and without punctuation, the most specific
@@ -117,23 +118,24 @@ fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorErro
 fn parse_reasons(body: &[u8]) -> Option<Vec<String>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let error = body.get("error")?;
-    let entries_of = |list: &str| error[list].as_array().cloned().unwrap_or_default();
-    let listed_reasons = entries_of("errors")
-        .into_iter()
-        .chain(entries_of("details"));
-    let listed_reasons =
-        listed_reasons.filter_map(|entry| entry["reason"].as_str().map(normalize_reason));
-    let status = error["status"].as_str().map(normalize_reason);
-    Some(
-        listed_reasons
-            .chain(status)
-            .filter(|reason| !reason.is_empty())
-            .collect(),
-    )
-}
 
-fn mentions_word(reasons: &Option<Vec<String>>, word: &str) -> bool {
-    reasons.iter().flatten().any(|reason| reason.contains(word))
+    let mut values = Vec::new();
+    for list in ["errors", "details"] {
+        for entry in error[list].as_array().into_iter().flatten() {
+            values.push(&entry["reason"]);
+        }
+    }
+    values.push(&error["status"]);
+
+    let mut reasons = Vec::new();
+    for value in values {
+        let reason = normalize_reason(value.as_str().unwrap_or_default());
+        if !reason.is_empty() {
+            reasons.push(reason);
+        }
+    }
+
+    Some(reasons)
 }
 
 fn normalize_reason(reason: &str) -> String {
@@ -142,10 +144,10 @@ fn normalize_reason(reason: &str) -> String {
 }
 
 fn first_reason(reasons: &[String], status: u16) -> String {
-    reasons
-        .first()
-        .cloned()
-        .unwrap_or_else(|| status.to_string())
+    match reasons.first() {
+        Some(reason) => reason.clone(),
+        None => status.to_string(),
+    }
 }
 
 /// Returns the error for a request to slow down.
@@ -290,7 +292,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
                 headers.insert(
-                    reqwest::header::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                    http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
                     value.parse().unwrap(),
                 );
             }

@@ -9,9 +9,9 @@ use domain::time::Timestamp;
 use serde::Deserialize;
 
 use super::api::ApiRequest;
+use super::exchange::unavailable_error;
 use super::failure::ApiFailure;
 use super::file::{ApiFile, FILE_FIELDS};
-use super::http::unavailable_error;
 use super::kinds::FOLDER_TYPE;
 use super::listing::{FULL_PAGE_SIZE, FileSearch, SearchCorpus, escape_query};
 use super::{DriveConnector, OWN_FEED};
@@ -135,12 +135,11 @@ impl DriveConnector {
             .with_query("pageSize", "100")
             .with_query("fields", "nextPageToken,drives(id,name)")
             .with_optional_query("pageToken", page);
-        self.request_json(access, request)
-            .await
-            .map_err(|failure| match failure {
-                ApiFailure::Refused(_) if page.is_some() => ConnectorError::PageLost,
-                failure => failure.into(),
-            })
+        match self.request_json(access, request).await {
+            Ok(drive_page) => Ok(drive_page),
+            Err(ApiFailure::Refused(_)) if page.is_some() => Err(ConnectorError::PageLost),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     pub(super) async fn start_cursor(
@@ -198,12 +197,11 @@ impl DriveConnector {
             page,
         };
 
-        let mut result = self
-            .list_items(
-                access,
-                search(drive.map_or(SearchCorpus::Own, SearchCorpus::Drive)),
-            )
-            .await;
+        let corpus = match drive {
+            Some(drive) => SearchCorpus::Drive(drive),
+            None => SearchCorpus::Own,
+        };
+        let mut result = self.list_items(access, search(corpus)).await;
         // A folder may be shared from a drive of which the account is not a member. The same holds
         // for its later pages.
         if drive.is_some() && matches!(result, Err(ApiFailure::NotFound)) {
@@ -235,13 +233,13 @@ impl DriveConnector {
             .with_query("includeItemsFromAllDrives", "true")
             .all_drives()
             .with_query("fields", &fields);
-        let log_page: ChangeLogPage =
-            self.request_json(access, request)
-                .await
-                .map_err(|failure| match failure {
-                    ApiFailure::NotFound | ApiFailure::Refused(_) => ConnectorError::CursorLost,
-                    failure => failure.into(),
-                })?;
+        let log_page: ChangeLogPage = match self.request_json(access, request).await {
+            Ok(log_page) => log_page,
+            Err(ApiFailure::NotFound | ApiFailure::Refused(_)) => {
+                return Err(ConnectorError::CursorLost);
+            }
+            Err(failure) => return Err(failure.into()),
+        };
 
         let has_more = log_page.next_page_token.is_some();
         let Some(cursor) = log_page.next_page_token.or(log_page.new_start_page_token) else {

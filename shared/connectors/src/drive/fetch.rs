@@ -8,14 +8,14 @@ use domain::document::BodyForm;
 use domain::ports::{
     ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderAccess, ProviderItem,
 };
-use reqwest::Response;
+use remote::ApiAnswer;
 use sha2::{Digest, Sha256};
 
 use super::DriveConnector;
 use super::api::ApiRequest;
+use super::exchange::{read_body, unavailable_error};
 use super::failure::ApiFailure;
 use super::file::sha256_of;
-use super::http::{read_body, unavailable_error};
 use super::kinds;
 
 /// The time limit for the content of an item, over all methods. A worker has about two minutes, and
@@ -37,12 +37,12 @@ impl DriveConnector {
             }
         }
 
-        let content = tokio::time::timeout(
-            CONTENT_TIMEOUT,
-            self.fetch_with_known_key(access, item, limit),
-        )
-        .await;
-        let content = content.map_err(|_| unavailable_error("the content takes too long"))??;
+        let fetch = self.fetch_with_known_key(access, item, limit);
+        let Ok(content) = tokio::time::timeout(CONTENT_TIMEOUT, fetch).await else {
+            return Err(unavailable_error("the content takes too long"));
+        };
+
+        let content = content?;
         if content.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(ConnectorError::Item(SkipReason::Empty));
         }
@@ -97,7 +97,9 @@ impl DriveConnector {
             return Err(ConnectorError::Item(SkipReason::UnsupportedType).into());
         };
 
-        if item.size.is_some_and(|size| size > limit as u64) {
+        if let Some(size) = item.size
+            && size > limit as u64
+        {
             return Err(ApiFailure::TooLarge);
         }
 
@@ -110,8 +112,8 @@ impl DriveConnector {
             .request_content(access, request.with_query("acknowledgeAbuse", "false"))
             .await?;
         let bytes = read_whole_body(response, limit).await?;
-        if sha256_of(&item.content_version)
-            .is_some_and(|digest| digest != hex::encode(Sha256::digest(&bytes)))
+        if let Some(digest) = sha256_of(&item.content_version)
+            && digest != hex::encode(Sha256::digest(&bytes))
         {
             // The file was edited after it was listed, or damaged in transit. The next lookup shows
             // which.
@@ -123,7 +125,10 @@ impl DriveConnector {
 }
 
 /// Returns the whole content of a response.
-pub(super) async fn read_whole_body(response: Response, limit: usize) -> Result<Bytes, ApiFailure> {
+pub(super) async fn read_whole_body(
+    response: ApiAnswer,
+    limit: usize,
+) -> Result<Bytes, ApiFailure> {
     read_body(response, limit)
         .await?
         .ok_or(ApiFailure::TooLarge)

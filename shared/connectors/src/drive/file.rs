@@ -62,10 +62,8 @@ struct FileOwner {
 
 impl FileOwner {
     fn display_name(&self) -> Option<String> {
-        self.email_address
-            .clone()
-            .or_else(|| self.display_name.clone())
-            .map(bounds::limit_owner)
+        let name = self.email_address.as_ref().or(self.display_name.as_ref())?;
+        Some(bounds::limit_owner(name.clone()))
     }
 }
 
@@ -95,11 +93,6 @@ impl ApiFile {
         // The kind and the content version depend on the values that are kept.
         self.name = bounds::limit_name(self.name);
         self.mime_type = bounds::limit_media_type(self.mime_type);
-        let parse_time = |text: &Option<String>| {
-            text.as_deref()
-                .and_then(|text| Timestamp::parse("time", text).ok())
-        };
-
         let modified_at =
             parse_time(&self.modified_time).or_else(|| parse_time(&self.created_time));
         let owner = self.owners.first();
@@ -123,10 +116,6 @@ impl ApiFile {
 
     fn item_kind(&self) -> ItemKind {
         let unreadable = ItemKind::Unreadable;
-        let encryption_state = self.client_encryption_details.as_ref();
-        let encryption_state =
-            encryption_state.and_then(|details| details.encryption_state.as_deref());
-
         match (self.mime_type.as_str(), &self.shortcut_details) {
             (FOLDER_TYPE, _) => ItemKind::Folder,
             (SHORTCUT_TYPE, Some(shortcut)) if !shortcut.target_id.is_empty() => {
@@ -135,9 +124,7 @@ impl ApiFile {
                 }
             }
             (SHORTCUT_TYPE, _) => unreadable(SkipReason::Shortcut),
-            _ if encryption_state.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
-                unreadable(SkipReason::Encrypted)
-            }
+            _ if self.is_encrypted() => unreadable(SkipReason::Encrypted),
             _ if self.capabilities.can_download == Some(false) => {
                 unreadable(SkipReason::NotDownloadable)
             }
@@ -152,6 +139,15 @@ impl ApiFile {
             }
             _ => unreadable(SkipReason::UnsupportedType),
         }
+    }
+
+    fn is_encrypted(&self) -> bool {
+        if let Some(details) = &self.client_encryption_details
+            && let Some(state) = &details.encryption_state
+        {
+            return state.eq_ignore_ascii_case("encrypted");
+        }
+        false
     }
 
     /// Returns the content version. Digests show whether contents are equal. A file without digests
@@ -174,6 +170,10 @@ impl ApiFile {
             _ => format!("at:{modified_time}:{}", self.mime_type),
         }
     }
+}
+
+fn parse_time(text: &Option<String>) -> Option<Timestamp> {
+    Timestamp::parse("time", text.as_deref()?).ok()
 }
 
 /// The prefix of content versions with a SHA-256 digest.

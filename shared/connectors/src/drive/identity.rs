@@ -67,14 +67,18 @@ pub(super) fn read_account(
         return Err("the identity token names nobody");
     }
 
-    let is_unverified = claims
-        .email_verified
-        .is_some_and(|is_verified| is_verified == false || is_verified == "false");
+    let is_unverified = match claims.email_verified {
+        Some(is_verified) => is_verified == false || is_verified == "false",
+        None => false,
+    };
+    let email = match claims.email {
+        Some(email) if !is_unverified && !email.is_empty() => Some(email),
+        _ => None,
+    };
+
     Ok(ProviderAccount {
         subject: claims.sub,
-        email: claims
-            .email
-            .filter(|email| !is_unverified && !email.is_empty()),
+        email,
     })
 }
 

@@ -38,21 +38,14 @@ pub(super) fn extension_of(media_type: &str, name: &str) -> Option<String> {
         return None;
     }
 
-    let known_extension = TYPE_EXTENSIONS
+    let known_type = TYPE_EXTENSIONS
         .iter()
-        .find(|(known_type, _)| *known_type == essence)
-        .map(|(_, extension)| *extension);
-    if let Some(extension) = known_extension {
-        return Some(extension.to_owned());
+        .find(|(known_type, _)| *known_type == essence);
+    if let Some((_, extension)) = known_type {
+        return Some((*extension).to_owned());
     }
 
-    let name_extension = name
-        .rsplit_once('.')
-        .map(|(_, extension)| extension.to_ascii_lowercase());
-    let name_extension = name_extension.filter(|extension| {
-        (1..=10).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
-
+    let name_extension = extension_of_name(name);
     if essence.starts_with("text/") {
         return Some(name_extension.unwrap_or_else(|| "txt".to_owned()));
     }
@@ -60,11 +53,19 @@ pub(super) fn extension_of(media_type: &str, name: &str) -> Option<String> {
     let is_vague_type = essence.is_empty()
         || essence == "application/octet-stream"
         || essence.starts_with("application/x-");
-    let is_readable = |extension: &String| READABLE_EXTENSIONS.contains(&extension.as_str());
+    if !is_vague_type && essence != "application/javascript" {
+        return None;
+    }
 
-    name_extension.filter(|extension| {
-        (is_vague_type || essence == "application/javascript") && is_readable(extension)
-    })
+    name_extension.filter(|extension| READABLE_EXTENSIONS.contains(&extension.as_str()))
+}
+
+/// Returns the extension of a name in lower case, if it is short and plain.
+fn extension_of_name(name: &str) -> Option<String> {
+    let (_, extension) = name.rsplit_once('.')?;
+    let is_plain = (1..=10).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_plain.then(|| extension.to_ascii_lowercase())
 }
 
 /// The extensions of the media types that suffice to identify a format.

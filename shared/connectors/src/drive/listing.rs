@@ -85,15 +85,16 @@ impl DriveConnector {
             Err(failure) => return Err(failure.into()),
         };
 
-        let shortcuts = file_page
-            .files
-            .into_iter()
-            .filter_map(|file| file.shortcut_details);
-        let mut resource_keys = shortcuts
-            .filter(|shortcut| shortcut.target_id == id)
-            .filter_map(|shortcut| shortcut.target_resource_key);
+        for file in file_page.files {
+            if let Some(shortcut) = file.shortcut_details
+                && shortcut.target_id == id
+                && let Some(key) = shortcut.target_resource_key
+            {
+                return Ok(Some(format!("{id}/{key}")));
+            }
+        }
 
-        Ok(resource_keys.next().map(|key| format!("{id}/{key}")))
+        Ok(None)
     }
 
     async fn list_files(
@@ -119,15 +120,13 @@ impl DriveConnector {
             .with_optional_query("orderBy", search.order)
             .with_optional_query("pageToken", search.page);
 
-        self.request_json(access, request)
-            .await
-            .map_err(|failure| match failure {
-                // Our query is valid, so the page token must be the part that was rejected.
-                ApiFailure::Refused(_) if search.page.is_some() => {
-                    ApiFailure::Other(ConnectorError::PageLost)
-                }
-                failure => failure,
-            })
+        match self.request_json(access, request).await {
+            // Our query is valid, so the page token must be the part that was rejected.
+            Err(ApiFailure::Refused(_)) if search.page.is_some() => {
+                Err(ConnectorError::PageLost.into())
+            }
+            result => result,
+        }
     }
 }
 

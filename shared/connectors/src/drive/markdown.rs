@@ -29,9 +29,10 @@ fn image_definition(line: &str) -> Option<&str> {
 }
 
 fn is_data_url(target: &str) -> bool {
-    target
-        .get(..5)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+    match target.get(..5) {
+        Some(scheme) => scheme.eq_ignore_ascii_case("data:"),
+        None => false,
+    }
 }
 
 /// Replaces each `![description](data:…)`, and each `![description][label]` with a known label, by
@@ -62,11 +63,12 @@ fn parse_image<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<
     let prefix_length = text.len() - after_description.len();
     if let Some(target) = after_description.strip_prefix('(') {
         let target = target.strip_prefix('<').unwrap_or(target);
+        if !may_close || !is_data_url(target) {
+            return None;
+        }
         // Data consists of base64 or percent encoding, neither of which contains parentheses.
-        return (may_close && is_data_url(target))
-            .then(|| after_description.find(')'))
-            .flatten()
-            .map(|end| (description, prefix_length + end + 1));
+        let end = after_description.find(')')?;
+        return Some((description, prefix_length + end + 1));
     }
 
     let (label, rest) = parse_brackets(after_description)?;

@@ -1,6 +1,9 @@
 //! The OAuth flow in which users give permission.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use bytes::Bytes;
 use domain::connection::{OAuthTokens, ProviderAccount};
 use domain::ports::{
     ConnectorError, ConnectorResult, ConsentError, ConsentRequest, GrantedPermission, OAuthClient,
@@ -8,6 +11,8 @@ use domain::ports::{
 };
 use domain::time::Timestamp;
 use domain::vault::Secret;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use oauth2::{
     AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, Scope,
     TokenResponse,
@@ -16,14 +21,16 @@ use serde::Deserialize;
 
 use super::DriveConnector;
 use super::api::ApiRequest;
-use super::http::{network_error, read_body, unavailable_error};
+use super::exchange::{read_body, request_error, unavailable_error};
 use super::identity::{ExpectedIdentity, read_account};
-use super::tokens::{TokenAnswer, TokenRefusal, convert_token_error};
+use super::tokens::{TokenAnswer, convert_token_error};
 
 /// The scope that permits reading files.
 const READ_SCOPE: &str = "https://www.googleapis.com/auth/drive.readonly";
 /// The scope that permits reading files and more.
 const FULL_SCOPE: &str = "https://www.googleapis.com/auth/drive";
+/// The time limit for the answer to a revocation.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The lifetime of an access token if the provider states none.
 const DEFAULT_ACCESS_SECONDS: i64 = 3600;
 /// The longest lifetime that is accepted.
@@ -78,16 +85,12 @@ impl OAuthFlow for DriveConnector {
         now: Timestamp,
     ) -> Result<GrantedPermission, ConsentError> {
         let app = self.oauth_app(client, Some(&consent.redirect_uri))?;
-        let sender = self.request_sender().await?;
         let answer = app
             .exchange_code(AuthorizationCode::new(code.expose().to_owned()))
             .set_pkce_verifier(pkce_verifier(consent)?)
-            .request_async(&sender)
+            .request_async(self)
             .await;
-        let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(reason) => ConsentError::Invalid(reason.into()),
-            TokenRefusal::Other(error) => ConsentError::Provider(error),
-        })?;
+        let answer = answer.map_err(convert_token_error)?;
 
         if !grants_file_access(&answer) {
             return Err(ConsentError::ScopeDenied);
@@ -106,16 +109,12 @@ impl OAuthFlow for DriveConnector {
         now: Timestamp,
     ) -> ConnectorResult<OAuthTokens> {
         let app = self.oauth_app(client, None)?;
-        let sender = self.request_sender().await?;
         let refresh = RefreshToken::new(tokens.refresh.expose().to_owned());
         let answer = app
             .exchange_refresh_token(&refresh)
-            .request_async(&sender)
+            .request_async(self)
             .await;
-        let answer = answer.map_err(|error| match convert_token_error(error) {
-            TokenRefusal::InvalidGrant(reason) => ConnectorError::Reauth(reason.into()),
-            TokenRefusal::Other(error) => error,
-        })?;
+        let answer = answer.map_err(convert_token_error)?;
 
         if !grants_file_access(&answer) {
             return Err(ConnectorError::Reauth("scope_denied".into()));
@@ -126,14 +125,14 @@ impl OAuthFlow for DriveConnector {
     }
 
     async fn revoke_permission(&self, tokens: &OAuthTokens) -> ConnectorResult<()> {
-        let client = self.http.client().await?;
-        let form = [("token", tokens.refresh.expose())];
-        let response = client
-            .post(self.addresses.revoke.clone())
-            .form(&form)
-            .send()
-            .await
-            .map_err(network_error)?;
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("token", tokens.refresh.expose())
+            .finish();
+        let request = Request::post(self.addresses.revoke.as_str())
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Bytes::from(form))
+            .map_err(request_error)?;
+        let response = self.send_to_provider(request, REVOKE_TIMEOUT).await?;
 
         let status = response.status().as_u16();
         let body = read_body(response, 64 * 1024).await?.unwrap_or_default();
@@ -184,9 +183,10 @@ impl DriveConnector {
             .request_json(&access, request)
             .await
             .map_err(ConnectorError::from)?;
-        let subject = about.user.permission_id.filter(|id| !id.is_empty());
-        let subject =
-            subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
+        let subject = match about.user.permission_id {
+            Some(id) if !id.is_empty() => id,
+            _ => return Err(ConsentError::Invalid("the drive names nobody".into())),
+        };
 
         Ok(ProviderAccount {
             subject,
@@ -210,11 +210,12 @@ fn pkce_verifier(consent: &ConsentRequest) -> ConnectorResult<PkceCodeVerifier> 
 /// Checks whether the granted scopes permit reading files. Users may deselect scopes. An answer
 /// without scopes grants those that were requested.
 fn grants_file_access(answer: &TokenAnswer) -> bool {
-    answer.scopes().is_none_or(|granted| {
-        granted
+    match answer.scopes() {
+        Some(granted) => granted
             .iter()
-            .any(|scope| [READ_SCOPE, FULL_SCOPE].contains(&scope.as_str()))
-    })
+            .any(|scope| [READ_SCOPE, FULL_SCOPE].contains(&scope.as_str())),
+        None => true,
+    }
 }
 
 /// Returns the tokens of an answer. Without a new refresh token, the old one is kept. Returns
@@ -225,29 +226,28 @@ fn tokens_of(
     now: Timestamp,
 ) -> Option<OAuthTokens> {
     let expiry_after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_LIFETIME_SECONDS));
-    let lifetime = answer
-        .expires_in()
-        .and_then(|lifetime| i64::try_from(lifetime.as_secs()).ok());
-    let refresh_until = answer
-        .extra_fields()
-        .refresh_token_expires_in
-        .map(expiry_after);
-    let new_token = answer
-        .refresh_token()
-        .filter(|token| !token.secret().is_empty());
-    let refresh = match (new_token, current_tokens) {
-        (Some(new_token), _) => Secret::new(new_token.secret().as_str()),
-        (None, current_tokens) => current_tokens?.refresh.clone(),
+    let access_seconds = match answer.expires_in() {
+        Some(lifetime) => i64::try_from(lifetime.as_secs()).unwrap_or(DEFAULT_ACCESS_SECONDS),
+        None => DEFAULT_ACCESS_SECONDS,
+    };
+
+    let refresh_seconds = answer.extra_fields().refresh_token_expires_in;
+    let stated_until = refresh_seconds.map(expiry_after);
+    let (refresh, refresh_until) = match (answer.refresh_token(), current_tokens) {
+        (Some(token), _) if !token.secret().is_empty() => {
+            (Secret::new(token.secret().as_str()), stated_until)
+        }
+        (_, Some(current)) => (
+            current.refresh.clone(),
+            stated_until.or(current.refresh_until),
+        ),
+        (_, None) => return None,
     };
 
     Some(OAuthTokens {
         access: Secret::new(answer.access_token().secret().as_str()),
-        access_until: expiry_after(lifetime.unwrap_or(DEFAULT_ACCESS_SECONDS)),
+        access_until: expiry_after(access_seconds),
         refresh,
-        refresh_until: refresh_until.or_else(|| {
-            current_tokens
-                .filter(|_| new_token.is_none())?
-                .refresh_until
-        }),
+        refresh_until,
     })
 }

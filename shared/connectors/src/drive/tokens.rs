@@ -2,23 +2,24 @@
 
 use std::time::Duration;
 
-use domain::ports::{ConnectorError, OAuthClient};
+use bytes::Bytes;
+use domain::ports::{ConnectorError, ConsentError, OAuthClient};
 use futures::future::BoxFuture;
+use http::HeaderMap;
 use oauth2::basic::{
     BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse,
     BasicTokenType,
 };
 use oauth2::{
-    AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet, ExtraTokenFields,
-    HttpRequest, HttpResponse, RedirectUrl, RequestTokenError, StandardRevocableToken,
-    StandardTokenResponse, TokenUrl,
+    AsyncHttpClient, AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
+    ExtraTokenFields, HttpRequest, HttpResponse, RedirectUrl, RequestTokenError,
+    StandardRevocableToken, StandardTokenResponse, TokenUrl,
 };
-use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 
 use super::DriveConnector;
+use super::exchange::{read_body, unavailable_error};
 use super::failure::throttled_error;
-use super::http::{network_error, read_body, unavailable_error};
 
 /// The most bytes of an answer.
 const MAX_RESPONSE_BYTES: usize = 256 * 1024;
@@ -60,13 +61,33 @@ pub(super) type App = oauth2::Client<
 
 /// The reasons for which there are no tokens.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TokenRefusal {
+pub(crate) enum TokenRefusal {
     /// The code or the refresh token is not valid or no longer valid, with the name of the reason.
     #[error("the grant is not valid: {0}")]
     InvalidGrant(&'static str),
     /// Any other error.
     #[error(transparent)]
     Other(#[from] ConnectorError),
+}
+
+impl From<TokenRefusal> for ConsentError {
+    /// Converts the refusal of a code.
+    fn from(refusal: TokenRefusal) -> Self {
+        match refusal {
+            TokenRefusal::InvalidGrant(reason) => Self::Invalid(reason.into()),
+            TokenRefusal::Other(error) => Self::Provider(error),
+        }
+    }
+}
+
+impl From<TokenRefusal> for ConnectorError {
+    /// Converts the refusal of a refresh token.
+    fn from(refusal: TokenRefusal) -> Self {
+        match refusal {
+            TokenRefusal::InvalidGrant(reason) => Self::Reauth(reason.into()),
+            TokenRefusal::Other(error) => error,
+        }
+    }
 }
 
 /// An error response, without tokens.
@@ -93,46 +114,42 @@ impl DriveConnector {
         let Some(redirect) = redirect else {
             return Ok(app);
         };
-        let redirect = RedirectUrl::new(redirect.to_owned());
-        let redirect =
-            redirect.map_err(|_| ConnectorError::Fault("the address for the answer".into()))?;
+        let Ok(redirect) = RedirectUrl::new(redirect.to_owned()) else {
+            return Err(ConnectorError::Fault("the address for the answer".into()));
+        };
         Ok(app.set_redirect_uri(redirect))
     }
 
-    /// Returns the function that sends the requests of the `oauth2` crate to the provider.
-    pub(super) async fn request_sender(
-        &self,
-    ) -> Result<impl Fn(HttpRequest) -> TokenAnswerFuture + use<>, ConnectorError> {
-        let client = self.http.client().await?.clone();
-        Ok(move |request| -> TokenAnswerFuture { Box::pin(send_request(client.clone(), request)) })
+    /// Sends a request for tokens, and returns an answer that has some. Any other answer is an error
+    /// here, because the errors of the `oauth2` crate either say too little or contain the whole
+    /// body.
+    async fn request_tokens(&self, request: HttpRequest) -> Result<HttpResponse, TokenRefusal> {
+        let answer = self
+            .send_to_provider(request.map(Bytes::from), TIMEOUT)
+            .await?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let Some(body) = read_body(answer, MAX_RESPONSE_BYTES).await? else {
+            return Err(unavailable_error("an answer without end").into());
+        };
+        if !status.is_success() {
+            return Err(interpret_refusal(status.as_u16(), &headers, &body));
+        }
+
+        if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
+            return Err(unavailable_error("no answer of the token endpoint").into());
+        }
+
+        Ok(HttpResponse::new(body.into()))
     }
 }
 
-/// The future of an answer for the `oauth2` crate.
-type TokenAnswerFuture = BoxFuture<'static, Result<HttpResponse, TokenRefusal>>;
+impl<'c> AsyncHttpClient<'c> for DriveConnector {
+    type Error = TokenRefusal;
+    type Future = BoxFuture<'c, Result<HttpResponse, TokenRefusal>>;
 
-/// Sends a request. Passes only successful answers to the `oauth2` crate, whose errors either say
-/// too little or contain the whole body.
-async fn send_request(
-    client: reqwest::Client,
-    request: HttpRequest,
-) -> Result<HttpResponse, TokenRefusal> {
-    let mut request = reqwest::Request::try_from(request).map_err(network_error)?;
-    *request.timeout_mut() = Some(TIMEOUT);
-    let response = client.execute(request).await.map_err(network_error)?;
-    let (status, headers) = (response.status(), response.headers().clone());
-    let body = read_body(response, MAX_RESPONSE_BYTES)
-        .await?
-        .ok_or_else(|| unavailable_error("an answer without end"))?;
-    if !status.is_success() {
-        return Err(interpret_refusal(status.as_u16(), &headers, &body));
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.request_tokens(request))
     }
-
-    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
-        return Err(unavailable_error("no answer of the token endpoint").into());
-    }
-
-    Ok(HttpResponse::new(body.into()))
 }
 
 /// Converts an error of the `oauth2` crate. Its own messages may contain the body.

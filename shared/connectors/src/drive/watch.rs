@@ -95,23 +95,26 @@ impl DriveConnector {
         let request = ApiRequest::get(&["about"]).with_query("fields", "user(permissionId)");
         let (_, headers) = self
             .request_json_with_headers::<Value>(access, request)
-            .await
-            .map_err(ConnectorError::from)?;
+            .await?;
         Ok(answer_time(&headers).map(|time| Timestamp::from_millis(time.as_millisecond())))
     }
 }
 
 fn to_watched(channel: ChannelAnswer, now: Option<Timestamp>) -> Option<NotificationSubscription> {
-    let expiration_millis = channel.expiration.as_ref().and_then(|end| match end {
-        Value::String(text) => text.parse().ok(),
-        number => number.as_i64(),
-    });
+    let expiration_millis = match &channel.expiration {
+        Some(Value::String(text)) => text.parse().ok(),
+        Some(number) => number.as_i64(),
+        None => None,
+    };
+
     // Without an end and a clock, it would be unknown when to renew the notifications.
-    let end = expiration_millis
-        .map(Timestamp::from_millis)
-        .or_else(|| now.map(|now| now.plus_seconds(DEFAULT_CHANNEL_SECONDS)));
+    let expires_at = match expiration_millis {
+        Some(millis) => Timestamp::from_millis(millis),
+        None => now?.plus_seconds(DEFAULT_CHANNEL_SECONDS),
+    };
+
     Some(NotificationSubscription {
         resource: channel.resource_id,
-        expires_at: end?,
+        expires_at,
     })
 }

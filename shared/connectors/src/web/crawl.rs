@@ -14,7 +14,7 @@ use url::Url;
 use super::frontier::{CrawlFrontier, WaitingAddress};
 use super::page::{self, PageSummary};
 use super::site::{CrawlPlan, address_on_site, normalize_address};
-use super::visit::{VisitResult, is_html, is_readable_type, media_type_of};
+use super::visit::{VisitResult, final_address, is_html, is_readable_type, media_type_of};
 use super::{CRAWLER_NAME, WebCrawler, sitemap};
 use crate::bounds;
 
@@ -127,21 +127,18 @@ impl<'a> CrawlCall<'a> {
             return;
         };
 
-        for address in sitemap
-            .sitemaps
-            .iter()
-            .filter(|_| waiting.depth < MAX_SITEMAP_DEPTH)
-        {
-            if let Some(url) = self.site_address(&waiting.url, address) {
-                self.frontier
-                    .add_map(WaitingAddress::new(url, waiting.depth + 1));
+        if waiting.depth < MAX_SITEMAP_DEPTH {
+            for address in &sitemap.sitemaps {
+                if let Some(url) = self.site_address(&waiting.url, address) {
+                    self.frontier
+                        .add_map(WaitingAddress::new(url, waiting.depth + 1));
+                }
             }
         }
 
         for (address, changed_at) in &sitemap.pages {
-            if let Some(url) = self
-                .site_address(&waiting.url, address)
-                .filter(|url| self.plan.includes_page(url))
+            if let Some(url) = self.site_address(&waiting.url, address)
+                && self.plan.includes_page(&url)
             {
                 self.frontier.add_page(
                     WaitingAddress {
@@ -178,10 +175,8 @@ impl<'a> CrawlCall<'a> {
 
     /// Lists a page unless it is a copy of another one, and enqueues its links.
     fn take_page(&mut self, waiting: WaitingAddress, page: &Page) {
-        let Some(url) = Url::parse(&page.url)
-            .ok()
-            .and_then(|base| self.site_address(&base, &page.url))
-        else {
+        let site_url = final_address(page).and_then(|url| address_on_site(&self.site, url));
+        let Some(url) = site_url else {
             // The address redirects to another site.
             return;
         };
@@ -191,20 +186,20 @@ impl<'a> CrawlCall<'a> {
             return;
         }
 
-        let media_type = page.media_type.as_deref().unwrap_or_default();
-        let page_summary = is_html(page).then(|| page::read_page(&page.bytes, media_type));
-        let canonical = page_summary
-            .as_ref()
-            .and_then(|summary| self.canonical_address(&url, summary));
-        let (no_index, no_follow) = page::parse_directives(&page.robots_tag);
-        if let Some(summary) = page_summary
-            .as_ref()
-            .filter(|seen| !no_follow && !seen.no_follow)
-        {
-            self.enqueue_links(&url, summary, waiting.depth);
+        let (mut no_index, no_follow) = page::parse_directives(&page.robots_tag);
+        let page_summary = summarize_page(page);
+        let mut canonical = None;
+        if let Some(summary) = &page_summary {
+            no_index |= summary.no_index;
+            canonical = self.canonical_address(&url, summary);
+            if !no_follow && !summary.no_follow {
+                self.enqueue_links(&url, summary, waiting.depth);
+            }
         }
 
-        if let Some(canonical) = canonical.filter(|_| !waiting.is_canonical) {
+        if let Some(canonical) = canonical
+            && !waiting.is_canonical
+        {
             self.frontier.add_page(
                 WaitingAddress {
                     is_canonical: true,
@@ -212,27 +207,18 @@ impl<'a> CrawlCall<'a> {
                 },
                 self.waiting_capacity(),
             );
-        } else if !no_index
-            && !page_summary
-                .as_ref()
-                .is_some_and(|summary| summary.no_index)
-            && self.plan.includes_page(&url)
-        {
+        } else if !no_index && self.plan.includes_page(&url) {
             self.frontier.listed += 1;
-            self.items.extend(page_item(
-                &url,
-                page,
-                page_summary.as_ref(),
-                waiting.changed_at,
-            ));
+            let item = page_item(&url, page, page_summary.as_ref(), waiting.changed_at);
+            self.items.extend(item);
         }
     }
 
     /// Returns the canonical address of a page if that is another address of the site.
     fn canonical_address(&self, url: &Url, summary: &PageSummary) -> Option<Url> {
         let canonical = self.site_address(url, summary.canonical.as_deref()?)?;
-        Some(canonical)
-            .filter(|canonical| canonical != url && self.robots.is_url_allowed(canonical))
+        let is_other_page = canonical != *url && self.robots.is_url_allowed(&canonical);
+        is_other_page.then_some(canonical)
     }
 
     fn enqueue_links(&mut self, url: &Url, summary: &PageSummary, depth: u64) {
@@ -241,16 +227,15 @@ impl<'a> CrawlCall<'a> {
             return;
         }
 
-        let base = summary
-            .base
-            .as_deref()
-            .and_then(|base| url.join(base).ok())
-            .unwrap_or_else(|| url.clone());
+        let base = match &summary.base {
+            Some(base) => url.join(base).unwrap_or_else(|_| url.clone()),
+            None => url.clone(),
+        };
         for link in &summary.links {
-            let target = self
-                .site_address(&base, link)
-                .filter(|target| self.plan.includes_page(target));
-            if let Some(target) = target.filter(|there| self.robots.is_url_allowed(there)) {
+            let Some(target) = self.site_address(&base, link) else {
+                continue;
+            };
+            if self.plan.includes_page(&target) && self.robots.is_url_allowed(&target) {
                 self.frontier.add_page(
                     WaitingAddress::new(target, depth + 1),
                     self.waiting_capacity(),
@@ -298,14 +283,20 @@ async fn resolve_first_page(crawler: &WebCrawler, url: &Url) -> ConnectorResult<
         |problem: &str| ConnectorError::Unavailable(format!("{url} {problem}").into());
     match crawler.request_page(url).await? {
         VisitResult::Page(page) => {
-            let final_url = Url::parse(&page.url)
-                .ok()
-                .and_then(|final_url| normalize_address(&final_url, &page.url));
-            final_url.ok_or_else(|| unavailable_error("leads to no page"))
+            final_address(&page).ok_or_else(|| unavailable_error("leads to no page"))
         }
         VisitResult::NotFound => Err(unavailable_error("is not there")),
         VisitResult::Unreadable(_) => Err(unavailable_error("cannot be read")),
     }
+}
+
+/// Returns the summary of a web page, or `None` for a file of another type.
+fn summarize_page(page: &Page) -> Option<PageSummary> {
+    if !is_html(page) {
+        return None;
+    }
+    let media_type = page.media_type.as_deref().unwrap_or_default();
+    Some(page::read_page(&page.bytes, media_type))
 }
 
 /// Converts a page into an item, or returns `None` for a type that is not read.
@@ -321,10 +312,10 @@ fn page_item(
     }
 
     let hex_digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
-
     let content_version = match page_summary {
         Some(summary) => summary.digest.clone(),
-        None => Some(hex_digest(&page.bytes)).filter(|_| !page.bytes.is_empty()),
+        None if page.bytes.is_empty() => None,
+        None => Some(hex_digest(&page.bytes)),
     };
 
     let document = page_summary.map(|_| DocumentType::Webpage);
@@ -333,9 +324,11 @@ fn page_item(
         None => ItemKind::Unreadable(SkipReason::Empty),
     };
 
-    let name = page_summary
-        .and_then(|summary| summary.title.clone())
-        .map_or_else(|| name_of(url), bounds::limit_name);
+    let title = page_summary.and_then(|summary| summary.title.clone());
+    let name = match title {
+        Some(title) => bounds::limit_name(title),
+        None => name_of(url),
+    };
     let content_version = content_version.unwrap_or_default();
 
     Some(ProviderItem {
@@ -378,8 +371,10 @@ fn name_of(url: &Url) -> String {
     } else {
         path
     };
-    let query = url.query().map(|query| format!("?{query}"));
-    bounds::limit_name(format!("{name}{}", query.unwrap_or_default()))
+    bounds::limit_name(match url.query() {
+        Some(query) => format!("{name}?{query}"),
+        None => name.to_owned(),
+    })
 }
 
 /// Returns an item in its current state, or `None` if it is no longer a page of the site. A page
@@ -417,18 +412,18 @@ pub(super) async fn stat_page(
 /// Converts the page now at an address into an item. Returns `None` if the address redirects
 /// elsewhere or the page asks not to be indexed.
 fn current_item(url: &Url, page: &Page) -> Option<ProviderItem> {
-    let final_url = Url::parse(&page.url)
-        .ok()
-        .and_then(|final_url| normalize_address(&final_url, &page.url));
-    let media_type = page.media_type.as_deref().unwrap_or_default();
-    let page_summary = is_html(page).then(|| page::read_page(&page.bytes, media_type));
-    let is_hidden = page::parse_directives(&page.robots_tag).0
-        || page_summary
-            .as_ref()
-            .is_some_and(|summary| summary.no_index);
-    if is_hidden || final_url.as_ref() != Some(url) {
-        None
-    } else {
-        page_item(url, page, page_summary.as_ref(), None)
+    if final_address(page).as_ref() != Some(url) {
+        return None;
     }
+
+    let (mut no_index, _) = page::parse_directives(&page.robots_tag);
+    let page_summary = summarize_page(page);
+    if let Some(summary) = &page_summary {
+        no_index |= summary.no_index;
+    }
+    if no_index {
+        return None;
+    }
+
+    page_item(url, page, page_summary.as_ref(), None)
 }

@@ -2,9 +2,8 @@
 //! text.
 
 use encoding_rs::{Encoding, UTF_8};
+use markup::{MarkupKind, MarkupToken, StartTag, read_tokens};
 use sha2::{Digest, Sha256};
-
-use super::markup::{MarkupToken, MarkupTokens, StartTag};
 
 /// The most bytes of a page that the crawler reads. Reading it for search has other limits.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -40,9 +39,7 @@ pub(super) fn read_page(bytes: &[u8], media_type: &str) -> PageSummary {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     let text = encoding_of(bytes, media_type).decode(bytes).0;
     let mut reader = PageReader::default();
-    for token in MarkupTokens::html(&text) {
-        reader.take_token(token);
-    }
+    read_tokens(&text, MarkupKind::Html, |token| reader.take_token(token));
     reader.finish_summary()
 }
 
@@ -79,7 +76,9 @@ impl PageReader {
         match token {
             MarkupToken::Start(tag) => self.take_start_tag(&tag),
             MarkupToken::End(name) => {
-                self.current_element = self.current_element.filter(|element| *element != name)
+                if self.current_element == Some(name.as_str()) {
+                    self.current_element = None;
+                }
             }
             MarkupToken::Text(text) => self.take_text(&text),
         }
@@ -94,7 +93,7 @@ impl PageReader {
             words.any(|known| known.eq_ignore_ascii_case(word))
         };
 
-        match tag.name.as_str() {
+        match tag.name() {
             "title" if self.title.is_empty() => self.current_element = Some("title"),
             "h1" if self.heading.is_empty() => self.current_element = Some("h1"),
             "base" if self.summary.base.is_none() => {
@@ -112,9 +111,9 @@ impl PageReader {
             "a" | "area"
                 if !has_word("rel", "nofollow") && self.summary.links.len() < MAX_LINKS =>
             {
-                self.summary
-                    .links
-                    .extend(tag.attribute("href").map(str::to_owned));
+                if let Some(address) = tag.attribute("href") {
+                    self.summary.links.push(address.to_owned());
+                }
             }
             _ => {}
         }
@@ -134,19 +133,22 @@ impl PageReader {
     }
 
     fn finish_summary(self) -> PageSummary {
-        let one_line = |text: &str| {
-            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some(line.chars().take(MAX_TITLE_CHARS).collect::<String>())
-                .filter(|line| !line.is_empty())
-        };
-
         let digest = hex::encode(self.hasher.finalize());
         PageSummary {
-            title: one_line(&self.title).or_else(|| one_line(&self.heading)),
+            title: title_line(&self.title).or_else(|| title_line(&self.heading)),
             digest: self.has_text.then_some(digest),
             ..self.summary
         }
     }
+}
+
+/// Returns a title in one line, cut to the longest permitted, or `None` if it is empty.
+fn title_line(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    Some(line.chars().take(MAX_TITLE_CHARS).collect())
 }
 
 /// Checks whether a `meta` element with this name addresses this crawler.

@@ -83,10 +83,11 @@ impl CrawlPlan {
 
     /// Checks whether a page of the site is in the scope of the crawl.
     pub(super) fn includes_page(&self, url: &Url) -> bool {
-        self.prefix
-            .as_ref()
-            .is_none_or(|prefix| url.path().starts_with(prefix.as_str()))
-            && may_be_text(url)
+        let is_below_prefix = match &self.prefix {
+            Some(prefix) => url.path().starts_with(prefix.as_str()),
+            None => true,
+        };
+        is_below_prefix && may_be_text(url)
     }
 }
 
@@ -96,8 +97,11 @@ fn parse_address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String
         Some(Value::String(text)) => text,
         Some(_) => return Err(format!("metadata.{field}: expected an address")),
     };
-    let mut url = parse_page_url(text)
-        .ok_or_else(|| format!("metadata.{field}: expected one http or https address"))?;
+    let Some(mut url) = parse_page_url(text) else {
+        return Err(format!(
+            "metadata.{field}: expected one http or https address"
+        ));
+    };
     if let Some(reason) = url_refusal(&url) {
         return Err(format!("metadata.{field}: {reason}"));
     }
@@ -119,8 +123,12 @@ fn parse_number(
         Some(Value::String(digits)) => digits.parse().ok(),
         Some(value) => value.as_u64(),
     };
-    let number = number.filter(|number| (min..=max).contains(number));
-    number.ok_or_else(|| format!("metadata.{field}: expected a whole number from {min} to {max}"))
+    match number {
+        Some(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(format!(
+            "metadata.{field}: expected a whole number from {min} to {max}"
+        )),
+    }
 }
 
 /// Returns the normalized address that `href` refers to, without the fragment and without tracking
@@ -133,26 +141,19 @@ pub(super) fn normalize_address(base: &Url, href: &str) -> Option<Url> {
     }
 
     url.set_fragment(None);
-    let is_kept = |part: &&str| {
-        let name = part
-            .split('=')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        !part.is_empty()
-            && !name.starts_with("utm_")
-            && !TRACKING_PARAMETERS.contains(&name.as_str())
-    };
+    let mut kept_parts = Vec::new();
+    for part in url.query().unwrap_or_default().split('&') {
+        let name = part.split('=').next().unwrap_or_default();
+        let name = name.to_ascii_lowercase();
+        let is_tracking = name.starts_with("utm_") || TRACKING_PARAMETERS.contains(&name.as_str());
+        if !part.is_empty() && !is_tracking {
+            kept_parts.push(part);
+        }
+    }
 
-    let query = url.query().map(|query| {
-        query
-            .split('&')
-            .filter(is_kept)
-            .collect::<Vec<_>>()
-            .join("&")
-    });
-    url.set_query(query.as_deref().filter(|query| !query.is_empty()));
-    Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS_BYTES)
+    let query = kept_parts.join("&");
+    url.set_query((!query.is_empty()).then_some(&query));
+    (url.as_str().len() <= MAX_ADDRESS_BYTES).then_some(url)
 }
 
 /// Returns the address with the scheme of `site`, because a site may be reached by http and https
@@ -164,16 +165,21 @@ pub(super) fn address_on_site(site: &Url, mut url: Url) -> Option<Url> {
     if url.scheme() != site.scheme() && url.port().is_none() && site.port().is_none() {
         url.set_scheme(site.scheme()).ok()?;
     }
-    (url.scheme() == site.scheme() && url.port_or_known_default() == site.port_or_known_default())
-        .then_some(url)
+
+    let is_same_site = url.scheme() == site.scheme()
+        && url.port_or_known_default() == site.port_or_known_default();
+    is_same_site.then_some(url)
 }
 
 fn may_be_text(url: &Url) -> bool {
     let file = url.path().rsplit('/').next().unwrap_or_default();
-    let extension = file
-        .rsplit_once('.')
-        .map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_none_or(|extension| !BINARY_EXTENSIONS.contains(&extension.as_str()))
+    match file.rsplit_once('.') {
+        Some((_, extension)) => {
+            let extension = extension.to_ascii_lowercase();
+            !BINARY_EXTENSIONS.contains(&extension.as_str())
+        }
+        None => true,
+    }
 }
 
 #[cfg(test)]

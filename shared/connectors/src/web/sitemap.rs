@@ -4,8 +4,7 @@ use std::io::Read;
 
 use domain::Timestamp;
 use flate2::read::MultiGzDecoder;
-
-use super::markup::{MarkupToken, MarkupTokens};
+use markup::{MarkupKind, MarkupToken, read_tokens};
 
 /// The most bytes of a sitemap after decompression. The protocol permits 50 MB, but a crawl uses
 /// far less.
@@ -51,49 +50,50 @@ fn parse_text(text: &str) -> Sitemap {
 }
 
 fn parse_lines(text: &str) -> Sitemap {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(MAX_ADDRESSES);
-    Sitemap {
-        sitemaps: Vec::new(),
-        pages: lines.map(|line| (line.to_owned(), None)).collect(),
+    let mut sitemap = Sitemap::default();
+    for line in text.lines() {
+        let address = line.trim();
+        if sitemap.pages.len() == MAX_ADDRESSES {
+            break;
+        }
+        if !address.is_empty() {
+            sitemap.pages.push((address.to_owned(), None));
+        }
     }
+
+    sitemap
 }
 
 fn parse_xml(text: &str) -> Sitemap {
     let mut sitemap = Sitemap::default();
     let (mut address, mut last_modified) = (String::new(), String::new());
     let mut is_location = None;
-    for token in MarkupTokens::xml(text) {
-        match token {
-            MarkupToken::Start(tag) => match tag.name.as_str() {
-                "url" | "sitemap" => (address, last_modified) = (String::new(), String::new()),
-                "loc" => is_location = Some(true),
-                "lastmod" => is_location = Some(false),
+    read_tokens(text, MarkupKind::Xml, |token| match token {
+        MarkupToken::Start(tag) => match tag.name() {
+            "url" | "sitemap" => (address, last_modified) = (String::new(), String::new()),
+            "loc" => is_location = Some(true),
+            "lastmod" => is_location = Some(false),
+            _ => {}
+        },
+        MarkupToken::Text(text) => match is_location {
+            Some(true) => address.push_str(&text),
+            Some(false) => last_modified.push_str(&text),
+            None => {}
+        },
+        MarkupToken::End(name) => {
+            is_location = None;
+            let address = address.trim();
+            let is_full = sitemap.pages.len() + sitemap.sitemaps.len() >= MAX_ADDRESSES;
+            match name.as_str() {
+                _ if address.is_empty() || is_full => {}
+                "url" => sitemap
+                    .pages
+                    .push((address.to_owned(), parse_date(last_modified.trim()))),
+                "sitemap" => sitemap.sitemaps.push(address.to_owned()),
                 _ => {}
-            },
-            MarkupToken::Text(text) => match is_location {
-                Some(true) => address.push_str(&text),
-                Some(false) => last_modified.push_str(&text),
-                None => {}
-            },
-            MarkupToken::End(name) => {
-                is_location = None;
-                let address = address.trim();
-                let is_full = sitemap.pages.len() + sitemap.sitemaps.len() >= MAX_ADDRESSES;
-                match name.as_str() {
-                    _ if address.is_empty() || is_full => {}
-                    "url" => sitemap
-                        .pages
-                        .push((address.to_owned(), parse_date(last_modified.trim()))),
-                    "sitemap" => sitemap.sitemaps.push(address.to_owned()),
-                    _ => {}
-                }
             }
         }
-    }
+    });
 
     sitemap
 }

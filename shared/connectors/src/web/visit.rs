@@ -8,6 +8,7 @@ use remote::{FetchError, FetchErrorKind, Page};
 use robotxt::Robots;
 use url::Url;
 
+use super::site::normalize_address;
 use super::{CRAWLER_NAME, WebCrawler};
 use crate::bounds;
 
@@ -48,9 +49,10 @@ impl WebCrawler {
 
     /// Returns the pause between two requests.
     pub(super) fn request_pause(&self, robots: &Robots) -> Duration {
-        robots.crawl_delay().map_or(self.default_pause, |delay| {
-            delay.clamp(self.default_pause, MAX_PAUSE)
-        })
+        match robots.crawl_delay() {
+            Some(delay) => delay.clamp(self.default_pause, MAX_PAUSE),
+            None => self.default_pause,
+        }
     }
 }
 
@@ -69,6 +71,13 @@ fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
         }
         (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
     }
+}
+
+/// Returns the normalized address of a page after redirects, or `None` if it is not a page of the
+/// web.
+pub(super) fn final_address(page: &Page) -> Option<Url> {
+    let url = Url::parse(&page.url).ok()?;
+    normalize_address(&url, &page.url)
 }
 
 /// Returns the media type of a page without parameters, or a guess if the server names none.

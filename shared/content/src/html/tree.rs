@@ -9,14 +9,9 @@
 use std::cell::{Cell, RefCell};
 
 use dom_query::{Document, NodeId};
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::LocalName;
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts};
-use html5ever::{LocalName, TokenizerResult};
-
-use super::tags::{self, Markup};
 
 /// The depth from which elements are dropped. Their text is kept.
 const MAX_DEPTH: usize = 200;
@@ -67,48 +62,9 @@ pub(super) fn parse_html(html: &str) -> Document {
         scripting_enabled: false,
         ..TreeBuilderOpts::default()
     };
-    let tokenizer = Tokenizer::new(
-        NestingGuard::new(TreeBuilder::new(Document::default(), options)),
-        TokenizerOpts::default(),
-    );
-    feed_tokenizer(html, &tokenizer);
-    tokenizer.end();
-    tokenizer.sink.builder.sink
-}
-
-/// Feeds a page to the tokenizer, without the excess attributes of tags.
-fn feed_tokenizer(html: &str, tokenizer: &Tokenizer<NestingGuard>) {
-    let input = BufferQueue::default();
-    let feed = |text: &str| {
-        input.push_back(StrTendril::from(text));
-        // A script or an encoding declaration only pauses the tokenizer.
-        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
-    };
-
-    let guard = &tokenizer.sink;
-    let (mut fed_until, mut at) = (0, 0);
-    while let Some(start) = guard.next_markup(html, at) {
-        at = match tags::read_markup(html, start) {
-            Markup::Other(end) => end,
-            Markup::CdataSection => {
-                feed(&html[fed_until..start]);
-                fed_until = start;
-                let is_foreign = guard.adjusted_current_node_present_but_not_in_html_namespace();
-                tags::find_end_of(html, start, if is_foreign { "]]>" } else { ">" })
-            }
-            Markup::Tag(tag) => {
-                // The tree builder must see the tag before it is known whether raw text follows.
-                if tag.is_cut() || tag.may_hold_raw_text(html) {
-                    feed(&html[fed_until..tag.kept_end]);
-                    feed(tag.ending);
-                    fed_until = tag.end;
-                }
-                tag.end
-            }
-        };
-    }
-
-    feed(&html[fed_until..]);
+    let builder = TreeBuilder::new(Document::default(), options);
+    let guard = markup::tokenize(html, NestingGuard::new(builder));
+    guard.builder.sink
 }
 
 /// A filter between tokenizer and tree builder, which drops the tags that would nest too deeply.
@@ -116,8 +72,6 @@ struct NestingGuard {
     builder: TreeBuilder<NodeId, Document>,
     /// The elements that are probably open, outermost first.
     open_elements: RefCell<Vec<OpenElement>>,
-    /// The element whose raw text the tokenizer is reading, if any.
-    raw_element: RefCell<Option<LocalName>>,
     /// The number of elements that the builder held when they were last counted.
     held_elements: Cell<usize>,
     start_tags: Cell<usize>,
@@ -134,18 +88,9 @@ impl NestingGuard {
         Self {
             builder,
             open_elements: RefCell::default(),
-            raw_element: RefCell::default(),
             held_elements: Cell::default(),
             start_tags: Cell::default(),
             root_tags: Cell::default(),
-        }
-    }
-
-    /// Returns the position at which the next tag or comment may begin.
-    fn next_markup(&self, html: &str, at: usize) -> Option<usize> {
-        match &*self.raw_element.borrow() {
-            Some(name) => tags::find_end_tag(html, at, name),
-            None => html[at..].find('<').map(|offset| at + offset),
         }
     }
 
@@ -266,7 +211,6 @@ impl TokenSink for NestingGuard {
             return self.builder.process_token(token, line);
         };
 
-        self.raw_element.replace(None);
         if tag.kind == TagKind::StartTag {
             self.count();
             self.bound_attributes(tag);
@@ -276,16 +220,7 @@ impl TokenSink for NestingGuard {
             return TokenSinkResult::Continue;
         }
 
-        let name = tag.name.clone();
-        let result = self.builder.process_token(token, line);
-        if matches!(
-            result,
-            TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext
-        ) {
-            self.raw_element.replace(Some(name));
-        }
-
-        result
+        self.builder.process_token(token, line)
     }
 
     fn end(&self) {
@@ -377,7 +312,7 @@ mod tests {
                 .filter(|node| node.is_element())
                 .collect();
             let most = elements.iter().map(|node| node.attrs().len()).max();
-            assert_eq!(most, Some(tags::MAX_ATTRIBUTES), "{tag}");
+            assert_eq!(most, Some(markup::MAX_ATTRIBUTES), "{tag}");
             assert!(
                 elements
                     .iter()

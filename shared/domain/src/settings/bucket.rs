@@ -1,15 +1,20 @@
 //! Buckets: the topics by which profiles arrange memories.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
 /// A topic by which a profile arranges memories.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Bucket")]
 pub struct ProfileBucket {
-    /// The name.
+    /// The name, which is neither `static` nor `dynamic`.
+    #[schemars(length(max = MAX_KEY), regex(pattern = "^[a-z0-9][a-z0-9_-]*$"))]
+    #[schemars(extend("not" = {"enum": ["static", "dynamic"]}))]
     pub key: String,
     /// The description of what belongs to the topic.
+    #[schemars(length(min = 1, max = MAX_DESCRIPTION))]
     pub description: String,
 }
 

@@ -9,7 +9,7 @@ use domain::{
     Attribution, DocumentId, IndexedDocument, MemoryId, MemoryKind, SourceMedium, Statement,
     Timestamp, TopicId, Trust,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, SupportingSpan,
@@ -57,19 +57,27 @@ impl<'a> PlacedStatement<'a> {
     }
 
     fn recorded_at(&self) -> Timestamp {
-        self.document.map_or(self.statement.said_at, |document| {
-            Timestamp::from_millis(document.created_at)
-        })
+        match self.document {
+            Some(document) => Timestamp::from_millis(document.created_at),
+            None => self.statement.said_at,
+        }
+    }
+
+    /// Returns the id of the document; empty for a version that a caller wrote.
+    fn document_id(&self) -> &str {
+        match self.document {
+            Some(document) => document.id.as_str(),
+            None => "",
+        }
     }
 
     /// Returns the sort key of the fold. Ties are broken by values that never change.
     fn place(&self) -> (Timestamp, bool, Timestamp, &str, usize) {
-        let id = self.document.map_or("", |document| document.id.as_str());
         (
             self.statement.said_at,
             self.document.is_none(),
             self.recorded_at(),
-            id,
+            self.document_id(),
             self.statement.start,
         )
     }
@@ -83,7 +91,7 @@ struct VersionDraft<'a> {
 
 impl<'a> VersionDraft<'a> {
     /// Returns the trust of the user's own words if there are any, or else that of the most trusted
-    /// claim.
+    /// statement.
     fn trust(&self) -> Trust {
         let trusts = self.statements.iter().map(|placed| placed.statement.trust);
         trusts
@@ -91,7 +99,7 @@ impl<'a> VersionDraft<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the claims that decide the content of the version. If the user's own words are among
+    /// Returns the statements that decide the content of the version. If the user's own words are among
     /// them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
         let is_own = self.trust().is_own_words();
@@ -103,26 +111,30 @@ impl<'a> VersionDraft<'a> {
     /// Returns where the version was read, if it is not in the user's own words.
     fn attribution(&self) -> Option<Attribution> {
         let trust = self.trust();
+        if trust.is_own_words() {
+            return None;
+        }
+        if trust == Trust::Assistant {
+            return Some(Attribution::new(SourceMedium::Assistant, None));
+        }
+
         let placed = self
             .statements
             .iter()
-            .find(|placed| placed.statement.trust == trust && !trust.is_own_words())?;
-        let document = placed.document;
-        let from_authorship = || document?.authorship.as_ref()?.attribution.clone();
-        let from_title = || {
-            document
-                .map(|document| Attribution::of_document(document.kind, document.title.as_deref()))
-        };
-
-        match trust {
-            Trust::Assistant => Some(Attribution::new(SourceMedium::Assistant, None)),
-            _ => placed
-                .statement
-                .attribution
-                .clone()
-                .or_else(from_authorship)
-                .or_else(from_title),
+            .find(|placed| placed.statement.trust == trust)?;
+        if placed.statement.attribution.is_some() {
+            return placed.statement.attribution.clone();
         }
+
+        let document = placed.document?;
+        if let Some(authorship) = &document.authorship
+            && authorship.attribution.is_some()
+        {
+            return authorship.attribution.clone();
+        }
+
+        let title = document.title.as_deref();
+        Some(Attribution::of_document(document.kind, title))
     }
 }
 
@@ -145,29 +157,26 @@ pub(super) fn fold_topic(
 ) -> Vec<Memory> {
     let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
     for (document, index) in &topic_entry.statements {
-        let located = documents.get(document).and_then(|document_statements| {
-            Some((
-                document_statements.statements.get(*index)?,
-                &document_statements.document,
-            ))
-        });
+        let Some(document_statements) = documents.get(document) else {
+            continue;
+        };
+        let Some(statement) = document_statements.statements.get(*index) else {
+            continue;
+        };
+
         // Only the user may instruct, so instructions in the words of others are dropped.
-        let located = located.filter(|(statement, _)| {
-            statement.kind != MemoryKind::Instruction || statement.trust.is_own_words()
-        });
-        ordered.extend(
-            located.map(|(statement, document)| {
-                (None, PlacedStatement::new(statement, Some(document)))
-            }),
-        );
+        if statement.kind == MemoryKind::Instruction && !statement.trust.is_own_words() {
+            continue;
+        }
+
+        let document = &document_statements.document;
+        ordered.push((None, PlacedStatement::new(statement, Some(document))));
     }
 
-    ordered.extend(
-        topic_entry
-            .edits
-            .iter()
-            .map(|(memory, version)| (Some(memory), PlacedStatement::new(version, None))),
-    );
+    for (memory, version) in &topic_entry.edits {
+        ordered.push((Some(memory), PlacedStatement::new(version, None)));
+    }
+
     ordered.sort_by(|(_, a), (_, b)| a.place().cmp(&b.place()));
     let mut fold = TopicFold {
         topic,
@@ -205,12 +214,16 @@ impl<'a> TopicFold<'a, '_> {
         }
     }
 
+    /// Returns the index of the first line whose current version satisfies `predicate`.
+    fn find_line(&self, predicate: impl Fn(&VersionDraft<'a>) -> bool) -> Option<usize> {
+        self.lines
+            .iter()
+            .position(|line| line.last().is_some_and(&predicate))
+    }
+
     /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
     fn state(&mut self, placed: PlacedStatement<'a>) {
-        let repeated_line = self
-            .lines
-            .iter()
-            .position(|line| line.last().is_some_and(|last| self.repeats(last, &placed)));
+        let repeated_line = self.find_line(|last| self.repeats(last, &placed));
         let (placed, earlier) = match repeated_line {
             Some(line) => match self.confirm(line, placed) {
                 Some(corrected) => corrected,
@@ -224,12 +237,10 @@ impl<'a> TopicFold<'a, '_> {
             return;
         }
 
-        let replaced_line = self
-            .lines
-            .iter()
-            .position(|line| line.last().is_some_and(|last| may_replace(last, &placed)));
-        let replaced_line =
-            replaced_line.or((self.lines.len() >= MAX_TOPIC_LINES).then_some(MAX_TOPIC_LINES - 1));
+        let replaced_line = match self.find_line(|last| may_replace(last, &placed)) {
+            None if self.lines.len() >= MAX_TOPIC_LINES => Some(MAX_TOPIC_LINES - 1),
+            found => found,
+        };
         let mut version = self.version(placed);
         version.statements.splice(0..0, earlier);
 
@@ -239,31 +250,25 @@ impl<'a> TopicFold<'a, '_> {
         }
     }
 
-    /// Adds a claim to the current version that it repeats, and returns `None`.
+    /// Adds a statement to the current version that it repeats, and returns `None`.
     ///
     /// There is one exception. If only others have stated this version so far, and the user now
-    /// repeats it after having said something else, the claim must replace what the user said
-    /// before. The line of the others is then removed, and the claim is returned together with the
-    /// claims of that line.
+    /// repeats it after having said something else, the statement must replace what the user
+    /// said before. The line of the others is then removed, and the statement is returned together
+    /// with the statements of that line.
     fn confirm(
         &mut self,
         line: usize,
         placed: PlacedStatement<'a>,
     ) -> Option<(PlacedStatement<'a>, Vec<PlacedStatement<'a>>)> {
-        let is_own =
-            |line: &VersionLine<'_>| line.last().is_some_and(|last| last.trust().is_own_words());
-        let is_replaceable = |line: &VersionLine<'_>| {
-            is_own(line) && line.last().is_some_and(|last| may_replace(last, &placed))
-        };
+        let is_own = self.lines[line].last()?.trust().is_own_words();
+        let is_confirmation = placed.statement.trust.is_own_words() && !is_own;
+        let replaces_own =
+            |last: &VersionDraft<'a>| last.trust().is_own_words() && may_replace(last, &placed);
 
-        let is_confirmation = placed.statement.trust.is_own_words() && !is_own(&self.lines[line]);
-        if is_confirmation && self.lines.iter().any(is_replaceable) {
-            let earlier = self
-                .lines
-                .remove(line)
-                .pop()
-                .map_or_else(Vec::new, |last| last.statements);
-            return Some((placed, earlier));
+        if is_confirmation && self.find_line(replaces_own).is_some() {
+            let removed = self.lines.remove(line).pop()?;
+            return Some((placed, removed.statements));
         }
 
         self.lines[line].last_mut()?.statements.push(placed);
@@ -276,13 +281,19 @@ impl<'a> TopicFold<'a, '_> {
         if !placed.negated || placed.answer.is_empty() {
             return None;
         }
-        let former_versions = self.lines.iter_mut().flat_map(|line| {
-            line.split_last_mut()
-                .map(|(_, former_versions)| former_versions)
-        });
-        former_versions
-            .flatten()
-            .find(|version| version.statements[0].value() == (&placed.answer, false))
+
+        for line in &mut self.lines {
+            let Some((_, former_versions)) = line.split_last_mut() else {
+                continue;
+            };
+            for version in former_versions {
+                if version.statements[0].value() == (&placed.answer, false) {
+                    return Some(version);
+                }
+            }
+        }
+
+        None
     }
 
     /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
@@ -293,8 +304,8 @@ impl<'a> TopicFold<'a, '_> {
             .iter()
             .position(|line| line.iter().any(|version| version.id == *memory));
         let version = self.version(placed);
-        match line.or((!self.lines.is_empty()).then_some(0)) {
-            Some(line) => self.lines[line].push(version),
+        match self.lines.get_mut(line.unwrap_or(0)) {
+            Some(line) => line.push(version),
             None => self.lines.push(vec![version]),
         }
     }
@@ -304,33 +315,42 @@ impl<'a> TopicFold<'a, '_> {
     /// The occurrence number of a version changes when an earlier document is added or removed. A
     /// forget of any occurrence of the same value therefore counts, if it is not older than the
     /// version's last statement.
-    fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&(Timestamp, Option<String>)> {
+    fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&ForgetRecord> {
         if self.edits.is_empty() {
             return None;
         }
-        let (name, said_at) = (
-            version.statements[0].name(),
-            version.statements.last()?.statement.said_at,
-        );
-        let ids = (0..MAX_FORGET_OCCURRENCES)
-            .map(|occurrence| MemoryId::derived(self.topic, &name, occurrence));
-        let forgets = ids.filter_map(|id| self.edits.get(&id)?.forgotten.as_ref());
-        forgets
-            .filter(|(at, _)| *at >= said_at)
-            .max_by_key(|(at, _)| *at)
+
+        let name = version.statements[0].name();
+        let said_at = version.statements.last()?.statement.said_at;
+        let mut forgets = Vec::new();
+        for occurrence in 0..MAX_FORGET_OCCURRENCES {
+            let id = MemoryId::derived(self.topic, &name, occurrence);
+            if let Some(edits) = self.edits.get(&id)
+                && let Some(forgotten) = &edits.forgotten
+                && forgotten.at >= said_at
+            {
+                forgets.push(forgotten);
+            }
+        }
+
+        forgets.into_iter().max_by_key(|forgotten| forgotten.at)
     }
 
-    /// Checks whether the claim says what the version says. A statement that is repeated after the
+    /// Checks whether the statement says what the version says. One that is repeated after the
     /// version was forgotten begins a new version.
     fn repeats(&self, last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
         let is_same = last
             .statements
             .iter()
             .any(|other| other.value() == placed.value());
-        is_same
-            && self
-                .forgotten(last)
-                .is_none_or(|(at, _)| *at >= placed.statement.said_at)
+        if !is_same {
+            return false;
+        }
+
+        match self.forgotten(last) {
+            Some(forgotten) => forgotten.at >= placed.statement.said_at,
+            None => true,
+        }
     }
 
     fn memories(&self) -> Vec<Memory> {
@@ -341,23 +361,26 @@ impl<'a> TopicFold<'a, '_> {
                 let mut memory = self.memory(version, root);
                 memory.version = u32::try_from(index + 1).unwrap_or(u32::MAX);
                 memory.topic_answer = version.statements[0].statement.topic.clone();
-                if let Some(previous) = index.checked_sub(1).map(|before| &line[before].id) {
+
+                if index > 0 {
+                    let previous = &line[index - 1].id;
                     memory.parent = Some(previous.clone());
                     memory
                         .relations
                         .insert(previous.clone(), MemoryRelation::Updates);
                 }
+
                 if let Some(next) = line.get(index + 1) {
                     memory.is_latest = false;
-                    memory.superseded_at = next
-                        .deciding()
-                        .next()
-                        .map(|placed| placed.statement.said_at);
+                    if let Some(placed) = next.deciding().next() {
+                        memory.superseded_at = Some(placed.statement.said_at);
+                    }
                     memory
                         .reverse_relations
                         .insert(next.id.clone(), MemoryRelation::Updates);
                     memory.updated_at = memory.updated_at.max(next.statements[0].recorded_at());
                 }
+
                 memories.push(memory);
             }
         }
@@ -376,13 +399,19 @@ impl<'a> TopicFold<'a, '_> {
         let newest = deciding.clone().last().unwrap_or(&version.statements[0]);
         let trust = version.trust();
         let edits = self.edits.get(&version.id);
-        let forgotten = self.forgotten(version).cloned();
-        let forgotten = forgotten.map(|(at, reason)| ForgetRecord { at, reason });
-        let recorded_times = version.statements.iter().map(PlacedStatement::recorded_at);
-        let updated_at = recorded_times
-            .clone()
-            .chain(forgotten.iter().map(|forgotten| forgotten.at))
-            .max();
+        let review = edits.and_then(MemoryEdits::review);
+        let is_approved = review == Some(ReviewDecision::Approve);
+        let forgotten = self.forgotten(version);
+
+        let mut created_at = version.statements[0].recorded_at();
+        let mut updated_at = created_at;
+        for placed in &version.statements {
+            created_at = created_at.min(placed.recorded_at());
+            updated_at = updated_at.max(placed.recorded_at());
+        }
+        if let Some(forgotten) = forgotten {
+            updated_at = updated_at.max(forgotten.at);
+        }
 
         Memory {
             id: version.id.clone(),
@@ -393,9 +422,7 @@ impl<'a> TopicFold<'a, '_> {
             is_static: trust.is_own_words()
                 && deciding.clone().any(|placed| placed.statement.is_static),
             is_inference: false,
-            review: edits
-                .and_then(MemoryEdits::review)
-                .filter(|review| *review == ReviewDecision::Approve),
+            review: is_approved.then_some(ReviewDecision::Approve),
             confidence: combined_confidence(version),
             trust,
             speaker: deciding
@@ -410,20 +437,20 @@ impl<'a> TopicFold<'a, '_> {
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: version_sources(version),
-            forgotten,
+            forgotten: forgotten.cloned(),
             forget_after: newest.statement.forget_after,
             forget_reason: newest.statement.forget_reason.clone(),
             event: deciding.clone().find_map(|placed| placed.statement.event),
             said_at: first.said_at,
             superseded_at: None,
-            created_at: recorded_times.min().unwrap_or(first.said_at),
-            updated_at: updated_at.unwrap_or(first.said_at),
+            created_at,
+            updated_at,
             metadata: version_metadata(version),
         }
     }
 }
 
-/// Checks whether the claim may replace the version. It may not if others contradict the user, if
+/// Checks whether the statement may replace the version. It may not if others contradict the user, if
 /// its document is limited to other documents, or if it denies a different answer.
 fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
     let has_authority = placed.statement.trust.may_replace(last.trust());
@@ -431,61 +458,84 @@ fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
     has_authority && !denies_other && considers_documents_of(placed, last)
 }
 
-/// Checks whether the claim's document takes the documents of the version into account. It does
+/// Checks whether the statement's document takes the documents of the version into account. It does
 /// unless its `filter_by_metadata` excludes all of them.
 fn considers_documents_of(placed: &PlacedStatement<'_>, version: &VersionDraft<'_>) -> bool {
-    let Some(metadata_filter) = placed
-        .document
-        .and_then(|document| document.filter_by_metadata.as_ref())
-    else {
+    let Some(document) = placed.document else {
+        return true;
+    };
+    let Some(metadata_filter) = &document.filter_by_metadata else {
         return true;
     };
 
-    let matches_filter = |document: &IndexedDocument| {
-        metadata_filter.iter().all(|(key, value)| {
-            document
-                .metadata
-                .get(key)
-                .is_some_and(|actual| match value {
-                    Value::Array(accepted_values) => accepted_values.contains(actual),
-                    value => value == actual,
-                })
-        })
-    };
+    for other in &version.statements {
+        if let Some(document) = other.document
+            && satisfies_filter(&document.metadata, metadata_filter)
+        {
+            return true;
+        }
+    }
 
-    version
-        .statements
-        .iter()
-        .filter_map(|other| other.document)
-        .any(matches_filter)
+    false
+}
+
+/// Checks whether the metadata have, for each key of the filter, its value or one of its values.
+fn satisfies_filter(metadata: &Map<String, Value>, metadata_filter: &Map<String, Value>) -> bool {
+    for (key, value) in metadata_filter {
+        let Some(actual) = metadata.get(key) else {
+            return false;
+        };
+        let is_accepted = match value {
+            Value::Array(accepted_values) => accepted_values.contains(actual),
+            value => value == actual,
+        };
+        if !is_accepted {
+            return false;
+        }
+    }
+
+    true
 }
 
 /// Records contradictions between the current versions of one topic that say different things.
 fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
-    let latest_versions: Vec<(&MemoryId, (&str, bool))> = lines
-        .iter()
-        .filter_map(|line| line.last())
-        .map(|version| (&version.id, version.statements[0].value()))
-        .filter(|(_, (answer, _))| !answer.is_empty())
-        .collect();
+    let mut latest_versions: Vec<(&MemoryId, (&str, bool))> = Vec::new();
+    for line in lines {
+        let Some(version) = line.last() else {
+            continue;
+        };
+        let (answer, negated) = version.statements[0].value();
+        if !answer.is_empty() {
+            latest_versions.push((&version.id, (answer, negated)));
+        }
+    }
 
-    for memory in memories.iter_mut().filter(|memory| memory.is_latest) {
-        let own_value = latest_versions
-            .iter()
-            .find(|(id, _)| **id == memory.id)
-            .map(|(_, value)| *value);
-        let others = latest_versions.iter().filter(|(id, value)| {
-            // Two different answers contradict each other, and so do an answer and its denial.
-            let (left, right) = (own_value.unwrap_or_default(), *value);
-            let has_negation = left.1 || right.1;
-            let is_contradiction = if has_negation {
-                left.0 == right.0 && left.1 != right.1
-            } else {
-                left.0 != right.0
-            };
-            **id != memory.id && is_contradiction
-        });
-        memory.contradicts = others.map(|(id, _)| (*id).clone()).collect();
+    for memory in memories {
+        if !memory.is_latest {
+            continue;
+        }
+
+        let own_version = latest_versions.iter().find(|(id, _)| **id == memory.id);
+        let own_value = match own_version {
+            Some((_, value)) => *value,
+            None => ("", false),
+        };
+        for (id, value) in &latest_versions {
+            if **id != memory.id && is_contradiction(own_value, *value) {
+                memory.contradicts.push((*id).clone());
+            }
+        }
+    }
+}
+
+/// Checks whether two values contradict each other: two different answers do, and so do an answer
+/// and its denial.
+fn is_contradiction(left: (&str, bool), right: (&str, bool)) -> bool {
+    let has_negation = left.1 || right.1;
+    if has_negation {
+        left.0 == right.0 && left.1 != right.1
+    } else {
+        left.0 != right.0
     }
 }
 
@@ -493,11 +543,17 @@ fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
 /// independent. Claims of others do not add to the confidence of the user's own words.
 fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
     const MAX_CONFIDENCE: f32 = 0.99;
+    let is_written_by_caller = version
+        .statements
+        .iter()
+        .any(|placed| placed.document.is_none());
+    if is_written_by_caller {
+        return 1.0;
+    }
+
     let mut by_document: BTreeMap<&str, f32> = BTreeMap::new();
     for placed in version.deciding() {
-        let best = by_document
-            .entry(placed.document.map_or("", |document| document.id.as_str()))
-            .or_insert(0.0);
+        let best = by_document.entry(placed.document_id()).or_insert(0.0);
         *best = best.max(placed.statement.confidence.clamp(0.0, 1.0));
     }
 
@@ -505,48 +561,40 @@ fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
         .values()
         .map(|confidence| 1.0 - confidence)
         .product();
-    if version
-        .statements
-        .iter()
-        .any(|placed| placed.document.is_none())
-    {
-        1.0
-    } else {
-        (1.0 - error_probability).min(MAX_CONFIDENCE)
-    }
+    (1.0 - error_probability).min(MAX_CONFIDENCE)
 }
 
 fn version_sources(version: &VersionDraft<'_>) -> Vec<SupportingSpan> {
-    let support = |placed: &PlacedStatement<'_>| {
-        let document = placed.document?.id.clone();
-        Some(SupportingSpan {
-            document,
-            start: placed.statement.start,
-            end: placed.statement.end,
-        })
-    };
-    version.statements.iter().filter_map(support).collect()
+    let mut sources = Vec::new();
+    for placed in &version.statements {
+        if let Some(document) = placed.document {
+            sources.push(SupportingSpan {
+                document: document.id.clone(),
+                start: placed.statement.start,
+                end: placed.statement.end,
+            });
+        }
+    }
+
+    sources
 }
 
-fn version_metadata(version: &VersionDraft<'_>) -> serde_json::Map<String, Value> {
-    let own_metadata = version
-        .statements
-        .iter()
-        .rev()
-        .map(|placed| &placed.statement.metadata)
-        .find(|own_metadata| !own_metadata.is_empty());
-    let documents = version
-        .statements
-        .iter()
-        .rev()
-        .filter_map(|placed| placed.document);
+/// Returns the newest metadata of the statements, or else those of the newest document that has
+/// any.
+fn version_metadata(version: &VersionDraft<'_>) -> Map<String, Value> {
+    for placed in version.statements.iter().rev() {
+        if !placed.statement.metadata.is_empty() {
+            return placed.statement.metadata.clone();
+        }
+    }
 
-    own_metadata
-        .or_else(|| {
-            documents
-                .map(|document| &document.metadata)
-                .find(|metadata| !metadata.is_empty())
-        })
-        .cloned()
-        .unwrap_or_default()
+    for placed in version.statements.iter().rev() {
+        if let Some(document) = placed.document
+            && !document.metadata.is_empty()
+        {
+            return document.metadata.clone();
+        }
+    }
+
+    Map::new()
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::memory::ReviewDecision;
-use domain::{MemoryId, Timestamp, Topic, TopicId, Trust};
+use domain::{MemoryId, Topic, TopicId, Trust};
 
 use super::{ForgetRecord, Ledger, Memory, MemoryEdits, MemoryRelation};
 
@@ -92,19 +92,28 @@ impl Ledger {
 
     fn draw_inferences(&self) -> Vec<Memory> {
         let mut inferences: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        for (relation_memory, relation) in self
+        let relations = self
             .relative_topics
             .iter()
-            .flat_map(|topic| self.current_memories(topic))
-            .filter(|(_, relation)| !relation.negated)
-        {
-            let subject_topics = self.subjects.get(&relation.value).into_iter().flatten();
-            for (fact, topic) in subject_topics.flat_map(|topic| self.current_memories(topic)) {
+            .flat_map(|topic| self.current_memories(topic));
+        for (relation_memory, relation) in relations {
+            if relation.negated {
+                continue;
+            }
+            let Some(subject_topics) = self.subjects.get(&relation.value) else {
+                continue;
+            };
+
+            let facts = subject_topics
+                .iter()
+                .flat_map(|topic| self.current_memories(topic));
+            for (fact, topic) in facts {
                 if inferences.len() == MAX_INFERENCES {
                     break;
                 }
-                let memory = self.infer_memory(relation_memory, relation, fact, topic);
-                inferences.extend(memory.map(|memory| (memory.id.clone(), memory)));
+                if let Some(memory) = self.infer_memory(relation_memory, relation, fact, topic) {
+                    inferences.insert(memory.id.clone(), memory);
+                }
             }
         }
 
@@ -113,13 +122,7 @@ impl Ledger {
 
     /// Returns the current memories of a topic, with their answers.
     fn current_memories(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
-        let ids = self
-            .topics
-            .get(topic)
-            .into_iter()
-            .flat_map(|topic_entry| &topic_entry.memories);
-        let memories = ids.filter_map(|id| self.memories.get(id));
-        memories
+        self.topic_memories(topic)
             .filter(|memory| memory.is_latest && memory.forgotten.is_none())
             .filter_map(|memory| Some((memory, memory.topic_answer.as_ref()?)))
     }
@@ -133,19 +136,17 @@ impl Ledger {
         fact: &Memory,
         topic: &Topic,
     ) -> Option<Memory> {
-        if relation.subject == topic.subject
-            || [relation_memory, fact]
-                .iter()
-                .any(|memory| memory.trust == Trust::External)
-        {
+        let is_external = relation_memory.trust == Trust::External || fact.trust == Trust::External;
+        if relation.subject == topic.subject || is_external {
             return None;
         }
 
         let rest = strip_name_prefix(&fact.text, &relation.value)?;
-        let owner = relation_memory
-            .text
-            .get(..relation.subject.len())
-            .filter(|start| start.to_lowercase() == relation.subject)?;
+        let owner = relation_memory.text.get(..relation.subject.len())?;
+        if owner.to_lowercase() != relation.subject {
+            return None;
+        }
+
         let text = format!("{owner}'s {}{rest}", relation.attribute);
         let key = TopicId::derived(
             &self.container,
@@ -174,17 +175,13 @@ impl Ledger {
             version: 1,
             parent: None,
             first_version: id.clone(),
-            relations: [&relation_memory.id, &fact.id]
-                .map(|parent| (parent.clone(), MemoryRelation::Derives))
-                .into(),
+            relations: BTreeMap::from([
+                (relation_memory.id.clone(), MemoryRelation::Derives),
+                (fact.id.clone(), MemoryRelation::Derives),
+            ]),
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
-            sources: relation_memory
-                .sources
-                .iter()
-                .chain(&fact.sources)
-                .cloned()
-                .collect(),
+            sources: [relation_memory.sources.as_slice(), &fact.sources].concat(),
             forgotten: inference_forgotten(edits, review),
             forget_after: relation_memory
                 .forget_after
@@ -205,15 +202,16 @@ fn inference_forgotten(
     review: Option<ReviewDecision>,
 ) -> Option<ForgetRecord> {
     let edits = edits?;
-    if let Some((at, reason)) = &edits.forgotten {
-        return Some(ForgetRecord {
-            at: *at,
-            reason: reason.clone(),
-        });
+    if edits.forgotten.is_some() {
+        return edits.forgotten.clone();
     }
-    let at: Option<Timestamp> = edits.reviews.iter().map(|(at, _)| *at).max();
-    (review == Some(ReviewDecision::Decline)).then_some(ForgetRecord {
-        at: at?,
+    if review != Some(ReviewDecision::Decline) {
+        return None;
+    }
+
+    let (at, _) = edits.reviews.iter().max_by_key(|(at, _)| *at)?;
+    Some(ForgetRecord {
+        at: *at,
         reason: Some("declined".into()),
     })
 }
@@ -221,9 +219,6 @@ fn inference_forgotten(
 /// Returns the rest of a text after `name` at its beginning, if `name` ends there as a whole word.
 fn strip_name_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
-    let is_word_end = rest
-        .chars()
-        .next()
-        .is_some_and(|next| !next.is_alphanumeric());
+    let is_word_end = rest.starts_with(|next: char| !next.is_alphanumeric());
     (start.to_lowercase() == name && is_word_end).then_some(rest)
 }

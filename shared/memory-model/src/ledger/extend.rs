@@ -38,25 +38,26 @@ impl Ledger {
             return;
         }
 
-        let ids = topics
-            .iter()
-            .filter_map(|topic| self.topics.get(topic))
-            .flat_map(|topic_entry| &topic_entry.memories);
-        let members: Vec<MemoryId> = ids.cloned().collect();
+        let mut members: Vec<MemoryId> = Vec::new();
+        for topic in topics {
+            members.extend_from_slice(self.topic_memory_ids(topic));
+        }
+
         for id in &members {
-            if let Some(memory) = self.memories.get_mut(id) {
-                let old = memory.clone();
-                memory
-                    .relations
-                    .retain(|_, relation| *relation != MemoryRelation::Extends);
-                memory
-                    .reverse_relations
-                    .retain(|_, relation| *relation != MemoryRelation::Extends);
-                // A memory that was just created is not in `memories_before` and does not have to
-                // be.
-                if *memory != old {
-                    memories_before.entry(id.clone()).or_insert(old);
-                }
+            let Some(memory) = self.memories.get_mut(id) else {
+                continue;
+            };
+            let old = memory.clone();
+            memory
+                .relations
+                .retain(|_, relation| *relation != MemoryRelation::Extends);
+            memory
+                .reverse_relations
+                .retain(|_, relation| *relation != MemoryRelation::Extends);
+
+            // A memory that was just created is not in `memories_before` and does not have to be.
+            if *memory != old {
+                memories_before.entry(id.clone()).or_insert(old);
             }
         }
 
@@ -71,18 +72,17 @@ impl Ledger {
 
     /// Returns the pairs of which the first says everything that the second says, and more.
     fn find_extension_pairs(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
-        let candidates: Vec<(&Memory, BTreeSet<String>, bool)> = members
-            .iter()
-            .filter_map(|id| self.memories.get(id))
-            .filter(|memory| memory.is_latest)
-            .map(|memory| {
-                (
-                    memory,
-                    content_words(&memory.text).into_iter().collect(),
-                    is_negated(&memory.text),
-                )
-            })
-            .collect();
+        let mut candidates: Vec<(&Memory, BTreeSet<String>, bool)> = Vec::new();
+        for id in members {
+            let Some(memory) = self.memories.get(id) else {
+                continue;
+            };
+            if memory.is_latest {
+                let words = content_words(&memory.text).into_iter().collect();
+                candidates.push((memory, words, is_negated(&memory.text)));
+            }
+        }
+
         let mut pairs = Vec::new();
         for (longer, longer_words, longer_negated) in &candidates {
             for (shorter, shorter_words, shorter_negated) in &candidates {

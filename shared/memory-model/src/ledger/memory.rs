@@ -155,17 +155,18 @@ impl Ledger {
     /// Returns the time at which a memory was last said. It may be in the future, because callers
     /// choose the dates.
     pub fn last_said_at(&self, memory: &Memory) -> Timestamp {
-        let said_times = memory.sources.iter().filter_map(|source| {
-            let statements = self
-                .document_statements(&source.document)?
-                .statements
-                .iter();
-            let source_statements = statements.filter(|statement| statement.start == source.start);
-            source_statements.map(|statement| statement.said_at).max()
-        });
-        said_times
-            .max()
-            .unwrap_or(memory.said_at)
-            .max(memory.said_at)
+        let mut last_said_at = memory.said_at;
+        for source in &memory.sources {
+            let Some(document_statements) = self.document_statements(&source.document) else {
+                continue;
+            };
+            for statement in &document_statements.statements {
+                if statement.start == source.start {
+                    last_said_at = last_said_at.max(statement.said_at);
+                }
+            }
+        }
+
+        last_said_at
     }
 }

@@ -57,16 +57,19 @@ pub(super) struct ProposedTopic {
 /// A proposal of a different shape is left out: small models get about one in twenty wrong. If all
 /// of them have a different shape, the answer is garbage.
 pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswerError> {
-    let value: Value =
-        serde_json::from_str(find_json_object(answer)?).map_err(|_| ModelAnswerError::NotJson)?;
-    let items = value
-        .get("memories")
-        .and_then(Value::as_array)
-        .ok_or(ModelAnswerError::WrongShape)?;
-    let proposals: Vec<_> = items
-        .iter()
-        .filter_map(|item| Proposal::deserialize(item).ok())
-        .collect();
+    let Ok(value) = serde_json::from_str::<Value>(find_json_object(answer)?) else {
+        return Err(ModelAnswerError::NotJson);
+    };
+    let Some(Value::Array(items)) = value.get("memories") else {
+        return Err(ModelAnswerError::WrongShape);
+    };
+
+    let mut proposals = Vec::new();
+    for item in items {
+        if let Ok(proposal) = Proposal::deserialize(item) {
+            proposals.push(proposal);
+        }
+    }
 
     if proposals.is_empty() && !items.is_empty() {
         Err(ModelAnswerError::WrongShape)
@@ -78,11 +81,13 @@ pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswer
 /// Returns the outermost JSON object. Models that are not held to a format put it into a code
 /// fence, or write their reasoning before it.
 fn find_json_object(answer: &str) -> Result<&str, ModelAnswerError> {
-    let final_text = answer.rsplit("</think>").next().unwrap_or(answer);
-    let (from, to) = final_text
-        .find('{')
-        .zip(final_text.rfind('}'))
-        .ok_or(ModelAnswerError::NotJson)?;
+    let final_text = match answer.rsplit_once("</think>") {
+        Some((_, after_reasoning)) => after_reasoning,
+        None => answer,
+    };
+    let (Some(from), Some(to)) = (final_text.find('{'), final_text.rfind('}')) else {
+        return Err(ModelAnswerError::NotJson);
+    };
     final_text.get(from..=to).ok_or(ModelAnswerError::NotJson)
 }
 

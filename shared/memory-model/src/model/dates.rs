@@ -18,18 +18,20 @@ pub(super) fn resolve_event(
     sentences: &[&str],
 ) -> Option<EventPeriod> {
     let period = parse_period(text?)?;
-    let sentence_words: Vec<_> = sentences
+    let mut sentence_words = Vec::new();
+    for word in sentences
         .iter()
         .flat_map(|sentence| tokenize_words(sentence))
-        .map(|word| word.lower)
-        .collect();
+    {
+        sentence_words.push(word.lower);
+    }
+
     let has_digits = sentence_words
         .iter()
         .any(|word| word.chars().any(char::is_numeric));
     let has_cased_letters = sentence_words
         .iter()
         .any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
-
     let calendar = CalendarWords::shared();
     let time_word_count = sentence_words
         .iter()
@@ -58,7 +60,8 @@ pub(super) fn resolve_event(
 
 /// Returns the time from which a memory is forgotten: the end of the given day.
 pub(super) fn parse_expiry(text: Option<&str>) -> Option<Timestamp> {
-    parse_period(text?).map(|period| Timestamp::from_millis(period.to.as_millis()))
+    let period = parse_period(text?)?;
+    Some(Timestamp::from_millis(period.to.as_millis()))
 }
 
 /// Returns the spellings that the days of a period may have in a statement.
@@ -77,21 +80,31 @@ pub(super) fn spell_period(period: EventPeriod) -> String {
 fn parse_period(text: &str) -> Option<EventPeriod> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('/') {
-        let (from, to) = (parse_single_date(from)?, parse_single_date(to)?);
-        return (from.from <= to.to).then_some(EventPeriod {
-            from: from.from,
-            to: to.to,
-        });
+        let period = EventPeriod {
+            from: parse_single_date(from)?.from,
+            to: parse_single_date(to)?.to,
+        };
+        return (period.from <= period.to).then_some(period);
     }
+
     parse_single_date(text)
 }
 
 fn parse_single_date(text: &str) -> Option<EventPeriod> {
     let parse_with = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
-    let (from, to) = match text.len() {
-        4 => parse_with("-01-01").map(|day| (day, day.last_of_year()))?,
-        7 => parse_with("-01").map(|day| (day, day.last_of_month()))?,
-        10 => parse_with("").map(|day| (day, day))?,
+    let days = match text.len() {
+        4 => {
+            let day = parse_with("-01-01")?;
+            DayRange::new(day, day.last_of_year())
+        }
+        7 => {
+            let day = parse_with("-01")?;
+            DayRange::new(day, day.last_of_month())
+        }
+        10 => {
+            let day = parse_with("")?;
+            DayRange::new(day, day)
+        }
         _ => {
             let moment = Timestamp::parse("date", text).ok()?;
             return Some(EventPeriod {
@@ -101,7 +114,7 @@ fn parse_single_date(text: &str) -> Option<EventPeriod> {
         }
     };
 
-    DayRange::new(from, to).to_period()
+    days.to_period()
 }
 
 #[cfg(test)]

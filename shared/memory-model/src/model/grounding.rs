@@ -24,9 +24,12 @@ pub(super) struct SourceEvidence {
 }
 
 impl SourceEvidence {
-    pub(super) fn new<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
+    pub(super) fn new(sentences: &[&str]) -> Self {
         let mut evidence = Self::default();
-        for word in sentences.flat_map(tokenize_words) {
+        for word in sentences
+            .iter()
+            .flat_map(|sentence| tokenize_words(sentence))
+        {
             let root = word_root(&word.lower);
             if word.text.chars().any(char::is_uppercase) {
                 evidence.names.insert(root.clone());
@@ -41,8 +44,9 @@ impl SourceEvidence {
     }
 
     pub(super) fn add(&mut self, text: &str) {
-        self.added
-            .extend(tokenize_words(text).into_iter().map(|word| word.lower));
+        for word in tokenize_words(text) {
+            self.added.insert(word.lower);
+        }
     }
 
     /// Checks that nothing in `text` is invented or taken from `context_words`.

@@ -32,9 +32,10 @@ const CLAUSE_CONJUNCTIONS: &str = "aber although and because but doch however ma
 
 /// Checks whether a text denies something.
 pub(super) fn is_negated(text: &str) -> bool {
-    let lower = NEGATION_IDIOMS
-        .split('|')
-        .fold(text.to_lowercase(), |text, idiom| text.replace(idiom, " "));
+    let mut lower = text.to_lowercase();
+    for idiom in NEGATION_IDIOMS.split('|') {
+        lower = lower.replace(idiom, " ");
+    }
     let is_negation = |word: &SourceWord<'_>| {
         NEGATION_WORDS
             .split(' ')
@@ -79,15 +80,13 @@ pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
                 && any_sentence(&|sentence| contains_root_of(sentence, CHANGE_WORDS)));
     }
 
-    let source_roots: HashSet<String> = sentences
-        .iter()
-        .flat_map(|sentence| content_roots(sentence))
-        .collect();
+    let source_roots = content_roots_of_all(sentences);
     let text_roots = content_roots(text);
-    let is_added =
-        |refusal: String| text_roots.contains(&refusal) && !source_roots.contains(&refusal);
-    if REFUSAL_WORDS.split(' ').map(word_root).any(is_added) {
-        return is_refused;
+    for refusal in REFUSAL_WORDS.split(' ') {
+        let root = word_root(refusal);
+        if text_roots.contains(&root) && !source_roots.contains(&root) {
+            return is_refused;
+        }
     }
 
     let clauses: Vec<_> = sentences
@@ -98,14 +97,8 @@ pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
         clauses.into_iter().partition(|clause| is_negated(clause));
     let shared_roots = |clause: &&str| content_roots(clause).intersection(&text_roots).count();
     let max_shared = |clauses: &[&str]| clauses.iter().map(shared_roots).max().unwrap_or(0);
-    let stated_words: HashSet<String> = stated_clauses
-        .iter()
-        .flat_map(|clause| content_roots(clause))
-        .collect();
-    let negated_words: HashSet<String> = negated_clauses
-        .iter()
-        .flat_map(|clause| content_roots(clause))
-        .collect();
+    let stated_words = content_roots_of_all(&stated_clauses);
+    let negated_words = content_roots_of_all(&negated_clauses);
     let is_only_negated = |word: &SourceWord<'_>| {
         let root = word_root(&word.lower);
         negated_words.contains(&root) && !stated_words.contains(&root)
@@ -123,6 +116,11 @@ pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
         && (has_contrast || !tokenize_words(text).iter().any(is_reversed))
 }
 
+/// Returns the roots of the words with content in several texts.
+fn content_roots_of_all(texts: &[&str]) -> HashSet<String> {
+    texts.iter().flat_map(|text| content_roots(text)).collect()
+}
+
 /// Splits a sentence into its clauses, approximately.
 fn split_clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
@@ -130,13 +128,14 @@ fn split_clauses(sentence: &str) -> Vec<&str> {
         ',', ';', ':', '.', '!', '?', '(', ')', '–', '—', '，', '。', '；', '、', '\n',
     ]) {
         let mut from = 0;
-        for word in tokenize_words(part).iter().filter(|word| {
-            CLAUSE_CONJUNCTIONS
+        for word in tokenize_words(part) {
+            let is_conjunction = CLAUSE_CONJUNCTIONS
                 .split(' ')
-                .any(|conjunction| conjunction == word.lower)
-        }) {
-            clauses.push(&part[from..word.at]);
-            from = word.at;
+                .any(|conjunction| conjunction == word.lower);
+            if is_conjunction {
+                clauses.push(&part[from..word.at]);
+                from = word.at;
+            }
         }
         clauses.push(&part[from..]);
     }

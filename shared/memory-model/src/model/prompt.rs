@@ -64,30 +64,31 @@ pub fn build_requests<'a>(
     known_memories: &[KnownMemory<'_>],
 ) -> Vec<ModelRequest<'a>> {
     let sentences = readable_sentences(source);
-    let memory = &known_memories[..known_memories.len().min(MAX_KNOWN)];
-    let context = format_context(guidance, memory);
-    let mut context_words: HashSet<String> = guidance.map(content_roots).unwrap_or_default();
-    context_words.extend(
-        memory
-            .iter()
-            .flat_map(|known_memories| content_roots(known_memories.text)),
-    );
-    let request = |(from, repeated_count, to): (usize, usize, usize)| {
+    let known_memories = &known_memories[..known_memories.len().min(MAX_KNOWN)];
+    let context = format_context(guidance, known_memories);
+
+    let mut context_words: HashSet<String> = HashSet::new();
+    if let Some(guidance) = guidance {
+        context_words.extend(content_roots(guidance));
+    }
+    for known_memory in known_memories {
+        context_words.extend(content_roots(known_memory.text));
+    }
+
+    let mut requests = Vec::new();
+    for (from, repeated_count, to) in request_ranges(&sentences) {
         let sentences = sentences[from..to].to_vec();
         let text = format!("{context}{}", format_source(source, &sentences));
-        ModelRequest {
+        requests.push(ModelRequest {
             instructions: INSTRUCTIONS,
             text,
             sentences,
             repeated_count,
             context_words: context_words.clone(),
-        }
-    };
+        });
+    }
 
-    request_ranges(&sentences)
-        .into_iter()
-        .map(request)
-        .collect()
+    requests
 }
 
 impl ModelRequest<'_> {
@@ -107,30 +108,23 @@ impl ModelRequest<'_> {
 /// Returns the sentences that are worth showing to a model, without code, lines of punctuation, and
 /// the words of tools.
 fn readable_sentences<'a>(source: &SourceText<'a>) -> Vec<ShownSentence<'a>> {
-    let readable_passages = source
-        .passages
-        .iter()
-        .enumerate()
-        .filter(|(_, passage)| passage.role != Role::Other);
-    let sentences = readable_passages.flat_map(|(index, passage)| {
-        split_sentences(passage)
-            .into_iter()
-            .map(move |sentence| ShownSentence {
-                sentence,
-                passage_index: index,
-            })
-    });
+    let mut sentences = Vec::new();
+    for (passage_index, passage) in source.passages.iter().enumerate() {
+        if passage.role == Role::Other {
+            continue;
+        }
+        for sentence in split_sentences(passage) {
+            let has_letters = sentence.text.chars().any(char::is_alphabetic);
+            if has_letters && sentence.block != BlockKind::Code {
+                sentences.push(ShownSentence {
+                    sentence,
+                    passage_index,
+                });
+            }
+        }
+    }
 
     sentences
-        .filter(|shown_sentence| shown_sentence.sentence.block != BlockKind::Code)
-        .filter(|shown_sentence| {
-            shown_sentence
-                .sentence
-                .text
-                .chars()
-                .any(char::is_alphabetic)
-        })
-        .collect()
 }
 
 /// Returns for each request where it begins, how many of its sentences are repeated, and where it
@@ -165,7 +159,9 @@ fn request_ranges(sentences: &[ShownSentence<'_>]) -> Vec<(usize, usize, usize)>
 
 fn format_context(guidance: Option<&str>, known_memories: &[KnownMemory<'_>]) -> String {
     let mut text = String::new();
-    if let Some(guidance) = guidance.filter(|guidance| !guidance.trim().is_empty()) {
+    if let Some(guidance) = guidance
+        && !guidance.trim().is_empty()
+    {
         let _ = writeln!(
             text,
             "<guidance>\n{}\n</guidance>",
@@ -197,14 +193,15 @@ fn format_context(guidance: Option<&str>, known_memories: &[KnownMemory<'_>]) ->
 fn format_source(source: &SourceText<'_>, sentences: &[ShownSentence<'_>]) -> String {
     let mut text = String::from("<source>\n");
     let mut current_passage = None;
-    for (number, shown_sentence) in (1..).zip(sentences) {
+    for (index, shown_sentence) in sentences.iter().enumerate() {
         if current_passage != Some(shown_sentence.passage_index) {
             current_passage = Some(shown_sentence.passage_index);
             write_heading(&source.passages[shown_sentence.passage_index], &mut text);
         }
         let _ = writeln!(
             text,
-            "[{number}] {}",
+            "[{}] {}",
+            index + 1,
             flatten_line(shown_sentence.sentence.text, MAX_SENTENCE_CHARS)
         );
     }
@@ -219,18 +216,16 @@ fn write_heading(passage: &Passage<'_>, text: &mut String) {
         Role::Assistant => "The assistant",
         Role::Author | Role::Other => "A document",
     };
-    let name = passage
-        .speaker
-        .map(|name| flatten_line(name, MAX_NAME_CHARS))
-        .filter(|name| !name.is_empty());
-    let name = name
-        .map(|name| format!(" \"{}\"", name.replace('"', "'")))
-        .unwrap_or_default();
-    let _ = writeln!(
-        text,
-        "# {role}{name}, {}:",
-        passage.said_at.format_long_date()
-    );
+    let _ = write!(text, "# {role}");
+
+    if let Some(speaker) = passage.speaker {
+        let name = flatten_line(speaker, MAX_NAME_CHARS);
+        if !name.is_empty() {
+            let _ = write!(text, " \"{}\"", name.replace('"', "'"));
+        }
+    }
+
+    let _ = writeln!(text, ", {}:", passage.said_at.format_long_date());
 }
 
 /// Turns a text into a line that cannot be mistaken for a part of the frame.
@@ -240,11 +235,13 @@ fn flatten_line(text: &str, max_chars: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(
-            word.chars()
-                .map(|c| if c == '<' { '‹' } else { c })
-                .filter(|c| !c.is_control()),
-        );
+        for c in word.chars() {
+            match c {
+                '<' => line.push('‹'),
+                c if c.is_control() => {}
+                c => line.push(c),
+            }
+        }
     }
 
     match line.char_indices().nth(max_chars) {

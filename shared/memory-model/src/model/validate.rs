@@ -69,11 +69,13 @@ pub fn validate_answer(
     source: &SourceText<'_>,
 ) -> Result<Vec<Statement>, ModelAnswerError> {
     let proposals = parse_proposals(answer)?;
-    let checked = proposals
-        .iter()
-        .take(MAX_PROPOSALS)
-        .map(|proposal| check_proposal(proposal, request, source));
-    let statements: Vec<_> = checked.filter_map(Result::ok).collect();
+    let mut statements = Vec::new();
+    for proposal in proposals.iter().take(MAX_PROPOSALS) {
+        if let Ok(statement) = check_proposal(proposal, request, source) {
+            statements.push(statement);
+        }
+    }
+
     if statements.is_empty() && !proposals.is_empty() {
         return Err(ModelAnswerError::Unsupported);
     }
@@ -125,12 +127,16 @@ pub(super) fn check_proposal(
     }
 
     let forget_after = dates::parse_expiry(non_null_text(&proposal.forget_after));
-    if forget_after.is_some_and(|time| time <= cited.main_passage.said_at) {
+    if let Some(time) = forget_after
+        && time <= cited.main_passage.said_at
+    {
         return Err(ProposalRejection::Expired);
     }
 
-    let topic = parse_topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
-        .filter(|topic| topic.subject != "user" || cited.means_the_user(&sentences));
+    let topic = match parse_topic(proposal.topic.as_ref(), &text, &sentences, &evidence) {
+        Some(topic) if topic.subject == "user" && !cited.means_the_user(&sentences) => None,
+        topic => topic,
+    };
     Ok(cited.statement(
         proposal,
         CheckedProposal {
@@ -160,53 +166,39 @@ fn resolve_citation<'a>(
     let mut numbers = proposal.sentences.clone();
     numbers.sort_unstable();
     numbers.dedup();
-    let (first, last) = numbers
-        .first()
-        .zip(numbers.last())
-        .ok_or(ProposalRejection::Span)?;
+    let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else {
+        return Err(ProposalRejection::Span);
+    };
     if last.saturating_sub(*first) >= MAX_CITED as i64 {
         return Err(ProposalRejection::Span);
     }
 
-    let find_sentence = |number: &i64| {
-        let at = usize::try_from(number.checked_sub(1)?).ok()?;
-        request.sentences.get(at).copied()
-    };
+    let (mut sentences, mut passages) = (Vec::new(), Vec::new());
+    for number in numbers {
+        let shown_sentence = find_sentence(request, number).ok_or(ProposalRejection::Span)?;
+        let Some(passage) = source.passages.get(shown_sentence.passage_index) else {
+            return Err(ProposalRejection::Span);
+        };
+        sentences.push(shown_sentence);
+        passages.push(*passage);
+    }
 
-    let sentences: Vec<ShownSentence<'a>> = numbers
-        .iter()
-        .map(find_sentence)
-        .collect::<Option<_>>()
-        .ok_or(ProposalRejection::Span)?;
-    let passages = sentences
-        .iter()
-        .map(|shown_sentence| source.passages.get(shown_sentence.passage_index).copied());
-    let passages: Vec<Passage<'a>> = passages
-        .collect::<Option<_>>()
-        .ok_or(ProposalRejection::Span)?;
-    let speaker = non_null_text(&proposal.speaker).map(str::to_lowercase);
-    let is_by_speaker = |passage: &&Passage<'a>| {
-        speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
-    };
+    let speaker = non_null_text(&proposal.speaker);
+    let main_passage = find_main_passage(&passages, speaker).ok_or(ProposalRejection::Span)?;
 
-    let main_passage = passages
-        .iter()
-        .rev()
-        .find(is_by_speaker)
-        .or(passages.last())
-        .copied()
-        .ok_or(ProposalRejection::Span)?;
     // The least trusted passage decides.
     let has_trust = |trust: Trust| {
         passages
             .iter()
             .any(|passage| source.trust_of(passage) == trust)
     };
-
-    let foreign_trust = [Trust::External, Trust::Assistant]
-        .into_iter()
-        .find(|trust| has_trust(*trust));
-    let trust = foreign_trust.unwrap_or(source.trust);
+    let trust = if has_trust(Trust::External) {
+        Trust::External
+    } else if has_trust(Trust::Assistant) {
+        Trust::Assistant
+    } else {
+        source.trust
+    };
 
     Ok(CitedSentences {
         sentences,
@@ -214,6 +206,28 @@ fn resolve_citation<'a>(
         main_passage,
         trust,
     })
+}
+
+/// Returns the sentence with this number, counted from 1, if the request shows it.
+fn find_sentence<'a>(request: &ModelRequest<'a>, number: i64) -> Option<ShownSentence<'a>> {
+    let at = usize::try_from(number.checked_sub(1)?).ok()?;
+    request.sentences.get(at).copied()
+}
+
+/// Returns the last passage of the speaker, or else the last passage.
+fn find_main_passage<'a>(passages: &[Passage<'a>], speaker: Option<&str>) -> Option<Passage<'a>> {
+    if let Some(speaker) = speaker {
+        let speaker = speaker.to_lowercase();
+        for passage in passages.iter().rev() {
+            if let Some(name) = passage.speaker
+                && name.trim().to_lowercase() == speaker
+            {
+                return Some(*passage);
+            }
+        }
+    }
+
+    passages.last().copied()
 }
 
 impl CitedSentences<'_> {
@@ -240,9 +254,11 @@ impl CitedSentences<'_> {
     }
 
     fn evidence(&self, sentences: &[&str], event: Option<EventPeriod>) -> SourceEvidence {
-        let mut evidence = SourceEvidence::new(sentences.iter().copied());
-        for name in self.passages.iter().filter_map(|passage| passage.speaker) {
-            evidence.add(name);
+        let mut evidence = SourceEvidence::new(sentences);
+        for passage in &self.passages {
+            if let Some(name) = passage.speaker {
+                evidence.add(name);
+            }
         }
         // The "I" of a fetched page is not the user.
         if self.trust != Trust::External {
@@ -255,23 +271,25 @@ impl CitedSentences<'_> {
     }
 
     fn statement(&self, proposal: &Proposal, checked: CheckedProposal) -> Statement {
-        let span = |sentences: &[ShownSentence<'_>]| {
-            sentences
-                .first()
-                .zip(sentences.last())
-                .map(|(first, last)| (first.sentence.start, last.sentence.end))
+        let (start, end) = match (self.sentences.first(), self.sentences.last()) {
+            (Some(first), Some(last)) => (first.sentence.start, last.sentence.end),
+            _ => (0, 0),
         };
-
-        let (start, end) = span(&self.sentences).unwrap_or_default();
         let max_confidence = if self.trust == Trust::Assistant {
             MAX_ASSISTANT_CONFIDENCE
         } else {
             MAX_CONFIDENCE
         };
 
-        let confidence = proposal
-            .confidence
-            .filter(|confidence| confidence.is_finite());
+        let confidence = match proposal.confidence {
+            Some(confidence) if confidence.is_finite() => confidence,
+            _ => DEFAULT_CONFIDENCE,
+        };
+        let speaker = match self.main_passage.speaker.map(str::trim) {
+            Some(name) if !name.is_empty() => Some(name.to_owned()),
+            _ => None,
+        };
+        let origin = self.passages.iter().find_map(|passage| passage.origin);
         let is_lasting = checked.forget_after.is_none()
             && !matches!(checked.kind, MemoryKind::Event | MemoryKind::Plan);
         Statement {
@@ -279,21 +297,11 @@ impl CitedSentences<'_> {
             start,
             end,
             kind: checked.kind,
-            is_static: is_lasting && proposal.is_static.unwrap_or(false),
-            confidence: confidence
-                .unwrap_or(DEFAULT_CONFIDENCE)
-                .clamp(0.0, max_confidence),
+            is_static: is_lasting && proposal.is_static == Some(true),
+            confidence: confidence.clamp(0.0, max_confidence),
             trust: self.trust,
-            speaker: self
-                .main_passage
-                .speaker
-                .map(|name| name.trim().to_owned())
-                .filter(|name| !name.is_empty()),
-            attribution: self
-                .passages
-                .iter()
-                .find_map(|passage| passage.origin)
-                .map(TextOrigin::attribution),
+            speaker,
+            attribution: origin.map(TextOrigin::attribution),
             said_at: self.main_passage.said_at,
             event: checked.event,
             forget_after: checked.forget_after,
@@ -325,7 +333,9 @@ fn clean_text(text: &str) -> Result<String, ProposalRejection> {
 
 fn parse_kind(name: &str, cited: &CitedSentences<'_>) -> Result<MemoryKind, ProposalRejection> {
     let name = Value::String(name.trim().to_lowercase());
-    let kind = MemoryKind::deserialize(name).map_err(|_| ProposalRejection::Kind)?;
+    let Ok(kind) = MemoryKind::deserialize(name) else {
+        return Err(ProposalRejection::Kind);
+    };
     if kind == MemoryKind::Instruction && !cited.is_the_users() {
         return Err(ProposalRejection::Instruction);
     }
@@ -365,18 +375,21 @@ fn parse_topic(
     } else {
         is_negated(text)
     };
-    let is_valid = has_valid_length(&topic.subject)
-        && has_valid_length(&topic.attribute)
-        && has_valid_length(&topic.value)
-        && !is_reversed;
+    if is_reversed
+        || !has_valid_length(&topic.subject)
+        || !has_valid_length(&topic.attribute)
+        || !has_valid_length(&topic.value)
+    {
+        return None;
+    }
 
-    (is_valid && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value))
-        .then_some(topic)
+    let is_supported = evidence.has_all(&topic.subject) && evidence.has_all(&topic.value);
+    is_supported.then_some(topic)
 }
 
 /// Returns the value of a field. Models have many spellings for no value.
 fn non_null_text(field: &Option<String>) -> Option<&str> {
-    let text = field.as_deref().map(str::trim)?;
+    let text = field.as_deref()?.trim();
     let is_null = ["", "null", "none", "n/a", "unknown"]
         .iter()
         .any(|null_word| text.eq_ignore_ascii_case(null_word));

@@ -71,10 +71,14 @@ pub(super) fn tokenize_words(text: &str) -> Vec<SourceWord<'_>> {
 
 /// Returns the roots of the words with content in a text.
 pub(super) fn content_roots(text: &str) -> HashSet<String> {
-    let content = tokenize_words(text)
-        .into_iter()
-        .filter(|word| word.form != WordForm::Function);
-    content.map(|word| word_root(&word.lower)).collect()
+    let mut roots = HashSet::new();
+    for word in tokenize_words(text) {
+        if word.form != WordForm::Function {
+            roots.insert(word_root(&word.lower));
+        }
+    }
+
+    roots
 }
 
 fn classify_word(word: &str, lower: &str, starts_sentence: bool) -> WordForm {
@@ -113,10 +117,10 @@ fn is_hiragana(word: &str) -> bool {
 }
 
 fn strip_possessive(lower: &str) -> String {
-    let bare = lower
-        .strip_suffix("'s")
-        .or_else(|| lower.strip_suffix("’s"))
-        .unwrap_or(lower);
+    let bare = match lower.strip_suffix("'s") {
+        Some(bare) => bare,
+        None => lower.strip_suffix("’s").unwrap_or(lower),
+    };
     bare.trim_matches(['\'', '’']).to_owned()
 }
 
@@ -136,24 +140,18 @@ pub(super) fn word_root(lower: &str) -> String {
     }
 
     if !lower.chars().any(|c| c.is_lowercase()) {
-        let cut = lower
-            .char_indices()
-            .nth_back(0)
-            .filter(|_| lower.chars().count() > 3);
-        return lower
-            .get(..cut.map_or(lower.len(), |(at, _)| at))
-            .unwrap_or(lower)
-            .to_owned();
+        let mut root = lower.to_owned();
+        if root.chars().count() > 3 {
+            root.pop();
+        }
+        return root;
     }
 
-    let stem = INFLECTION_ENDINGS
-        .iter()
-        .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long_stem(stem)));
-    let mut stem = stem.unwrap_or(lower).to_owned();
+    let mut stem = strip_inflection(lower).to_owned();
     let mut backwards = stem.chars().rev();
-    let (last, previous) = (backwards.next(), backwards.next());
-    if last == previous
-        && last.is_some_and(|last| last.is_ascii_alphabetic())
+    if let (Some(last), Some(previous)) = (backwards.next(), backwards.next())
+        && last == previous
+        && last.is_ascii_alphabetic()
         && stem.chars().count() > 3
     {
         stem.pop();
@@ -162,8 +160,17 @@ pub(super) fn word_root(lower: &str) -> String {
     stem
 }
 
-fn is_long_stem(stem: &str) -> bool {
-    stem.chars().count() >= 3
+/// Removes the longest ending that leaves a stem of three characters or more.
+fn strip_inflection(lower: &str) -> &str {
+    for ending in INFLECTION_ENDINGS {
+        if let Some(stem) = lower.strip_suffix(ending)
+            && stem.chars().count() >= 3
+        {
+            return stem;
+        }
+    }
+
+    lower
 }
 
 #[cfg(test)]

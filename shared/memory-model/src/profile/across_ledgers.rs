@@ -16,7 +16,11 @@ struct LedgerAnswer<'a> {
     said_order: (Timestamp, usize),
 }
 
-impl LedgerAnswer<'_> {
+impl<'a> LedgerAnswer<'a> {
+    /// Returns the subject and the attribute, which answers to the same topic share.
+    fn topic_key(&self) -> (&'a str, &'a str) {
+        (&self.topic.subject, &self.topic.attribute)
+    }
     /// Checks whether this answer replaces the other, as it would within one ledger.
     fn replaces(&self, other: &Self) -> bool {
         let has_authority = self.trust.may_replace(other.trust);
@@ -36,26 +40,20 @@ pub(super) fn retain_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize,
     let mut answers: HashMap<(&str, &str), Vec<LedgerAnswer<'_>>> = HashMap::new();
     for (ledger_index, memory) in found.iter() {
         if let Some(answer) = ledger_answer(ledgers, *ledger_index, memory) {
-            let topic_key = (
-                answer.topic.subject.as_str(),
-                answer.topic.attribute.as_str(),
-            );
-            answers.entry(topic_key).or_default().push(answer);
+            answers.entry(answer.topic_key()).or_default().push(answer);
         }
     }
 
     let mut seen = HashSet::new();
     found.retain(|(ledger_index, memory)| {
-        let is_replaced = ledger_answer(ledgers, *ledger_index, memory).is_some_and(|own_answer| {
-            let topic_key = (
-                own_answer.topic.subject.as_str(),
-                own_answer.topic.attribute.as_str(),
-            );
-            answers
-                .get(&topic_key)
-                .is_some_and(|others| others.iter().any(|other| other.replaces(&own_answer)))
-        });
-        !is_replaced && seen.insert(memory.text.as_str())
+        if let Some(answer) = ledger_answer(ledgers, *ledger_index, memory)
+            && let Some(others) = answers.get(&answer.topic_key())
+            && others.iter().any(|other| other.replaces(&answer))
+        {
+            return false;
+        }
+
+        seen.insert(memory.text.as_str())
     });
 }
 
@@ -65,9 +63,11 @@ fn ledger_answer<'a>(
     memory: &'a Memory,
 ) -> Option<LedgerAnswer<'a>> {
     let topic = memory.topic_answer.as_ref()?;
-    let last_said = ledgers
-        .get(ledger_index)
-        .map_or(memory.said_at, |ledger| ledger.last_said_at(memory));
+    let last_said = match ledgers.get(ledger_index) {
+        Some(ledger) => ledger.last_said_at(memory),
+        None => memory.said_at,
+    };
+
     Some(LedgerAnswer {
         ledger_index,
         topic,

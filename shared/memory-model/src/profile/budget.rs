@@ -52,11 +52,10 @@ pub(super) fn select_lines(
     }
 
     selection.misses = 0;
-    for (index, memory) in memories
-        .iter()
-        .enumerate()
-        .filter(|(_, memory)| !is_standing_rule(memory))
-    {
+    for (index, memory) in memories.iter().enumerate() {
+        if is_standing_rule(memory) {
+            continue;
+        }
         if selection.used_tokens >= budget || !selection.offer(index, line(memory), budget) {
             break;
         }

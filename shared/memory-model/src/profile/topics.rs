@@ -113,17 +113,25 @@ impl BucketSorter {
 
     fn find_best_bucket(&self, text: &str) -> Option<usize> {
         let words = select_topic_words(text);
-        let (text_vector, words) = (NormalizedVector::of(&words.join(" ")), embed_words(words));
+        let text_vector = NormalizedVector::of(&words.join(" "));
+        let words = embed_words(words);
+
         let best_match = |for_preferences: bool, threshold: f32| {
-            let topics = self.topics.iter().enumerate();
-            let topics = topics
-                .filter(|(index, _)| (self.buckets[*index].key == PREFERENCES) == for_preferences);
-            let scores = topics.map(|(index, topic)| (index, topic.score(&text_vector, &words)));
-            let best = scores.max_by(|(a, left_score), (b, right_score)| {
-                left_score.total_cmp(right_score).then(b.cmp(a))
-            });
-            best.filter(|(_, score)| *score >= threshold)
-                .map(|(index, _)| index)
+            let mut best: Option<(usize, f32)> = None;
+            for (index, topic) in self.topics.iter().enumerate() {
+                if (self.buckets[index].key == PREFERENCES) != for_preferences {
+                    continue;
+                }
+
+                // Of two equal scores, that of the earlier bucket counts.
+                let score = topic.score(&text_vector, &words);
+                if best.is_none_or(|(_, best_score)| score.total_cmp(&best_score).is_gt()) {
+                    best = Some((index, score));
+                }
+            }
+
+            let (index, score) = best?;
+            (score >= threshold).then_some(index)
         };
         best_match(false, THRESHOLD).or_else(|| best_match(true, PREFERENCE_THRESHOLD))
     }
@@ -140,35 +148,38 @@ impl BucketTopic {
     /// Scores a text: half is the similarity of the whole texts, half that of the most similar two
     /// words. Equal words have similarity 1.
     fn score(&self, text_vector: &NormalizedVector, words: &[(String, NormalizedVector)]) -> f32 {
-        let best_similarity = |(word, vector): &(String, NormalizedVector)| {
-            let similarities = self.words.iter().map(|(other, other_vector)| {
-                if other == word {
+        let mut best_similarity: f32 = 0.0;
+        for (word, vector) in words {
+            for (other, other_vector) in &self.words {
+                let similarity = if other == word {
                     1.0
                 } else {
                     vector.cosine(other_vector)
-                }
-            });
-            similarities.fold(0.0, f32::max)
-        };
-        (self.text_vector.cosine(text_vector)
-            + words.iter().map(best_similarity).fold(0.0, f32::max))
-            / 2.0
+                };
+                best_similarity = best_similarity.max(similarity);
+            }
+        }
+
+        (self.text_vector.cosine(text_vector) + best_similarity) / 2.0
     }
 }
 
 fn embed_words(words: Vec<String>) -> Vec<(String, NormalizedVector)> {
-    words
-        .into_iter()
-        .map(|word| (word.clone(), NormalizedVector::of(&word)))
-        .collect()
+    let mut embedded_words = Vec::new();
+    for word in words {
+        let vector = NormalizedVector::of(&word);
+        embedded_words.push((word, vector));
+    }
+
+    embedded_words
 }
 
 /// Returns the words of a text that may reveal its topic.
 fn select_topic_words(text: &str) -> Vec<String> {
-    let words = content_words(text)
-        .into_iter()
-        .filter(|word| !STOP_WORDS.contains(&word.as_str()));
-    words.take(MAX_WORDS).collect()
+    let mut words = content_words(text);
+    words.retain(|word| !STOP_WORDS.contains(&word.as_str()));
+    words.truncate(MAX_WORDS);
+    words
 }
 
 #[cfg(test)]

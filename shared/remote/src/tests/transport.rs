@@ -7,7 +7,7 @@ use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use super::server::{PUBLIC, Server, ok_answer, quick_limits, receive_request, write_last_bytes};
-use crate::tls::Tls;
+use crate::tls::build_config;
 use crate::{FetchErrorKind, Fetcher};
 
 /// A self-signed certificate for `secure.example.com` and `93.184.215.14`, valid until 2120.
@@ -47,7 +47,7 @@ fn trusting(server: &Server) -> Fetcher {
     Fetcher::with_limits(
         server
             .network(|_| vec![PUBLIC])
-            .with_tls(Tls::with_roots(roots)),
+            .with_tls(build_config(roots).unwrap()),
         quick_limits(),
     )
 }

@@ -1,4 +1,4 @@
-//! Ends a connection: releases or removes its documents, revokes its grant if no other connection
+//! Deletes a connection: releases its documents, revokes its grant if no other connection
 //! uses it, and deletes all its records.
 
 use domain::connection::{
@@ -43,7 +43,7 @@ pub(crate) async fn delete_records(step: &mut StepState<'_>) -> Result<TickFlow,
                 .owns_document(step.tenant, &document, &claim)
                 .await?
             {
-                give_up_document(step, &document, &intent.item).await?;
+                detach_document(step, &document, &intent.item).await?;
             }
         }
     }
@@ -104,7 +104,7 @@ async fn remove_records(step: &mut StepState<'_>) -> Result<bool, TickError> {
         .list_items(step.tenant, id, None, rows)
         .await?;
     step.add_known_records(&page);
-    give_up_documents(step, &page).await?;
+    detach_documents(step, &page).await?;
     for record in &page {
         step.set_record(&record.id, None);
     }
@@ -122,7 +122,7 @@ async fn remove_pending(step: &mut StepState<'_>) -> Result<bool, TickError> {
         records.push(removal.record);
     }
 
-    give_up_documents(step, &records).await?;
+    detach_documents(step, &records).await?;
     for entry in &page {
         step.writes.dequeue(SyncQueue::Remove, entry.key.clone());
     }
@@ -131,20 +131,21 @@ async fn remove_pending(step: &mut StepState<'_>) -> Result<bool, TickError> {
     Ok(!page.is_empty())
 }
 
-async fn give_up_documents(step: &StepState<'_>, records: &[ItemRecord]) -> Result<(), TickError> {
+async fn detach_documents(step: &StepState<'_>, records: &[ItemRecord]) -> Result<(), TickError> {
     let filed: Vec<(DocumentId, String)> = records
         .iter()
         .filter_map(|record| Some((record.filed.as_ref()?.document.clone(), record.id.clone())))
         .collect();
     stream::iter(filed.into_iter().map(Ok::<_, TickError>))
         .try_for_each_concurrent(MAX_CONCURRENT_REQUESTS, |(document, item)| async move {
-            give_up_document(step, &document, &item).await
+            detach_document(step, &document, &item).await
         })
         .await
 }
 
-/// Gives up a document, which stays unless the user asked to delete the documents as well.
-async fn give_up_document(
+/// Releases the claim on a document, which stays unless the user asked to delete the documents as
+/// well.
+async fn detach_document(
     step: &StepState<'_>,
     document: &DocumentId,
     item: &str,
@@ -159,9 +160,7 @@ async fn give_up_document(
             .release_document(step.tenant, document, &claim)
             .await?;
     } else {
-        service
-            .unclaim_document(step.tenant, document, &claim)
-            .await?;
+        service.release_claim(step.tenant, document, &claim).await?;
     }
     Ok(())
 }

@@ -149,7 +149,7 @@ async fn apply_outcome(
     }
 
     if let Some(document) = stored.former_document {
-        removals::release_stray_claim(step, &document, &intent.item).await?;
+        removals::release_stray_document(step, &document, &intent.item).await?;
     }
     if stored.may_have_stray {
         removals::settle_intent(step, intent).await?;

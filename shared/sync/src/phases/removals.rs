@@ -116,7 +116,7 @@ async fn release_document(
     Ok(())
 }
 
-/// Gives up a document that may have been made or partly removed, unless the item's record refers
+/// Releases a document that may have been made or partly removed, unless the item's record refers
 /// to it.
 pub(crate) async fn settle_intent(
     step: &mut StepState<'_>,
@@ -140,16 +140,16 @@ pub(crate) async fn settle_intent(
         .await?
         .and_then(|removal| removal.record.filed);
     if !filed && removal.is_none_or(|filed| filed.document != document) {
-        release_stray_claim(step, &document, &intent.item).await?;
+        release_stray_document(step, &document, &intent.item).await?;
     }
 
     Ok(())
 }
 
-/// Gives up an item's claim on a document that is no longer its own. A document that this
-/// connection never claimed is kept even without any claim: it may remain from a connection that
-/// was deleted without its documents.
-pub(crate) async fn release_stray_claim(
+/// Releases a document that is no longer the item's own. A document that this connection never
+/// claimed is kept even without any claim: it may remain from a connection that was deleted without
+/// its documents.
+pub(crate) async fn release_stray_document(
     step: &StepState<'_>,
     document: &DocumentId,
     item: &str,

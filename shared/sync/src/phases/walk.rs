@@ -222,11 +222,11 @@ async fn known_children(
 pub(crate) async fn remove_below(step: &mut StepState<'_>) -> Result<bool, TickError> {
     let first = step.first_entries(SyncQueue::Walk, None, 1).await?;
     let Some(waiting) = first.first() else {
-        step.has_pending_removals = false;
+        step.has_removals_below = false;
         return Ok(false);
     };
     let FolderKey::RemoveBelow(folder) = FolderKey::parse(&waiting.key)? else {
-        step.has_pending_removals = false;
+        step.has_removals_below = false;
         return Ok(false);
     };
 

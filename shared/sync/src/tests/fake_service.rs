@@ -212,7 +212,7 @@ impl SyncService for FakeService {
         Ok(doc.is_some_and(|doc| doc.claims.contains(claim) || doc.by == claim.connection))
     }
 
-    async fn unclaim_document(
+    async fn release_claim(
         &self,
         _: &Tenant,
         document: &DocumentId,

@@ -35,7 +35,7 @@ fn throttling_pauses_the_account_for_as_long_as_asked() {
     assert_eq!(pause(Some(7), 0, 0), (7, 1, None));
     assert_eq!(pause(Some(0), 0, 0), (1, 1, None));
     assert_eq!(pause(Some(u64::MAX), 0, 0), (30, 1, None));
-    assert_eq!(pause(Some(9_999), 0, 0), (HOUR, 1, None));
+    assert_eq!(pause(Some(9_999), 0, 0), (3600, 1, None));
     assert_eq!(pause(None, 1, 0), (60, 2, None));
     assert_eq!(pause(None, 6, 0), (1920, 6, None), "capped");
     let shown = Some(Kind::RateLimited);
@@ -91,7 +91,7 @@ fn other_errors_end_the_run() {
             Some(30 * MINUTE),
             None,
         ),
-        (E::QuotaExceeded, Kind::QuotaExceeded, Some(DAY), None),
+        (E::QuotaExceeded, Kind::QuotaExceeded, Some(86_400), None),
         (
             E::Reauth("ended".into()),
             Kind::ReauthRequired,

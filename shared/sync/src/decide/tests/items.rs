@@ -1,13 +1,14 @@
 //! Decisions about what is recorded about an item.
 
 use domain::connection::{ItemRecord, ItemState, SkipReason};
+use domain::document::DocumentType;
 use domain::ports::{ItemKind, ProviderItem};
 use domain::settings::{ItemRules, Settings};
 
 use super::{after, failed, file_item, file_record, folder_item, removal, skipped, with_document};
 use crate::decide::items::*;
 use crate::item_filter::ItemFilter;
-use crate::queue::{FetchEntry, FileKey};
+use crate::queue::{FetchEntry, FileKey, empty_record};
 
 fn facts(filter: &ItemFilter) -> ConnectionFacts<'_> {
     ConnectionFacts {
@@ -67,6 +68,38 @@ fn an_observation_keeps_what_is_known_about_the_document() {
 }
 
 #[test]
+fn a_record_has_all_that_the_provider_shows() {
+    let item = ProviderItem {
+        kind: ItemKind::File {
+            document: Some(DocumentType::CloudDoc),
+        },
+        drive: Some("shared".into()),
+        url: Some("https://drive.example/a".into()),
+        owner: Some("ada@example.com".into()),
+        ..file_item("a")
+    };
+    let record = observe_item(&item, "/folder/a.txt".into(), 9, None);
+    let expected = ItemRecord {
+        id: item.id,
+        parent: item.parent,
+        name: item.name,
+        path: "/folder/a.txt".into(),
+        drive: item.drive,
+        media_type: item.media_type,
+        version: item.version,
+        content_version: item.content_version,
+        size: item.size,
+        modified_at: item.modified_at,
+        url: item.url,
+        owner: item.owner,
+        kind: Some(DocumentType::CloudDoc),
+        seen: 9,
+        ..empty_record()
+    };
+    assert_eq!(record, expected);
+}
+
+#[test]
 fn a_shortcut_has_the_content_version_of_its_target() {
     let shortcut = |target: &str| ProviderItem {
         kind: ItemKind::Shortcut {
@@ -80,6 +113,7 @@ fn a_shortcut_has_the_content_version_of_its_target() {
         ..file_record("s")
     };
     let observe = |target, known| observe_item(&shortcut(target), "/s".into(), 1, known);
+    assert_eq!(observe("t", None).target.as_deref(), Some("t"));
     assert_eq!(observe("t", Some(&known)).content_version, "of the target");
     assert_eq!(observe("other", Some(&known)).content_version, "c1");
     assert_eq!(observe("t", None).content_version, "c1");

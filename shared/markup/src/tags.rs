@@ -2,12 +2,13 @@
 //! their attributes.
 //!
 //! That tokenizer compares each attribute of a tag with all before it, so the time for n attributes
-//! grows with n². This module reads a tag once, and the tokenizer never sees the excess attributes.
+//! grows with n²: it takes 0.08 s for 20,000 attributes and 0.55 s for 40,000, in 270 KB. This
+//! module reads a tag once, and the tokenizer never sees the excess attributes.
 
 use std::ops::Range;
 
-/// The most attributes of a tag. Pages have a few dozen at most.
-pub(super) const MAX_ATTRIBUTES: usize = 256;
+/// The most attributes of a tag that are kept. Pages have a few dozen at most.
+pub const MAX_ATTRIBUTES: usize = 256;
 
 /// Elements after whose start tag the tokenizer may read text instead of tags.
 const MAY_HOLD_RAW_TEXT: &[&str] = &[
@@ -21,10 +22,11 @@ const MAY_HOLD_RAW_TEXT: &[&str] = &[
     "noembed",
     "noscript",
     "plaintext",
+    "template",
 ];
 
 /// The markup at a `<`.
-pub(super) enum Markup {
+pub(crate) enum Markup {
     /// A start tag or an end tag.
     Tag(Tag),
     /// The start of a character section, which exists only in SVG and MathML; elsewhere it is a
@@ -35,24 +37,24 @@ pub(super) enum Markup {
 }
 
 /// A tag, and the part of it that is kept.
-pub(super) struct Tag {
-    pub(super) name: Range<usize>,
+pub(crate) struct Tag {
+    pub(crate) name: Range<usize>,
     /// The end of the part that is kept.
-    pub(super) kept_end: usize,
+    pub(crate) kept_end: usize,
     /// The text that must follow that part to end the tag.
-    pub(super) ending: &'static str,
+    pub(crate) ending: &'static str,
     /// The end of the tag on the page.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 impl Tag {
     /// Checks whether attributes are left out.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.kept_end < self.end
     }
 
     /// Checks whether the tokenizer may read text instead of tags after it.
-    pub(super) fn may_hold_raw_text(&self, html: &str) -> bool {
+    pub(crate) fn may_hold_raw_text(&self, html: &str) -> bool {
         let name = &html[self.name.clone()];
         MAY_HOLD_RAW_TEXT
             .iter()
@@ -61,7 +63,7 @@ impl Tag {
 }
 
 /// Returns the markup at the `<` at `start`.
-pub(super) fn read_markup(html: &str, start: usize) -> Markup {
+pub(crate) fn read_markup(html: &str, start: usize) -> Markup {
     let rest = &html[start..];
     let name_offset = if rest.starts_with("</") { 2 } else { 1 };
     if rest
@@ -88,14 +90,14 @@ pub(super) fn read_markup(html: &str, start: usize) -> Markup {
 }
 
 /// Returns the end of the next `close` after `start`, or else the end of the text.
-pub(super) fn find_end_of(html: &str, start: usize, close: &str) -> usize {
+pub(crate) fn find_end_of(html: &str, start: usize, close: &str) -> usize {
     html[start..]
         .find(close)
         .map_or(html.len(), |at| start + at + close.len())
 }
 
 /// Returns the start of the next end tag of an element that holds raw text.
-pub(super) fn find_end_tag(html: &str, start: usize, name: &str) -> Option<usize> {
+pub(crate) fn find_end_tag(html: &str, start: usize, name: &str) -> Option<usize> {
     let mut end_tags = html[start..].match_indices("</").map(|(at, _)| start + at);
     end_tags.find(|at| {
         let after = &html.as_bytes()[at + 2..];
@@ -111,16 +113,18 @@ pub(super) fn find_end_tag(html: &str, start: usize, name: &str) -> Option<usize
 
 /// Returns the length of a comment after its opening.
 fn comment_length(comment: &str) -> usize {
-    let early = [">", "->"]
-        .into_iter()
-        .find(|close| comment.starts_with(close));
-    let late = ["-->", "--!>"]
-        .into_iter()
-        .filter_map(|close| Some(comment.find(close)? + close.len()));
-    early
-        .map(str::len)
-        .or_else(|| late.min())
-        .unwrap_or(comment.len())
+    for close in [">", "->"] {
+        if comment.starts_with(close) {
+            return close.len();
+        }
+    }
+
+    let mut closes = comment.match_indices('>').map(|(at, _)| at);
+    let close = closes.find(|at| {
+        let before = &comment[..*at];
+        before.ends_with("--") || before.ends_with("--!")
+    });
+    close.map_or(comment.len(), |at| at + 1)
 }
 
 /// Reads the tag whose name begins at `start`.
