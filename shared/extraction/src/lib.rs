@@ -3,6 +3,7 @@
 //! English has rules in code. Every other language has a file of words and cues. The crate is pure:
 //! it does no I/O and reads no clock, and the same text always gives the same statements.
 
+mod all_languages;
 mod cues;
 mod dates;
 mod english;
@@ -12,6 +13,7 @@ mod languages;
 mod orders;
 mod quoted;
 mod sentences;
+mod word_list;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

@@ -3,15 +3,19 @@
 use std::sync::LazyLock;
 
 use crate::file::{LanguageFileError, LanguageSections};
-use crate::find_words;
 use crate::hash::WordTable;
 use crate::language::{DETECTION_SECTIONS, Language};
+use crate::{find_words, join_words};
 
 /// The number of letters after which detection stops reading.
 const MAX_LETTERS: usize = 1500;
 
 /// The most marker letters of a language that count.
 const MAX_MARKERS: usize = 3;
+
+/// The least number of stop words that indicate a language. A single one, such as `i`, may be a
+/// word of any language.
+const MIN_STOP_WORDS: u32 = 2;
 
 /// The words and letters that indicate the languages in Latin script.
 #[derive(Default)]
@@ -196,15 +200,19 @@ fn detect_by_stop_words(text: &str) -> Language {
         }
     });
 
-    best_language(&scores).unwrap_or(Language::Other)
+    match best_language(&scores) {
+        Some(language) if scores[language as usize] >= MIN_STOP_WORDS => language,
+        _ => Language::Other,
+    }
 }
 
 /// Calls `visit` with each word of the beginning of a text, as it is written and in lower case with
-/// straight apostrophes.
+/// straight apostrophes. A compound with hyphens is one word: its parts, as the `me` of
+/// `comprometo-me`, may look like words of another language.
 fn for_each_lower_word(text: &str, mut visit: impl FnMut(&str, &str)) {
     let mut letters = 0;
     let mut lower = String::new();
-    for word in find_words(text) {
+    for word in join_words(text, find_words(text), |gap, _| gap == "-") {
         if letters > MAX_LETTERS {
             break;
         }

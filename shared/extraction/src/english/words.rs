@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use text::{find_words, join_words};
 
+use crate::word_list::WordList;
+
 /// A word or mark of a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word<'a> {
@@ -100,6 +102,11 @@ impl<'w> Clause<'w> {
     /// Checks whether one of `words` occurs.
     pub(crate) fn contains_any(self, words: &[&str]) -> bool {
         self.words.iter().any(|word| words.contains(&word.lower))
+    }
+
+    /// Checks whether a word of a list occurs.
+    pub(crate) fn has_word_in(self, list: &WordList) -> bool {
+        self.words.iter().any(|word| list.has(word.lower))
     }
 
     /// Returns the first index from `at` at which one of `words` stands, or the end.

@@ -6,6 +6,8 @@ use std::ops::Range;
 use domain::SourceMedium;
 
 use super::{PassagePart, marks};
+use crate::all_languages::all_languages;
+use crate::word_list::WordList;
 use crate::{Role, TextOrigin};
 
 /// The longest name of a speaker, in characters.
@@ -13,84 +15,6 @@ const MAX_NAME_CHARS: usize = 40;
 /// The least number of labelled lines in a transcript of named people. Lists of properties have
 /// labels too, but do not repeat them.
 const MIN_LABELLED_LINES: usize = 3;
-
-/// Labels of the user, to whom the memory belongs.
-const USER_LABELS: &[&str] = &[
-    "user",
-    "human",
-    "me",
-    "i",
-    "ich",
-    "nutzer",
-    "benutzer",
-    "usuario",
-    "yo",
-    "utilisateur",
-    "moi",
-    "usuário",
-    "eu",
-    "utente",
-    "io",
-    "пользователь",
-    "я",
-    "用户",
-    "ユーザー",
-    "사용자",
-];
-/// Labels of an assistant.
-const ASSISTANT_LABELS: &[&str] = &[
-    "assistant",
-    "ai",
-    "bot",
-    "chatbot",
-    "gpt",
-    "chatgpt",
-    "claude",
-    "gemini",
-    "copilot",
-    "model",
-    "assistent",
-    "asistente",
-    "assistente",
-    "ассистент",
-    "助手",
-    "アシスタント",
-    "어시스턴트",
-];
-/// Labels of notes, which repeat without anybody speaking.
-const NOTE_LABELS: &[&str] = &[
-    "note",
-    "notes",
-    "fact",
-    "preference",
-    "todo",
-    "task",
-    "date",
-    "name",
-    "q",
-    "reminder",
-    "idea",
-    "goal",
-    "update",
-    "info",
-    "tip",
-    "warning",
-    "summary",
-    "topic",
-    "step",
-    "decision",
-    "plan",
-    "instruction",
-    "rule",
-    "item",
-    "key",
-    "notiz",
-    "aufgabe",
-    "nota",
-    "tarea",
-];
-/// Labels of machines.
-const MACHINE_LABELS: &[&str] = &["system", "tool", "function", "developer"];
 
 /// A line with a label.
 struct LabelledLine<'a> {
@@ -128,13 +52,14 @@ pub(super) fn divide_transcript(text: &str, role: Role) -> Vec<PassagePart<'_>> 
 /// Returns the part that one speaker says.
 fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart<'a> {
     let lower = label.to_lowercase();
-    let is_in = |list: &[&str]| list.contains(&lower.as_str());
+    let lists = all_languages();
+    let is_assistant = lists.assistant_labels.has(&lower);
     let is_pasted = role == Role::User;
-    if is_in(MACHINE_LABELS) || is_pasted && is_in(ASSISTANT_LABELS) {
+    if lists.machine_labels.has(&lower) || is_pasted && is_assistant {
         return PassagePart::ignored(range);
     }
 
-    let is_known_role = is_in(USER_LABELS) || is_in(ASSISTANT_LABELS);
+    let is_known_role = lists.user_labels.has(&lower) || is_assistant;
     let name = (!is_known_role).then_some(label);
     let origin = (is_pasted || !is_known_role).then_some(TextOrigin {
         medium: SourceMedium::Transcript,
@@ -143,7 +68,7 @@ fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart
 
     let role = match origin {
         Some(_) if name.is_none() => Role::Author,
-        _ if is_in(ASSISTANT_LABELS) => Role::Assistant,
+        _ if is_assistant => Role::Assistant,
         _ => Role::User,
     };
 
@@ -161,19 +86,19 @@ fn is_transcript(labelled_lines: &[LabelledLine<'_>]) -> bool {
         *counts.entry(turn.label.to_lowercase()).or_default() += 1;
     }
 
-    let count_labels = |list: &[&str]| {
-        list.iter()
-            .filter_map(|label| counts.get(*label))
-            .sum::<usize>()
+    let lists = all_languages();
+    let count_labels = |list: &WordList| {
+        let listed = counts.iter().filter(|(label, _)| list.has(label));
+        listed.map(|(_, count)| count).sum::<usize>()
     };
 
     let (user_count, machine_count) = (
-        count_labels(USER_LABELS),
-        count_labels(ASSISTANT_LABELS) + count_labels(MACHINE_LABELS),
+        count_labels(&lists.user_labels),
+        count_labels(&lists.assistant_labels) + count_labels(&lists.machine_labels),
     );
     let speakers = counts
         .iter()
-        .filter(|(label, _)| !NOTE_LABELS.contains(&label.as_str()));
+        .filter(|(label, _)| !lists.note_labels.has(label));
     let repeated_count = speakers.clone().filter(|(_, count)| **count >= 2).count();
     let has_names =
         labelled_lines.len() >= MIN_LABELLED_LINES && repeated_count >= 1 && speakers.count() >= 2;
@@ -211,9 +136,13 @@ fn parse_label(line: &str) -> Option<(&str, usize)> {
     }
 
     let lower = label.to_lowercase();
-    let is_role = [USER_LABELS, ASSISTANT_LABELS, MACHINE_LABELS]
-        .iter()
-        .any(|list| list.contains(&lower.as_str()));
+    let lists = all_languages();
+    let role_labels = [
+        &lists.user_labels,
+        &lists.assistant_labels,
+        &lists.machine_labels,
+    ];
+    let is_role = role_labels.into_iter().any(|list| list.has(&lower));
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
             && word

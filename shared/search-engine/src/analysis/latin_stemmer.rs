@@ -155,3 +155,21 @@ impl StemmerSet {
             .filter(move |&stemmer| set.contains(stemmer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_numbers_do_not_change() {
+        for (number, stemmer) in (0..).zip(LatinStemmer::ALL) {
+            assert_eq!(stemmer as u8, number);
+            assert_eq!(LatinStemmer::from_number(number), Some(stemmer));
+            assert_eq!(LatinStemmer::for_language(stemmer.language()), stemmer);
+        }
+
+        let ends = [LatinStemmer::English, LatinStemmer::None].map(|stemmer| stemmer as u8);
+        assert_eq!(ends, [0, 14]);
+        assert_eq!(LatinStemmer::from_number(15), None);
+    }
+}
