@@ -117,17 +117,28 @@ impl<'w> Clause<'w> {
     }
 }
 
-/// Marks with which a word of the Unicode segmentation may continue, and which are marks of their
-/// own in a clause: a colon ends a label.
-const DIVIDING_MARKS: [char; 3] = [':', ';', '·'];
+/// Checks whether a mark, which a word of the Unicode segmentation may contain, is a mark of its own
+/// in a clause. A colon ends a label, and invisible controls of the text are no part of a word.
+fn is_dividing_mark(c: char) -> bool {
+    matches!(
+        c,
+        ':' | ';'
+            | '·'
+            | '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+    )
+}
 
 /// Divides `text` into words and marks. `lower` is the text in ASCII lower case, so that positions
 /// agree.
 ///
 /// The words are those of [`find_words`], changed in three ways that a clause needs. Words with a
 /// hyphen or another inner mark are one, because an answer such as `well-known` or `a.b@c.de` is
-/// quoted as a whole. Colons and the low lines of emphasis are marks. The ending of a contraction
-/// is a word of its own.
+/// quoted as a whole. Colons, invisible controls and the low lines of emphasis are marks. The ending
+/// of a contraction is a word of its own.
 pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     let mut words = Vec::with_capacity(text.len() / 5 + 2);
     let mut end = 0;
@@ -145,13 +156,13 @@ pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
 /// Splits a word at the marks that a clause treats as such.
 fn split_at_dividing_marks(word: text::Word<'_>) -> impl Iterator<Item = text::Word<'_>> {
     let mut next_start = word.start;
-    let parts = word.text.split_inclusive(DIVIDING_MARKS);
+    let parts = word.text.split_inclusive(is_dividing_mark);
     parts.filter_map(move |part| {
         let start = next_start;
         next_start += part.len();
 
         let bare = part.trim_start_matches('_');
-        let text = bare.trim_end_matches(|c| c == '_' || DIVIDING_MARKS.contains(&c));
+        let text = bare.trim_end_matches(|c| c == '_' || is_dividing_mark(c));
         let start = start + part.len() - bare.len();
         (!text.is_empty()).then_some(text::Word { text, start })
     })
@@ -283,6 +294,7 @@ mod tests {
                 "job : nurse , 1/2 _ now _ ; r&d",
             ),
             ("Dr. Ray's e-mail.", "dr ray 's e-mail ."),
+            ("moved\u{202e} to", "moved \u{202e} to"),
         ];
         for (text, expected) in cases {
             let lower = text.to_ascii_lowercase();
