@@ -6,7 +6,7 @@ use domain::settings::TrustedSources;
 use domain::{
     Attribution, Authorship, BodyForm, Document, Provenance, Settings, SourceMedium, Trust,
 };
-use memory_model::parse_mail_sender;
+use extraction::parse_mail_sender;
 use remote::parse_page_url;
 
 use crate::read::ExtractedText;

@@ -9,12 +9,12 @@ use domain::{
     Authorship, BodyForm, Document, Provenance, Result, SourceMedium, Statement, StatementSet,
     TaskType, Tenant, Timestamp,
 };
+use extraction::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use futures::{StreamExt, stream};
 use memory_model::model::{
     ExtractionOutcome, ExtractorKind, FallbackReason, ModelRequest, answer_schema, build_requests,
     combine_answers, validate_answer,
 };
-use memory_model::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use remote::{AnswerError, ModelClient, Question};
 use service::CLIENT_EXTRACTOR;
 use service::Ctx;

@@ -13,7 +13,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use unicode_segmentation::UnicodeSegmentation;
+use text::find_words;
 
 /// The fewest suggestions, as long as the catalogue has enough, and the most.
 const MIN_SUGGESTIONS: usize = 3;
@@ -125,8 +125,8 @@ fn wanted_stems(prompt: &str) -> HashSet<String> {
     let sentences = prompt.split(['.', '!', '?', ';', '\n']);
     sentences
         .flat_map(|sentence| {
-            sentence
-                .unicode_words()
+            find_words(sentence)
+                .map(|word| word.text)
                 .take_while(|word| !is_negation(word))
                 .map(stem_word)
         })
@@ -134,7 +134,7 @@ fn wanted_stems(prompt: &str) -> HashSet<String> {
 }
 
 fn stems_of(text: &str) -> impl Iterator<Item = String> {
-    text.unicode_words().map(stem_word)
+    find_words(text).map(|word| stem_word(word.text))
 }
 
 fn stem_word(word: &str) -> String {

@@ -16,9 +16,10 @@ use domain::{Statement, Trust};
 use self::calendar::CalendarWords;
 use self::cue::Cue;
 use self::index::CueIndex;
-use super::languages::Language;
+use super::languages::rule_file_of;
 use super::sentences::{BlockKind, Sentence};
 use super::{Passage, Role};
+use text::Language;
 
 /// The kind of statement that a cue indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ struct LanguageRules {
     /// Words with which an answer or a subject may begin, and that are not part of it.
     articles: Vec<&'static str>,
     /// Words that end an answer before them.
-    stop_words: Vec<&'static str>,
+    answer_ends: Vec<&'static str>,
     /// Words that say that something no longer holds.
     negations: Vec<&'static str>,
     /// Words that end a question, whose question mark may be missing.
@@ -118,7 +119,7 @@ impl LanguageRules {
     }
 }
 
-/// Returns the rules of a language, or `None` if it has no cues.
+/// Returns the rules of a language, or `None` if it has no cues. English has rules in code.
 ///
 /// The file is parsed once. It is a part of the program, and a test loads every file, so a file
 /// with a fault does not get here.
@@ -126,12 +127,13 @@ fn rules_of(language: Language) -> Option<&'static LanguageRules> {
     static RULES: [OnceLock<Option<LanguageRules>>; Language::ALL.len()] =
         [const { OnceLock::new() }; Language::ALL.len()];
 
-    if !language.has_cues() {
+    if language == Language::English {
         return None;
     }
 
+    let file = rule_file_of(language)?;
     RULES[language as usize]
-        .get_or_init(|| load::load_rules(language.source()).ok())
+        .get_or_init(|| load::load_rules(language, file).ok())
         .as_ref()
 }
 

@@ -8,7 +8,6 @@ mod decision;
 mod event;
 mod fact;
 mod grammar;
-pub(crate) mod hash;
 mod identity;
 mod instruction;
 mod lead;

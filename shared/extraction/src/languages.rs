@@ -1,56 +1,40 @@
-//! The languages with rules, and their files.
+//! The files of rules, and the golden tables beside them.
 
-pub(crate) mod calendar;
-pub(crate) mod file;
+use text::Language;
+use text::file::LanguageFile;
 
-use file::LanguageSource;
+/// Declares the languages with rules, each with the name of its files, and embeds the files.
+macro_rules! rule_files {
+    ($($language:ident = $file:literal,)*) => {
+        /// The languages with rules.
+        #[cfg(test)]
+        pub(crate) const RULE_LANGUAGES: &[Language] = &[$(Language::$language,)*];
 
-/// Declares the languages, each with the name of its files, and embeds the files.
-macro_rules! languages {
-    ($($(#[$note:meta])* $language:ident = $file:literal,)*) => {
-        /// A language for which there are rules.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub(crate) enum Language {
-            $($(#[$note])* $language,)*
+        /// Returns the file with the rules of a language, or `None` if it has no rules.
+        pub(crate) fn rule_file_of(language: Language) -> Option<LanguageFile> {
+            match language {
+                $(Language::$language => Some(LanguageFile {
+                    path: concat!("shared/extraction/languages/", $file, ".txt"),
+                    text: include_str!(concat!("../languages/", $file, ".txt")),
+                }),)*
+                _ => None,
+            }
         }
 
-        impl Language {
-            /// All languages. If the words of a text indicate two languages equally, it has the
-            /// first of them.
-            pub(crate) const ALL: &[Self] = &[$(Self::$language,)*];
-
-            /// Returns the file of the language.
-            pub(crate) fn source(self) -> LanguageSource {
-                match self {
-                    $(Self::$language => LanguageSource {
-                        name: $file,
-                        text: include_str!(concat!("../languages/", $file, ".txt")),
-                    },)*
-                }
-            }
-
-            /// Returns the golden table of the language.
-            #[cfg(test)]
-            pub(crate) fn golden_table(self) -> &'static str {
-                match self {
-                    $(Self::$language => {
-                        include_str!(concat!("../languages/", $file, ".golden.txt"))
-                    })*
-                }
+        /// Returns the golden table of a language. Languages without rules share one.
+        #[cfg(test)]
+        pub(crate) fn golden_table_of(language: Language) -> &'static str {
+            match language {
+                $(Language::$language => {
+                    include_str!(concat!("../languages/", $file, ".golden.txt"))
+                })*
+                _ => include_str!("../languages/other.golden.txt"),
             }
         }
     };
 }
 
-impl Language {
-    /// Checks whether statements are extracted with cues from the file of the language. English has
-    /// rules in code.
-    pub(crate) fn has_cues(self) -> bool {
-        !matches!(self, Self::English | Self::Other)
-    }
-}
-
-languages! {
+rule_files! {
     English = "en",
     German = "de",
     Spanish = "es",
@@ -62,6 +46,4 @@ languages! {
     Chinese = "zh",
     Japanese = "ja",
     Korean = "ko",
-    /// Any other language.
-    Other = "other",
 }

@@ -3,9 +3,9 @@
 //! English has rules in code. Every other language has a file of words and cues. The crate is pure:
 //! it does no I/O and reads no clock, and the same text always gives the same statements.
 
+mod all_languages;
 mod cues;
 mod dates;
-mod detection;
 mod english;
 #[cfg(test)]
 mod golden;
@@ -13,15 +13,15 @@ mod languages;
 mod orders;
 mod quoted;
 mod sentences;
+mod word_list;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
-use detection::detect_language;
 use english::{Conversation, SentenceReader};
-use languages::Language;
+use text::{Language, detect_language};
 
 pub use dates::DayRange;
 pub use orders::is_order_to_model;

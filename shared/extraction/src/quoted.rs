@@ -5,7 +5,6 @@
 
 mod marks;
 mod transcript;
-mod words;
 
 use std::ops::Range;
 

@@ -14,9 +14,6 @@ pub mod profile;
 pub mod words;
 mod written;
 
-pub use extraction::{
-    Passage, Role, SourceText, TextOrigin, extract_statements, parse_mail_sender, parse_person_name,
-};
 pub use ledger::{
     DocumentStatements, ForgetRecord, Ledger, LedgerChanges, Memory, MemoryRelation,
     SupportingSpan, topic_id_of,

@@ -1,7 +1,7 @@
 //! Words in the form in which statements are compared: two statements with the same words say the
 //! same.
 
-use unicode_segmentation::UnicodeSegmentation;
+use text::find_words;
 
 /// Words that do not change the meaning of a statement. Sorted.
 const FUNCTION_WORDS: &[&str] = &[
@@ -39,8 +39,8 @@ const NEGATIONS: &[&str] = &[
 /// Returns the words of a text in their order, in lower case and without possessive endings.
 pub fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for word in text.to_lowercase().unicode_words() {
-        let word = word.replace('’', "'");
+    for word in find_words(&text.to_lowercase()) {
+        let word = word.text.replace('’', "'");
         words.push(word.strip_suffix("'s").unwrap_or(&word).to_owned());
     }
 

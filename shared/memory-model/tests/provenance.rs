@@ -5,10 +5,8 @@ use domain::{
     ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, Revision, Statement,
     Timestamp, Trust,
 };
-use memory_model::{
-    DocumentStatements, Ledger, Passage, ProfileOptions, Role, SourceText, build_profile,
-    extract_statements,
-};
+use extraction::{Passage, Role, SourceText, extract_statements};
+use memory_model::{DocumentStatements, Ledger, ProfileOptions, build_profile};
 
 const ATTEMPTS: &str = include_str!("../../../tests/contract/provenance/attempts.txt");
 const SAID: &str = "I live in Bonn. My name is Anna Keller. I work as a nurse. I prefer dark mode. \

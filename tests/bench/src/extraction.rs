@@ -15,7 +15,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use domain::{Statement, Timestamp, Trust};
-use memory_model::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, Role, SourceText, extract_statements};
 use serde::Deserialize;
 
 use self::rate::measure_rate;

@@ -40,7 +40,7 @@ pub(super) fn parse_answer(language: &LanguageRules, captured: &str) -> Option<S
 
     let mut text = strip_articles(language, clause.trim());
     let stop_positions = language
-        .stop_words
+        .answer_ends
         .iter()
         .filter_map(|stop| find_word(text, stop));
     if let Some(stop) = stop_positions.filter(|at| *at > 0).min() {

@@ -9,14 +9,12 @@ use jiff::{Span, ToSpan};
 use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_before, span_of};
 use super::cue::is_unspaced;
 use crate::dates::{self, utc_day};
-use crate::languages::calendar::CalendarNames;
+use text::calendar::{CalendarNames, DayOffset};
 
 /// The words for dates in a language. A longer word may begin with them.
 #[derive(Debug)]
 pub(super) struct CalendarWords {
-    /// Words for days. The first word that is found counts.
-    pub(super) days: Vec<(Vec<&'static str>, DayOffset)>,
-    /// Names of weekdays, months and numbers.
+    /// Names of days, weekdays, months, units and numbers.
     pub(super) names: CalendarNames,
     /// True if the day stands before the month.
     pub(super) is_day_first: bool,
@@ -34,19 +32,6 @@ pub(super) struct CalendarWords {
     pub(super) before_count_ago: Vec<&'static str>,
     /// Words after a count of units that has passed.
     pub(super) after_count_ago: Vec<&'static str>,
-    /// Words for days, weeks, months and years.
-    pub(super) units: [Vec<&'static str>; 4],
-}
-
-/// The day that a word means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DayOffset {
-    /// No day. The word only looks like one.
-    None,
-    /// A number of days from today.
-    Days(i32),
-    /// A number of days from today, in the past or in the future.
-    Either(i32),
 }
 
 /// A stretch of time, counted from the current one.
@@ -181,7 +166,7 @@ impl DateReader<'_> {
 
     /// Parses `in zwei Wochen`, `vor 3 Tagen` and `两周后`.
     fn counted(&self) -> Option<DayRange> {
-        for (unit, names) in self.calendar.units.iter().enumerate() {
+        for (unit, names) in self.calendar.names.units.iter().enumerate() {
             for name in names {
                 for at in self.places(name) {
                     let (count, rest) = self.count_before(&self.text[..at])?;
@@ -345,6 +330,7 @@ impl DateReader<'_> {
     fn day(&self) -> Option<DayRange> {
         let (_, offset) = self
             .calendar
+            .names
             .days
             .iter()
             .find(|(names, _)| names.iter().any(|name| self.places(name).next().is_some()))?;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::KinshipWord;
-use crate::languages::file::{REJECTS_IDLE_WORDS, has_capital};
+use text::file::{REJECTS_IDLE_WORDS, has_capital};
 
 /// A sentence that says what is wrong with a cue.
 type CueProblem = String;

@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 use super::cue::{Cue, CueWord, is_bounded, joins_word};
-use crate::english::hash::FnvHasher;
+use text::FnvHasher;
 
 /// An index of cues by their words.
 pub(super) struct CueIndex {

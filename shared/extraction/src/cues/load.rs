@@ -1,17 +1,14 @@
 //! Loading of the words and cues of a language from its file.
 
-use std::str::FromStr;
-
-use super::calendar::{CalendarWords, DayOffset, TimeStretch};
+use super::calendar::{CalendarWords, TimeStretch};
 use super::cue::Cue;
 use super::index::CueIndex;
 use super::{CueMeaning, KinshipWord, LanguageRules, Rule};
-use crate::languages::calendar::CalendarNames;
-use crate::languages::file::{
-    Entry, INDENTATION, LanguageFileError, LanguageSections, LanguageSource, Line, Section,
+use text::Language;
+use text::calendar::CalendarNames;
+use text::file::{
+    Entry, INDENTATION, LanguageFile, LanguageFileError, LanguageSections, Line, Section,
 };
-
-const UNITS: [&str; 4] = ["day", "week", "month", "year"];
 
 /// The English words for relatives, by which topics name them.
 const RELATIVES: [&str; 10] = [
@@ -39,12 +36,13 @@ const PROPERTIES: [&str; 14] = [
 /// The property that the cue itself captures.
 const CAPTURED_PROPERTY: &str = "property";
 
-/// Loads the words and cues of a language.
-pub(super) fn load_rules(source: LanguageSource) -> Result<LanguageRules, LanguageFileError> {
-    let mut sections = LanguageSections::parse(source)?;
-    // Detection reads these.
-    sections.take("common words")?;
-    sections.take("marker letters")?;
+/// Loads the words and cues of a language from the file of its rules, and the names of its
+/// calendar.
+pub(super) fn load_rules(
+    language: Language,
+    file: LanguageFile,
+) -> Result<LanguageRules, LanguageFileError> {
+    let mut sections = LanguageSections::parse(file)?;
 
     let rules = load_rule_section(&sections.take("rules")?)?;
     let loaded = LanguageRules {
@@ -53,7 +51,7 @@ pub(super) fn load_rules(source: LanguageSource) -> Result<LanguageRules, Langua
         anaphors: sections.take("anaphors")?.words()?,
         first_person: sections.take("first person")?.words()?,
         articles: sections.take("articles")?.words()?,
-        stop_words: sections.take("stop words")?.words()?,
+        answer_ends: sections.take("answer ends")?.words()?,
         negations: sections.take("negations")?.words()?,
         questions: sections.take("questions")?.words()?,
         conjunctions: sections.take("conjunctions")?.words()?,
@@ -61,7 +59,7 @@ pub(super) fn load_rules(source: LanguageSource) -> Result<LanguageRules, Langua
         kinship: load_kinship(&sections.take("kinship")?)?,
         index: CueIndex::new(rules.iter().map(|rule| &rule.cue)),
         rules,
-        calendar: load_calendar(&mut sections)?,
+        calendar: load_calendar(language, &mut sections)?,
     };
     sections.finish()?;
 
@@ -217,11 +215,13 @@ fn check_captures(head: &RuleHead, cue: &Cue) -> Result<(), String> {
     Ok(())
 }
 
-fn load_calendar(sections: &mut LanguageSections) -> Result<CalendarWords, LanguageFileError> {
+fn load_calendar(
+    language: Language,
+    sections: &mut LanguageSections,
+) -> Result<CalendarWords, LanguageFileError> {
     Ok(CalendarWords {
         is_day_first: load_date_order(&sections.take("date order")?)?,
-        days: load_days(&sections.take("days")?)?,
-        names: CalendarNames::load(sections)?,
+        names: CalendarNames::of(language)?,
         next: sections.take("next")?.words()?,
         last: sections.take("last")?.words()?,
         stretches: load_stretches(&sections.take("stretches")?)?,
@@ -229,7 +229,6 @@ fn load_calendar(sections: &mut LanguageSections) -> Result<CalendarWords, Langu
         after_count_ahead: sections.take("after a count ahead")?.words()?,
         before_count_ago: sections.take("before a count ago")?.words()?,
         after_count_ago: sections.take("after a count ago")?.words()?,
-        units: sections.take("units")?.words_of_keys(UNITS)?,
     })
 }
 
@@ -241,63 +240,36 @@ fn load_date_order(section: &Section) -> Result<bool, LanguageFileError> {
     }
 }
 
-fn load_days(section: &Section) -> Result<Vec<(Vec<&'static str>, DayOffset)>, LanguageFileError> {
-    let parse_offset = |key: &str| match key.strip_prefix('±') {
-        Some(days) => parse_number(days).map(DayOffset::Either),
-        None if key == "none" => Some(DayOffset::None),
-        None => parse_number(key).map(DayOffset::Days),
-    };
-
-    load_keyed(section, "a number of days or `none`", parse_offset)
-}
-
 fn load_stretches(
     section: &Section,
 ) -> Result<Vec<(Vec<&'static str>, TimeStretch)>, LanguageFileError> {
-    let parse_stretch = |key: &str| {
-        let (unit, place) = key.split_once(' ')?;
-        Some(match (unit, place) {
-            ("week", "end") => TimeStretch::WeekEnd,
-            ("month", "end") => TimeStretch::MonthEnd,
-            ("quarter", "end") => TimeStretch::QuarterEnd,
-            ("year", "end") => TimeStretch::YearEnd,
-            ("week", count) => TimeStretch::Week(parse_number(count)?),
-            ("month", count) => TimeStretch::Month(parse_number(count)?),
-            ("year", count) => TimeStretch::Year(parse_number(count)?),
-            _ => return None,
-        })
-    };
-
-    load_keyed(
-        section,
-        "a stretch such as `week end` or `month +1`",
-        parse_stretch,
-    )
-}
-
-/// Returns the words of each entry with the meaning of its key.
-fn load_keyed<T>(
-    section: &Section,
-    expected: &str,
-    parse_key: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<(Vec<&'static str>, T)>, LanguageFileError> {
-    let mut loaded = Vec::new();
+    let mut stretches = Vec::new();
     for Entry {
         line_number,
         key,
         words,
     } in section.entries()?
     {
-        let Some(meaning) = parse_key(key) else {
-            return Err(section.error_at(line_number, format!("`{key}` is not {expected}")));
+        let Some(stretch) = parse_stretch(key) else {
+            let problem = format!("`{key}` is not a stretch such as `week end` or `month +1`");
+            return Err(section.error_at(line_number, problem));
         };
-        loaded.push((words, meaning));
+        stretches.push((words, stretch));
     }
 
-    Ok(loaded)
+    Ok(stretches)
 }
 
-/// Parses a number with an optional sign.
-fn parse_number<N: FromStr>(text: &str) -> Option<N> {
-    text.parse().ok()
+fn parse_stretch(key: &str) -> Option<TimeStretch> {
+    let (unit, place) = key.split_once(' ')?;
+    Some(match (unit, place) {
+        ("week", "end") => TimeStretch::WeekEnd,
+        ("month", "end") => TimeStretch::MonthEnd,
+        ("quarter", "end") => TimeStretch::QuarterEnd,
+        ("year", "end") => TimeStretch::YearEnd,
+        ("week", count) => TimeStretch::Week(count.parse().ok()?),
+        ("month", count) => TimeStretch::Month(count.parse().ok()?),
+        ("year", count) => TimeStretch::Year(count.parse().ok()?),
+        _ => return None,
+    })
 }

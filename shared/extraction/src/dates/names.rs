@@ -1,20 +1,23 @@
 //! Names and numbers of days, months, seasons and units.
 
 use super::calendar::TimeUnit;
-use crate::english::hash::WordTable;
 use crate::english::vocabulary::vocabulary;
-use crate::languages::calendar::CalendarNames;
-use crate::languages::file::{LanguageFileError, Section};
+use text::WordTable;
+use text::calendar::{CalendarNames, DayOffset};
 
 /// The English words for dates.
 #[derive(Default)]
 pub(crate) struct EnglishCalendar {
+    /// Phrases for days, with the distance of the day from today.
+    days: Vec<(&'static str, i64)>,
     /// The numbers of months, counted from January (1), by their names and short forms.
     months: WordTable<i8>,
     /// The numbers of weekdays, counted from Monday (0), by their names, plurals and short forms.
     weekdays: WordTable<i8>,
     /// The numbers of seasons, counted from spring (0).
     seasons: WordTable<i8>,
+    /// The numbers of units, counted from day (0), by their names in the singular and plural.
+    units: WordTable<i8>,
     /// Small numbers.
     numbers: WordTable<i8>,
     /// The full names of months and weekdays.
@@ -22,25 +25,34 @@ pub(crate) struct EnglishCalendar {
 }
 
 impl EnglishCalendar {
-    /// Loads the words. The first name of each month and weekday is its full name.
-    pub(crate) fn load(
-        names: &CalendarNames,
-        seasons: &Section,
-    ) -> Result<Self, LanguageFileError> {
-        let seasons = seasons.words_of_keys(["spring", "summer", "autumn", "winter"])?;
+    /// Creates the tables. The first name of each month and weekday is its full name.
+    pub(crate) fn new(names: CalendarNames) -> Self {
         let named = names.months.iter().chain(&names.weekdays);
         let full_names = named.filter_map(|words| words.first());
 
-        Ok(Self {
+        let mut days = Vec::new();
+        for (phrases, offset) in names.days {
+            if let DayOffset::Days(offset) = offset {
+                days.extend(
+                    phrases
+                        .into_iter()
+                        .map(|phrase| (phrase, i64::from(offset))),
+                );
+            }
+        }
+
+        Self {
+            full_names: full_names.map(|name| (*name, ())).collect(),
+            days,
             months: number_words(&names.months, 1),
             weekdays: number_words(&names.weekdays, 0),
-            seasons: number_words(&seasons, 0),
+            seasons: number_words(&names.seasons, 0),
+            units: number_words(&names.units, 0),
             numbers: number_words(&names.numbers, 1),
-            full_names: full_names.map(|name| (*name, ())).collect(),
-        })
+        }
     }
 
-    /// Returns all words.
+    /// Returns the names of months, weekdays, seasons and numbers.
     pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
         let units = [&self.months, &self.weekdays, &self.seasons];
         let words = units.into_iter().flat_map(|table| table.keys());
@@ -118,13 +130,20 @@ pub(super) fn parse_count(lower: &str) -> Option<i64> {
 
 /// Returns the unit that a word names, in the singular or plural.
 pub(super) fn parse_unit(lower: &str) -> Option<TimeUnit> {
-    Some(match lower {
-        "day" | "days" => TimeUnit::Day,
-        "week" | "weeks" | "wk" | "wks" => TimeUnit::Week,
-        "weekend" | "weekends" => TimeUnit::Weekend,
-        "month" | "months" => TimeUnit::Month,
-        "quarter" | "quarters" => TimeUnit::Quarter,
-        "year" | "years" | "yr" | "yrs" => TimeUnit::Year,
-        _ => return None,
-    })
+    match vocabulary().calendar.units.get(lower) {
+        Some(0) => Some(TimeUnit::Day),
+        Some(1) => Some(TimeUnit::Week),
+        Some(2) => Some(TimeUnit::Month),
+        Some(_) => Some(TimeUnit::Year),
+        None => match lower {
+            "weekend" | "weekends" => Some(TimeUnit::Weekend),
+            "quarter" | "quarters" => Some(TimeUnit::Quarter),
+            _ => None,
+        },
+    }
+}
+
+/// Returns the phrases for days, with the distance of the day from today.
+pub(super) fn named_days() -> &'static [(&'static str, i64)] {
+    &vocabulary().calendar.days
 }

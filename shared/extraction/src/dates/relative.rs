@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use super::calendar::{
     DayRange, TimeUnit, add_days, add_units, containing_unit, month_range, season_range,
 };
-use super::names::{parse_count, parse_month, parse_season, parse_unit, parse_weekday};
+use super::names::{named_days, parse_count, parse_month, parse_season, parse_unit, parse_weekday};
 use super::{Clause, DateDirection};
 
 /// Returns the relative date at word `at`, and the index after it.
@@ -23,25 +23,7 @@ pub(super) fn parse_relative_date(
 
 /// Parses `yesterday`, `last night` and `the day after tomorrow`.
 fn parse_named_day(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
-    const NAMES: [(&str, i64); 16] = [
-        ("the day before yesterday", -2),
-        ("day before yesterday", -2),
-        ("the day after tomorrow", 2),
-        ("day after tomorrow", 2),
-        ("the other day", i64::MAX),
-        ("today", 0),
-        ("tonight", 0),
-        ("this morning", 0),
-        ("this afternoon", 0),
-        ("this evening", 0),
-        ("last night", -1),
-        ("last evening", -1),
-        ("yesterday", -1),
-        ("tomorrow", 1),
-        ("end of day", 0),
-        ("eod", 0),
-    ];
-    let (end, shift) = NAMES
+    let (end, shift) = named_days()
         .iter()
         .find_map(|(name, shift)| Some((clause.match_phrase(at, name)?, *shift)))?;
 

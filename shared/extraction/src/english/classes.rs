@@ -1,9 +1,9 @@
 //! Classes of small words.
 
-use super::hash::WordTable;
 use super::vocabulary::vocabulary;
 use crate::dates::EnglishCalendar;
-use crate::languages::file::{LanguageFileError, LanguageSections};
+use text::WordTable;
+use text::file::{LanguageFileError, LanguageSections};
 
 /// Forms of be, have and do.
 pub(super) const AUXILIARY: u16 = 1 << 0;

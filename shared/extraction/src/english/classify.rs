@@ -4,6 +4,7 @@ use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
 use super::topic::KnownTopic;
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft, decision, event, fact, lexicon, plan, preference};
 use crate::Role;
@@ -45,13 +46,9 @@ pub(super) fn filter_assistant_draft(
     draft: StatementDraft,
     has_date: bool,
 ) -> Option<StatementDraft> {
-    const PROMISED: &[&str] = &[
-        "remind", "send", "schedule", "book", "email", "remember", "follow", "call", "deliver",
-        "order",
-    ];
     let is_promise = draft.kind == MemoryKind::Plan
         && parsed.subject_kind == SubjectKind::Speaker
-        && (has_date || parsed.is(PROMISED));
+        && (has_date || vocabulary().promised_verbs.has(parsed.verb.base));
     let is_about_user = parsed.subject_kind == SubjectKind::Listener && draft.known_topic.is_some();
     (is_promise || is_about_user).then_some(StatementDraft {
         confidence: 0.4,

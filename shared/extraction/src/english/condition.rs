@@ -4,10 +4,11 @@
 use super::grammar::ParsedClause;
 use super::identity::{parse_name, says_no_longer};
 use super::lexicon::{is_determiner, is_preposition, is_pronoun, to_third_person};
-use super::lists::{EntryList, WordList};
+use super::lists::EntryList;
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
 use super::vocabulary::vocabulary;
 use super::words::Clause;
+use crate::word_list::WordList;
 
 /// Returns the topic of a state or habit of a person.
 pub(crate) fn condition_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {

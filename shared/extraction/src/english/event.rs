@@ -4,47 +4,8 @@ use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_content_word, is_pronoun};
+use super::vocabulary::vocabulary;
 use super::{ClauseContext, StatementDraft};
-
-/// Verbs whose past form expresses a mood or talk rather than an event.
-const MOOD_VERBS: &[&str] = &[
-    "think",
-    "feel",
-    "know",
-    "hear",
-    "say",
-    "hope",
-    "want",
-    "mean",
-    "seem",
-    "like",
-    "love",
-    "guess",
-    "wonder",
-    "notice",
-    "look",
-    "believe",
-    "need",
-    "thank",
-    "wish",
-    "have",
-    "be",
-    "see",
-    "forget",
-    "enjoy",
-    "appreciate",
-    "realize",
-    "let",
-    "understand",
-    "ask",
-    "tell",
-    "mention",
-    "read",
-    "agree",
-    "care",
-    "suppose",
-    "worry",
-];
 
 /// Drafts a statement of something that somebody did or that happened.
 pub(crate) fn draft_event(
@@ -71,7 +32,7 @@ pub(crate) fn draft_event(
         && parsed.person()
         && content_word_count >= 2
         && !is_vague
-        && !parsed.is(MOOD_VERBS)
+        && !vocabulary().mood_verbs.has(parsed.verb.base)
     {
         return if context.is_group_chat || has_date || parsed.verb.perfect {
             make_draft(0.55)
@@ -84,7 +45,7 @@ pub(crate) fn draft_event(
         return None;
     }
 
-    let is_idle = parsed.is(MOOD_VERBS) && !has_date;
+    let is_idle = vocabulary().mood_verbs.has(parsed.verb.base) && !has_date;
     let has_name = rest
         .words
         .iter()

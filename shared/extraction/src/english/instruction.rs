@@ -8,19 +8,6 @@ use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
 
-/// Words within or after such an instruction.
-const STANDING_PHRASES: &[&str] = &[
-    "from now on",
-    "going forward",
-    "in the future",
-    "in future",
-    "by default",
-    "at all times",
-    "whenever i",
-    "every time i",
-    "when i ask",
-];
-
 /// Drafts a standing instruction. Returns the index of its first word as well.
 pub(crate) fn draft_instruction(
     clause: Clause<'_>,
@@ -56,7 +43,7 @@ fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
         + usize::from(rest.lower_at(first) == ",")
         + usize::from(rest.lower_at(first + 1) == "please");
     let is_always = is_imperative(rest, first)
-        && (opening_end.is_some() || rest.find_any(STANDING_PHRASES).is_some());
+        && (opening_end.is_some() || vocabulary().standing_phrases.occurs_in(rest));
     let is_repeated =
         is_requested && vocabulary().repeated_verbs.has(rest.lower_at(0)) && is_imperative(rest, 0);
     (is_always || is_repeated)
@@ -71,13 +58,10 @@ fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
 /// Returns the topic of how answers are to be: `give me short answers`, `keep answers short`,
 /// `answer in German`.
 fn manner_topic(rest: Clause<'_>, context: &ClauseContext<'_>) -> Option<KnownTopic> {
-    const GIVING: &[&str] = &[
-        "give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond",
-    ];
     let at = rest
         .words
         .iter()
-        .position(|word| GIVING.contains(&verb_base(word.lower)))?;
+        .position(|word| vocabulary().manner_verbs.has(verb_base(word.lower)))?;
     let is_negated = rest.until_index(at).contains_any(&["never", "n't", "not"]);
     let object = rest.from(at + 1);
     let object = object.from(usize::from(matches!(object.lower_at(0), "me" | "us")));

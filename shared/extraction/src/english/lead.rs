@@ -59,31 +59,6 @@ fn start_at(clause: Clause<'_>, end: usize) -> Option<StatementStart> {
     })
 }
 
-/// Words before a reported fact.
-const REPORTING: &[&str] = &[
-    "mention",
-    "know",
-    "remember",
-    "forget",
-    "out",
-    "mind",
-    "note",
-    "learned",
-    "learnt",
-    "realized",
-    "realised",
-    "confirmed",
-    "heard",
-    "say",
-    "add",
-    "told me",
-    "told us",
-    "tell you",
-    "told you",
-    "says",
-    "said",
-];
-
 /// Checks whether a fact of the speaker's begins at `at` and the words before it only report it:
 /// `I forgot to mention that …`.
 fn is_reported(clause: Clause<'_>, at: usize) -> bool {
@@ -94,9 +69,9 @@ fn is_reported(clause: Clause<'_>, at: usize) -> bool {
     let lead_clause = clause.until_index(at);
     let that_len = usize::from(clause.lower_at(at - 1) == "that");
     let ends_with_report = |end: usize| {
-        REPORTING.iter().any(|words| {
-            let word_count = words.split(' ').count();
-            end >= word_count && clause.match_phrase(end - word_count, words).is_some()
+        (0..end).any(|start| {
+            let mut reports = vocabulary().reports.standing(clause, start);
+            reports.any(|(_, report_end)| report_end == end)
         })
     };
 
@@ -180,9 +155,5 @@ fn asks_for_work(lead_clause: Clause<'_>) -> bool {
 
 /// Checks whether the words ask to take notice.
 fn asks_to_notice(lead_clause: Clause<'_>) -> bool {
-    const HEEDING: &[&str] = &[
-        "note", "remember", "save", "store", "update", "know", "listen", "forget", "ignore",
-        "notice", "record", "mind", "notes", "memory", "profile",
-    ];
-    lead_clause.contains_any(HEEDING)
+    lead_clause.has_word_in(&vocabulary().notice_words)
 }

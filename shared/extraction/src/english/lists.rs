@@ -1,39 +1,9 @@
 //! Lists of words and phrases, from sections of the language file.
 
-use super::hash::WordTable;
+use text::WordTable;
+use text::file::{LanguageFileError, Section};
+
 use super::words::Clause;
-use crate::languages::file::{LanguageFileError, Section};
-
-/// A set of words.
-#[derive(Default)]
-pub(crate) struct WordList {
-    table: WordTable<()>,
-}
-
-impl WordList {
-    /// Loads the words of a section, which are separated by spaces.
-    pub(super) fn load(section: &Section) -> Result<Self, LanguageFileError> {
-        Ok(section.spaced_words()?.into_iter().collect())
-    }
-
-    /// Checks whether the list contains a word.
-    pub(crate) fn has(&self, lower: &str) -> bool {
-        self.table.contains_key(lower)
-    }
-
-    /// Returns the word of the list that equals `lower`.
-    pub(crate) fn find(&self, lower: &str) -> Option<&'static str> {
-        self.table.get_key_value(lower).map(|(word, ())| *word)
-    }
-}
-
-impl FromIterator<&'static str> for WordList {
-    fn from_iter<I: IntoIterator<Item = &'static str>>(words: I) -> Self {
-        Self {
-            table: words.into_iter().map(|word| (word, ())).collect(),
-        }
-    }
-}
 
 /// A list of words, each with a property after a slash if it has one: the preposition before the
 /// object of a verb, or the attribute that a word answers.
@@ -89,6 +59,11 @@ impl PhraseList {
     /// Returns the index after the longest phrase at `at`.
     pub(crate) fn end(&self, clause: Clause<'_>, at: usize) -> Option<usize> {
         self.standing(clause, at).map(|(_, end)| end).max()
+    }
+
+    /// Checks whether one of the phrases stands in a clause.
+    pub(crate) fn occurs_in(&self, clause: Clause<'_>) -> bool {
+        (0..clause.len()).any(|at| self.end(clause, at).is_some())
     }
 
     /// Checks whether a single word is one of the phrases.

@@ -7,28 +7,9 @@ use super::classes::{EVENT, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_content_word, is_determiner, is_preposition};
 use super::topic::{KnownTopic, find_object, phrase_key};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 use crate::dates::{DateDirection, FoundDate, find_dates, is_weekday, parse_number_word};
-
-/// Verbs that set the day of an occasion.
-const SCHEDULING_VERBS: &[&str] = &[
-    "move",
-    "reschedule",
-    "postpone",
-    "push",
-    "schedule",
-    "shift",
-    "delay",
-    "plan",
-];
-/// Verbs that say when something begins.
-const START_VERBS: &[&str] = &[
-    "begin", "start", "leave", "depart", "take", "happen", "meet",
-];
-/// Verbs for another time of the same thing.
-const OTHER_TIME_VERBS: &[&str] = &[
-    "end", "finish", "close", "open", "arrive", "land", "expire", "renew",
-];
 
 /// Checks whether a word names something that takes place.
 pub(super) fn is_event(lower: &str) -> bool {
@@ -51,17 +32,14 @@ pub(super) fn occasion_topic(
 
 /// Checks whether the clause sets the day of something.
 fn sets_day(parsed: ParsedClause<'_>) -> bool {
-    const MOVED: &[&str] = &[
-        "scheduled",
-        "due",
-        "moved",
-        "postponed",
-        "rescheduled",
-        "pushed",
-        "delayed",
-        "shifted",
-    ];
-    parsed.is(SCHEDULING_VERBS) || MOVED.contains(&parsed.rest().lower_at(0))
+    vocabulary().scheduling_verbs.has(parsed.verb.base)
+        || vocabulary().scheduled_states.has(parsed.rest().lower_at(0))
+}
+
+/// Checks whether the verb says when something begins or takes place.
+fn has_start_verb(parsed: ParsedClause<'_>) -> bool {
+    vocabulary().departure_verbs.has(parsed.verb.base)
+        || vocabulary().occurrence_verbs.has(parsed.verb.base)
 }
 
 /// Returns the direction in which the date of an occasion lies, or `None` if the clause is not
@@ -163,12 +141,13 @@ fn date_topic(
     let has_event_subject = is_about_event(parsed);
     let is_over = parsed.verb.past && !parsed.verb.perfect;
     let is_scheduled =
-        sets_day(parsed) || parsed.is(START_VERBS) && (has_event_subject || !is_over);
+        sets_day(parsed) || has_start_verb(parsed) && (has_event_subject || !is_over);
     let is_owned = parsed.subject_kind == SubjectKind::Owned
         || parsed.subject_kind == SubjectKind::Definite && context.is_conversation;
-    let other_verb = OTHER_TIME_VERBS
-        .iter()
-        .find(|verb| **verb == parsed.verb.base && (has_event_subject || is_owned));
+    let other_verb = vocabulary()
+        .other_time_verbs
+        .find(parsed.verb.base)
+        .filter(|_| has_event_subject || is_owned);
     if !(is_due || is_scheduled || parsed.verb.base == "be" || other_verb.is_some())
         || !is_about_thing(parsed)
     {
@@ -299,7 +278,7 @@ fn schedule_topic(
     context: &ClauseContext<'_>,
 ) -> Option<KnownTopic> {
     let rest = parsed.rest();
-    if !parsed.is(START_VERBS) && parsed.verb.base != "be" || !is_about_thing(parsed) {
+    if !has_start_verb(parsed) && parsed.verb.base != "be" || !is_about_thing(parsed) {
         return None;
     }
 
@@ -347,11 +326,11 @@ fn time_topic(
     let time = find_time_of_day(rest)
         .filter(|_| is_about_thing(parsed) && (!parsed.verb.past || parsed.verb.passive))?;
     let attribute = if parsed.verb.base == "be" && is_about_event(parsed)
-        || START_VERBS[..4].contains(&parsed.verb.base)
+        || vocabulary().departure_verbs.has(parsed.verb.base)
         || sets_day(parsed)
     {
         "time".to_owned()
-    } else if OTHER_TIME_VERBS.contains(&parsed.verb.base) {
+    } else if vocabulary().other_time_verbs.has(parsed.verb.base) {
         super::lexicon::to_third_person(parsed.verb.base)
     } else {
         return None;

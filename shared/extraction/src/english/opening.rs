@@ -21,50 +21,6 @@ pub(crate) struct Opening {
     pub(crate) is_opinion: bool,
 }
 
-const MARKERS: &[&str] = &[
-    "fact",
-    "facts",
-    "note",
-    "fyi",
-    "confirmed",
-    "update",
-    "reminder",
-    "news",
-    "heads-up",
-    "correction",
-    "memo",
-    "info",
-    "information",
-    "record",
-    "file",
-    "noted",
-    "status",
-    "tip",
-];
-const DECIDING: &[&str] = &[
-    "decision",
-    "decided",
-    "agreed",
-    "chosen",
-    "resolved",
-    "settled",
-    "conclusion",
-    "verdict",
-];
-const REASONING: &[&str] = &[
-    "argument",
-    "reason",
-    "reasoning",
-    "reasons",
-    "rationale",
-    "why",
-    "because",
-    "example",
-    "e.g",
-    "question",
-    "quote",
-];
-
 /// Returns the opening of a sentence, or `None` if what follows is not a statement.
 pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
     let mut opening = Opening::default();
@@ -147,13 +103,13 @@ fn read_label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
     }
 
     let label = clause.until_index(end).from(opening.at);
-    if label.contains_any(REASONING) {
+    if label.has_word_in(&vocabulary().reasoning_labels) {
         return None;
     }
 
-    if label.contains_any(super::preference::OPINION_NOUNS) && label.lower_at(0) == "my" {
+    if label.has_word_in(&vocabulary().opinion_nouns) && label.lower_at(0) == "my" {
         opening.is_opinion = true;
-    } else if label.contains_any(DECIDING) {
+    } else if label.has_word_in(&vocabulary().decision_labels) {
         opening.is_decision = true;
         if label
             .words
@@ -164,7 +120,7 @@ fn read_label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
         {
             opening.at = end + 1;
         }
-    } else if label.contains_any(MARKERS) {
+    } else if label.has_word_in(&vocabulary().announcing_labels) {
         opening.is_announcement = true;
         opening.is_correction |= label.contains_any(&["correction"]);
         opening.at = end + 1;
@@ -231,7 +187,8 @@ fn skip_filler(clause: Clause<'_>, opening: &mut Opening) {
             clause.lower_at(opening.at),
             "actually" | "sorry" | "wait" | "correction" | "oops" | "no"
         );
-        opening.is_announcement |= is_label && MARKERS.contains(&clause.lower_at(end - 1));
+        opening.is_announcement |=
+            is_label && vocabulary().announcing_labels.has(clause.lower_at(end - 1));
         opening.at = end + usize::from(has_comma || is_label);
     }
 }

@@ -9,10 +9,6 @@ use super::vocabulary::vocabulary;
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
 
-const INTENDING: &[&str] = &[
-    "plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope",
-];
-
 /// Returns the topic of a plan: what is to be done.
 pub(crate) fn plan_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     if !parsed.person() && parsed.subject_kind != SubjectKind::Pronoun {
@@ -181,7 +177,7 @@ pub(crate) fn draft_plan(
     }
 
     let is_taken_back = negated && !parsed.verb.past && parsed.is(&["plan", "intend"]);
-    if parsed.is(INTENDING)
+    if vocabulary().intending_verbs.has(parsed.verb.base)
         && !parsed.verb.modal
         && (!negated || is_taken_back)
         && parsed.verb.base != "hope"
@@ -236,7 +232,7 @@ fn is_acceptance(parsed: ParsedClause<'_>) -> bool {
                 && rest
                     .words
                     .iter()
-                    .any(|word| INTENDING.contains(&verb_base(word.lower)))
+                    .any(|word| vocabulary().intending_verbs.has(verb_base(word.lower)))
         }
         "agree" => rest.lower_at(0) == "to",
         _ => false,

@@ -257,19 +257,6 @@ fn object_after_preposition(rest: Clause<'_>, at: usize) -> Clause<'_> {
         .from(at + 1)
 }
 
-/// Nouns that announce an opinion: `my read is that …`.
-pub(crate) const OPINION_NOUNS: &[&str] = &[
-    "take",
-    "view",
-    "opinion",
-    "read",
-    "position",
-    "stance",
-    "belief",
-    "preference",
-    "feeling",
-];
-
 /// Drafts a statement of what somebody likes, wants or thinks.
 pub(crate) fn draft_preference(parsed: ParsedClause<'_>) -> Option<StatementDraft> {
     if !parsed.person() && parsed.subject_kind != SubjectKind::Pronoun {
@@ -359,7 +346,9 @@ fn is_opinion(parsed: ParsedClause<'_>, content_word_count: usize, is_about_othe
         }
         "be" if parsed.subject_kind == SubjectKind::Owned => {
             parsed.clause.lower_at(parsed.subject_end - 1).len() > 3
-                && OPINION_NOUNS.contains(&parsed.clause.lower_at(parsed.subject_end - 1))
+                && vocabulary()
+                    .opinion_nouns
+                    .has(parsed.clause.lower_at(parsed.subject_end - 1))
         }
         "be" => vocabulary().opinion_predicates.end(rest, 0).is_some(),
         _ => false,

@@ -349,10 +349,6 @@ fn attribute_topic(
 /// Returns the index at which the answer begins in `changed to X`, `was raised from A to B` and
 /// `went up to X`.
 fn find_new_value(parsed: ParsedClause<'_>) -> Option<usize> {
-    const CHANGING: &[&str] = &[
-        "change", "rise", "increase", "decrease", "drop", "fall", "raise", "cut", "reduce",
-        "lower", "update", "grow", "go",
-    ];
     let is_thing = matches!(
         parsed.subject_kind,
         SubjectKind::Owned | SubjectKind::Definite | SubjectKind::Named
@@ -363,7 +359,11 @@ fn find_new_value(parsed: ParsedClause<'_>) -> Option<usize> {
     let has_value = rest.words.get(end).is_some_and(|word| {
         word.is_number() || word.is_capitalized() || super::topic::is_currency_mark(word.lower)
     });
-    (is_thing && has_origin && has_value && parsed.is(CHANGING) && !parsed.verb.progressive)
+    (is_thing
+        && has_origin
+        && has_value
+        && vocabulary().change_verbs.has(parsed.verb.base)
+        && !parsed.verb.progressive)
         .then_some(end)
 }
 

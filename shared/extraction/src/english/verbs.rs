@@ -1,9 +1,9 @@
 //! English verbs with their irregular forms.
 
-use super::hash::WordTable;
 use super::lexicon::VerbForm;
 use super::vocabulary::vocabulary;
-use crate::languages::file::{LanguageFileError, LanguageSections};
+use text::WordTable;
+use text::file::{LanguageFileError, LanguageSections};
 
 /// The sections of irregular forms. Their keys are base forms.
 const IRREGULAR_FORMS: [(&str, VerbForm); 3] = [

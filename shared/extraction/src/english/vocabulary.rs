@@ -3,12 +3,14 @@
 use std::sync::LazyLock;
 
 use super::classes::{self, WordClasses};
-use super::lists::{EntryList, PhraseList, WordList};
+use super::lists::{EntryList, PhraseList};
 use super::verbs::VerbForms;
 use crate::dates::EnglishCalendar;
-use crate::languages::Language;
-use crate::languages::calendar::CalendarNames;
-use crate::languages::file::{LanguageFileError, LanguageSections};
+use crate::languages::rule_file_of;
+use crate::word_list::WordList;
+use text::Language;
+use text::calendar::CalendarNames;
+use text::file::{LanguageFileError, LanguageSections};
 
 /// Declares the lists of the vocabulary with the sections from which they are loaded.
 macro_rules! vocabulary {
@@ -27,13 +29,12 @@ macro_rules! vocabulary {
 
         impl Vocabulary {
             fn load() -> Result<Self, LanguageFileError> {
-                let mut sections = LanguageSections::parse(Language::English.source())?;
-                // Detection reads these.
-                sections.take("common words")?;
-                sections.take("marker letters")?;
+                let Some(file) = rule_file_of(Language::English) else {
+                    return Ok(Self::default());
+                };
+                let mut sections = LanguageSections::parse(file)?;
 
-                let names = CalendarNames::load(&mut sections)?;
-                let calendar = EnglishCalendar::load(&names, &sections.take("seasons")?)?;
+                let calendar = EnglishCalendar::new(CalendarNames::of(Language::English)?);
                 let vocabulary = Self {
                     classes: classes::load_classes(&mut sections, &calendar)?,
                     verbs: VerbForms::load(&mut sections)?,
@@ -143,6 +144,40 @@ vocabulary! {
     progressive_habits: WordList = "progressive habits",
     /// Words that end like a past form but are not one.
     false_past_forms: WordList = "false past forms",
+    /// Verbs that set the day of an occasion.
+    scheduling_verbs: WordList = "scheduling verbs",
+    /// States of an occasion whose day is set.
+    scheduled_states: WordList = "scheduled states",
+    /// Verbs that say when something begins.
+    departure_verbs: WordList = "departure verbs",
+    /// Verbs that say when something takes place.
+    occurrence_verbs: WordList = "occurrence verbs",
+    /// Verbs for another time of the same thing.
+    other_time_verbs: WordList = "other time verbs",
+    /// Labels that announce a fact.
+    announcing_labels: WordList = "announcing labels",
+    /// Labels that announce a decision.
+    decision_labels: WordList = "decision labels",
+    /// Labels that announce a reason, an example or a question.
+    reasoning_labels: WordList = "reasoning labels",
+    /// Verbs that say that the value of something changes.
+    change_verbs: WordList = "change verbs",
+    /// Words that report the fact after them.
+    reports: PhraseList = "reports",
+    /// Words that ask to take notice.
+    notice_words: WordList = "notice words",
+    /// Verbs whose past form expresses a mood or talk rather than an event.
+    mood_verbs: WordList = "mood verbs",
+    /// Phrases within or after an instruction that is to hold from now on.
+    standing_phrases: PhraseList = "standing phrases",
+    /// Verbs for what an assistant does with an answer.
+    manner_verbs: WordList = "manner verbs",
+    /// Verbs for what somebody is going to do.
+    intending_verbs: WordList = "intending verbs",
+    /// Nouns that announce an opinion: `my read is that …`.
+    opinion_nouns: WordList = "opinion nouns",
+    /// Verbs for what an assistant promises to do.
+    promised_verbs: WordList = "promised verbs",
 }
 
 /// Returns the words of English. The file is read once.

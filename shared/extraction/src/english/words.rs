@@ -1,5 +1,11 @@
 //! Division of a sentence into words with their positions.
 
+use std::ops::Range;
+
+use text::{find_words, join_words};
+
+use crate::word_list::WordList;
+
 /// A word or mark of a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word<'a> {
@@ -98,6 +104,11 @@ impl<'w> Clause<'w> {
         self.words.iter().any(|word| words.contains(&word.lower))
     }
 
+    /// Checks whether a word of a list occurs.
+    pub(crate) fn has_word_in(self, list: &WordList) -> bool {
+        self.words.iter().any(|word| list.has(word.lower))
+    }
+
     /// Returns the first index from `at` at which one of `words` stands, or the end.
     pub(crate) fn index_of_any(self, at: usize, words: &[&str]) -> usize {
         (at..self.len())
@@ -106,62 +117,86 @@ impl<'w> Clause<'w> {
     }
 }
 
-/// Divides `text` into words. `lower` is the text in ASCII lower case, so that positions agree.
+/// Checks whether a mark, which a word of the Unicode segmentation may contain, is a mark of its own
+/// in a clause. A colon ends a label, and invisible controls of the text are no part of a word.
+fn is_dividing_mark(c: char) -> bool {
+    matches!(
+        c,
+        ':' | ';'
+            | '·'
+            | '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+    )
+}
+
+/// Divides `text` into words and marks. `lower` is the text in ASCII lower case, so that positions
+/// agree.
+///
+/// The words are those of [`find_words`], changed in three ways that a clause needs. Words with a
+/// hyphen or another inner mark are one, because an answer such as `well-known` or `a.b@c.de` is
+/// quoted as a whole. Colons, invisible controls and the low lines of emphasis are marks. The ending
+/// of a contraction is a word of its own.
 pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     let mut words = Vec::with_capacity(text.len() / 5 + 2);
-    let mut chars = text.char_indices().peekable();
-    while let Some(&(start, first)) = chars.peek() {
-        chars.next();
-        if first.is_whitespace() {
-            continue;
-        }
-
-        if !first.is_alphanumeric() {
-            let end = start + first.len_utf8();
-            if first == '.'
-                && words
-                    .last()
-                    .is_some_and(|word: &Word<'_>| word.end == start && is_title(word.lower))
-            {
-                continue;
-            }
-            words.push(mark_word(&text[start..end], start, end));
-            continue;
-        }
-
-        let mut end = start + first.len_utf8();
-        while let Some(&(at, next)) = chars.peek() {
-            let is_inside = next.is_alphanumeric() || continues_word(next, &text[at..]);
-            if !is_inside {
-                break;
-            }
-            end = at + next.len_utf8();
-            chars.next();
-        }
-        push_word(&mut words, text, lower, start, end);
+    let mut end = 0;
+    let parts = find_words(text).flat_map(split_at_dividing_marks);
+    for word in join_words(text, parts, joins_words) {
+        push_marks(&mut words, text, end..word.start);
+        push_word(&mut words, text, lower, word.start, word.end());
+        end = word.end();
     }
+    push_marks(&mut words, text, end..text.len());
 
     words
+}
+
+/// Splits a word at the marks that a clause treats as such.
+fn split_at_dividing_marks(word: text::Word<'_>) -> impl Iterator<Item = text::Word<'_>> {
+    let mut next_start = word.start;
+    let parts = word.text.split_inclusive(is_dividing_mark);
+    parts.filter_map(move |part| {
+        let start = next_start;
+        next_start += part.len();
+
+        let bare = part.trim_start_matches('_');
+        let text = bare.trim_end_matches(|c| c == '_' || is_dividing_mark(c));
+        let start = start + part.len() - bare.len();
+        (!text.is_empty()).then_some(text::Word { text, start })
+    })
+}
+
+/// Checks whether the text between two words joins them: nothing, an apostrophe, a hyphen, or a mark
+/// within a number or an address.
+fn joins_words(gap: &str, next: &str) -> bool {
+    match gap {
+        "" | "'" | "’" | "-" | "." | "@" | "_" | "/" | "&" => true,
+        "," | ":" => next.starts_with(|c: char| c.is_ascii_digit()),
+        _ => false,
+    }
+}
+
+/// Adds the marks of a part of the text without words. A full stop that belongs to a title (`Mrs.`)
+/// is left out.
+fn push_marks<'a>(words: &mut Vec<Word<'a>>, text: &'a str, range: Range<usize>) {
+    for (at, mark) in text[range.clone()].char_indices() {
+        let start = range.start + at;
+        let ends_title = mark == '.'
+            && words
+                .last()
+                .is_some_and(|word| word.end == start && is_title(word.lower));
+        if !mark.is_whitespace() && !ends_title {
+            let end = start + mark.len_utf8();
+            words.push(mark_word(&text[start..end], start, end));
+        }
+    }
 }
 
 /// Checks whether a full stop after the word belongs to it: `Mrs.`.
 fn is_title(lower: &str) -> bool {
     matches!(lower, "mr" | "mrs" | "ms" | "mx" | "dr" | "prof" | "st")
-}
-
-/// Checks whether `next` continues a word: an apostrophe, a hyphen, or a mark within a number or an
-/// address, with a letter or digit after it.
-fn continues_word(next: char, rest: &str) -> bool {
-    matches!(
-        next,
-        '\'' | '’' | '-' | '.' | '@' | '_' | ',' | '/' | ':' | '&'
-    ) && rest[next.len_utf8()..]
-        .chars()
-        .next()
-        .is_some_and(|after| match next {
-            ',' | ':' => after.is_ascii_digit(),
-            _ => after.is_alphanumeric(),
-        })
 }
 
 fn mark_word<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
@@ -254,6 +289,12 @@ mod tests {
             ("Ann's 19°C, at 9:30", "ann 's 19 ° c , at 9:30"),
             ("won't can't we'll", "will n't can n't we 'll"),
             ("re-run a.b@c.de – ok", "re-run a.b@c.de — ok"),
+            (
+                "job:nurse, 1/2 _now_; R&D",
+                "job : nurse , 1/2 _ now _ ; r&d",
+            ),
+            ("Dr. Ray's e-mail.", "dr ray 's e-mail ."),
+            ("moved\u{202e} to", "moved \u{202e} to"),
         ];
         for (text, expected) in cases {
             let lower = text.to_ascii_lowercase();

@@ -3,12 +3,10 @@
 use std::ops::Range;
 
 use domain::SourceMedium;
+use text::{find_words, join_words};
 
-use super::words::{
-    LISTENER_WORDS, MAIL_BOUNDARIES, MAIL_ONLY_HEADERS, OTHER_HEADERS, OWN_TEXT_WORDS,
-    POINTING_WORDS, RECEIVING_WORDS, REMEMBERING_WORDS, SENDER_HEADERS, SPEECH_VERBS, TASK_WORDS,
-    TEXT_NAMES, UNNAMED_TEXT_WORDS, WRITER_WORDS, list_contains,
-};
+use crate::all_languages::all_languages;
+use crate::word_list::WordList;
 
 /// The longest line that announces a third party's text, in bytes.
 const MAX_LEAD_BYTES: usize = 200;
@@ -30,14 +28,15 @@ pub(super) fn is_mail_boundary(line: &str) -> bool {
     let bare = line
         .trim()
         .trim_matches(|c: char| matches!(c, '-' | '_' | '*' | '=' | ':') || c.is_whitespace());
-    line.len() <= MAX_LEAD_BYTES && list_contains(MAIL_BOUNDARIES, &bare.to_lowercase())
+    line.len() <= MAX_LEAD_BYTES && all_languages().mail_boundaries.has(&bare.to_lowercase())
 }
 
 /// Returns the name, in lower case, and the value of a mail header.
 pub(super) fn parse_header(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.trim().trim_matches('*').split_once([':', '：'])?;
     let name = name.trim().trim_matches('*').to_lowercase();
-    (list_contains(SENDER_HEADERS, &name) || list_contains(OTHER_HEADERS, &name))
+    let lists = all_languages();
+    (lists.sender_headers.has(&name) || lists.other_headers.has(&name))
         .then(|| (name, value.trim().trim_start_matches('*').trim()))
 }
 
@@ -58,9 +57,10 @@ pub(super) fn begins_with_mail_headers(text: &str) -> bool {
     };
     let lines = text.lines().take_while(is_header);
     let headers: Vec<_> = lines.filter_map(parse_header).collect();
-    let is_from = |name: &String| list_contains(SENDER_HEADERS, name);
+    let lists = all_languages();
+    let is_from = |name: &String| lists.sender_headers.has(name);
     let is_certain = |(name, value): &(String, &str)| {
-        list_contains(MAIL_ONLY_HEADERS, name) || (is_from(name) && value.contains('@'))
+        lists.mail_only_headers.has(name) || (is_from(name) && value.contains('@'))
     };
 
     headers.len() >= 2
@@ -71,7 +71,7 @@ pub(super) fn begins_with_mail_headers(text: &str) -> bool {
 /// Returns the sender that a mail header names.
 pub(super) fn parse_sender(line: &str) -> Option<&str> {
     let (name, value) = parse_header(line)?;
-    (list_contains(SENDER_HEADERS, &name) && !value.is_empty()).then_some(value)
+    (all_languages().sender_headers.has(&name) && !value.is_empty()).then_some(value)
 }
 
 /// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
@@ -120,27 +120,33 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)>
 
     let clause = last_clause(&bare[..end]);
     let words = split_words(clause);
-    let has_word_in = |list: &str| words.iter().any(|word| list_contains(list, word));
+    let lists = all_languages();
+    let has_word_in = |list: &WordList| words.iter().any(|word| list.has(word));
     let starts_with_pointer = words
         .first()
-        .is_some_and(|first| list_contains(POINTING_WORDS, first));
+        .is_some_and(|first| lists.pointing_words.has(first));
     let is_address = after < line.len() && begins_with_address(&line[after..]);
     if end > MAX_LEAD_BYTES
-        || has_word_in(REMEMBERING_WORDS)
+        || has_word_in(&lists.remembering_words)
         || is_address
         || colon.is_none() && !starts_with_pointer
     {
         return None;
     }
 
-    let named_medium = TEXT_NAMES.iter().find_map(|(medium, names)| {
-        let at = words.iter().position(|word| list_contains(names, word))?;
-        let is_own = at > 0 && list_contains(OWN_TEXT_WORDS, &words[at - 1]);
-        (!is_own).then_some(*medium)
+    let text_names = [
+        (SourceMedium::Mail, &lists.mail_names),
+        (SourceMedium::Page, &lists.page_names),
+        (SourceMedium::Paste, &lists.other_text_names),
+    ];
+    let named_medium = text_names.into_iter().find_map(|(medium, names)| {
+        let at = words.iter().position(|word| names.has(word))?;
+        let is_own = at > 0 && lists.own_text_words.has(&words[at - 1]);
+        (!is_own).then_some(medium)
     });
 
-    let is_received = has_word_in(UNNAMED_TEXT_WORDS) && has_word_in(RECEIVING_WORDS);
-    (named_medium.is_some() && has_word_in(POINTING_WORDS) || is_received && colon.is_some())
+    let is_received = has_word_in(&lists.unnamed_text_words) && has_word_in(&lists.receiving_words);
+    (named_medium.is_some() && has_word_in(&lists.pointing_words) || is_received && colon.is_some())
         .then_some((after, Some(named_medium.unwrap_or(SourceMedium::Paste))))
 }
 
@@ -148,26 +154,27 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)>
 pub(super) fn asks_for_work(line: &str) -> bool {
     split_words(line)
         .iter()
-        .any(|word| list_contains(TASK_WORDS, word))
+        .any(|word| all_languages().task_words.has(word))
 }
 
 /// Returns the position at which reported speech begins in a line: several sentences on the line,
 /// or the lines after it.
 pub(super) fn find_reported_speech(line: &str) -> Option<usize> {
     let (at, mark) = line.char_indices().find(|(_, c)| matches!(c, ':' | '：'))?;
+    let lists = all_languages();
     let words = split_words(last_clause(&line[..at]));
     let has_listener = words
         .last()
-        .is_some_and(|word| list_contains(LISTENER_WORDS, word));
+        .is_some_and(|word| lists.listener_words.has(word));
     let verb = words.get(words.len().checked_sub(1 + usize::from(has_listener))?)?;
     let is_writer = words
         .iter()
         .take(2)
-        .any(|word| list_contains(WRITER_WORDS, word));
+        .any(|word| lists.writer_words.has(word));
     let after = at + mark.len_utf8();
     let speech = line[after..].trim();
     let has_several = speech.is_empty() || has_several_sentences(speech);
-    (list_contains(SPEECH_VERBS, verb) && !is_writer && has_several && at <= MAX_LEAD_BYTES)
+    (lists.speech_verbs.has(verb) && !is_writer && has_several && at <= MAX_LEAD_BYTES)
         .then_some(after)
 }
 
@@ -270,10 +277,8 @@ fn last_clause(text: &str) -> &str {
 }
 
 fn split_words(text: &str) -> Vec<String> {
-    let split = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’')));
-    split
-        .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().replace('’', "'"))
+    join_words(text, find_words(text), |gap, _| gap == "-")
+        .map(|word| word.text.to_lowercase().replace('’', "'"))
         .collect()
 }
 

@@ -2,26 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::languages::Language;
-use crate::languages::calendar::CalendarNames;
+use text::Language;
+use text::calendar::CalendarNames;
+
+use crate::all_languages::all_languages;
 
 /// The number of characters beyond which a sentence is cut at a clause.
 const MAX_SENTENCE_CHARS: usize = 600;
-
-/// Abbreviations that never end a sentence, in lower case, without the final full stop.
-const NON_FINAL_ABBREVIATIONS: [&str; 63] = [
-    "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra",
-    "e.g", "ej", "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e",
-    "i.d.r", "inkl", "jr", "max", "mlle", "mme", "mr", "mrs", "ms", "mt", "mwst", "nr", "núm",
-    "o.ä", "pag", "par", "pp", "prof", "p.ej", "resp", "rev", "sen", "sig", "sog", "sr", "sra",
-    "st", "str", "tel", "u.a", "vgl", "vs", "z.b", "zit", "zzgl", "т.е", "т.к",
-];
-
-/// Abbreviations that end a sentence only when a capital letter follows.
-const FINAL_ABBREVIATIONS: [&str; 22] = [
-    "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio",
-    "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
-];
 
 /// German month names, which follow the full stop of an ordinal day. A test loads the file from
 /// which they come.
@@ -29,11 +16,6 @@ static GERMAN_MONTHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let names = CalendarNames::of(Language::German);
     names.map(|names| names.months.concat()).unwrap_or_default()
 });
-
-/// Words before an ordinal day or place, in German.
-const BEFORE_ORDINAL: [&str; 14] = [
-    "am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim",
-];
 
 /// Calls `emit` with the byte range of every sentence, in order.
 pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) {
@@ -135,14 +117,14 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         return is_ordinal(&before[..from], &word, next);
     }
 
-    let is_listed = |list: &[&str]| list.contains(&word.as_str());
     if word == "no" {
         // "No." is an answer unless a number follows.
         return next.starts_with(|c: char| c.is_ascii_digit());
     }
 
-    is_listed(&NON_FINAL_ABBREVIATIONS)
-        || (is_listed(&FINAL_ABBREVIATIONS) && !next.starts_with(char::is_uppercase))
+    let lists = all_languages();
+    lists.non_final_abbreviations.has(&word)
+        || (lists.final_abbreviations.has(&word) && !next.starts_with(char::is_uppercase))
 }
 
 /// Checks whether `digits` are an ordinal, as in `am 15. März`.
@@ -162,7 +144,7 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
         .unwrap_or_default()
         .to_lowercase();
 
-    GERMAN_MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
+    GERMAN_MONTHS.contains(&next.as_str()) || all_languages().words_before_ordinals.has(&last)
 }
 
 /// Emits a sentence, cut at clauses if it is too long.

@@ -1,67 +1,13 @@
 //! Checks of dates that a model resolved, against the sentences from which they come.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use domain::{EventPeriod, Timestamp};
+use extraction::DayRange;
 use jiff::civil::Date;
+use text::calendar::CalendarWords;
 
 use super::words::tokenize_words;
-use extraction::DayRange;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-
-/// Words that name a time, in the languages of most sources.
-static TIME_WORDS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| include_str!("time_words.txt").split_whitespace().collect());
-/// Words for one exact day, with its distance from the day on which they are said.
-const EXACT_DAY_WORDS: &[(&str, i64)] = &[
-    ("today", 0),
-    ("tonight", 0),
-    ("tomorrow", 1),
-    ("yesterday", -1),
-    ("heute", 0),
-    ("gestern", -1),
-    ("hoy", 0),
-    ("ayer", -1),
-    ("demain", 1),
-    ("hoje", 0),
-    ("amanhã", 1),
-    ("ontem", -1),
-    ("oggi", 0),
-    ("domani", 1),
-    ("ieri", -1),
-    ("сегодня", 0),
-    ("завтра", 1),
-    ("вчера", -1),
-];
-/// Words that allow a date to be many years away.
-const DISTANT_TIME_WORDS: &[&str] = &[
-    "year",
-    "years",
-    "ago",
-    "decade",
-    "decades",
-    "century",
-    "birthday",
-    "born",
-    "childhood",
-    "jahr",
-    "jahre",
-    "jahren",
-    "geboren",
-    "año",
-    "años",
-    "ans",
-    "année",
-    "ano",
-    "anos",
-    "anno",
-    "anni",
-    "год",
-    "года",
-    "лет",
-];
 
 /// Returns the time of an event, if the sentences can mean it.
 ///
@@ -86,32 +32,27 @@ pub(super) fn resolve_event(
     let has_cased_letters = sentence_words
         .iter()
         .any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
+    let calendar = CalendarWords::shared();
     let time_word_count = sentence_words
         .iter()
-        .filter(|word| TIME_WORDS.contains(word.as_str()))
+        .filter(|word| calendar.names_time(word))
         .count();
     if has_cased_letters && !has_digits && time_word_count == 0 {
         return None;
     }
 
     let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
-    let has_distant_time_word = sentence_words
-        .iter()
-        .any(|word| DISTANT_TIME_WORDS.contains(&word.as_str()));
-    let max_days = if has_digits || has_distant_time_word {
-        150 * 366
-    } else {
-        400
-    };
+    let may_be_distant = has_digits || sentence_words.iter().any(|word| calendar.is_distant(word));
+    let max_days = if may_be_distant { 150 * 366 } else { 400 };
 
-    let exact_days: Vec<_> = EXACT_DAY_WORDS
+    let exact_day = sentence_words
         .iter()
-        .filter(|(exact_word, _)| sentence_words.iter().any(|word| word == exact_word))
-        .collect();
-    let is_plausible = match exact_days.as_slice() {
+        .find_map(|word| calendar.exact_day(word))
+        .filter(|_| !has_digits && time_word_count == 1);
+    let is_plausible = match exact_day {
         // The tolerance is one day, because the time zone of the speaker is unknown.
-        [(_, day_offset)] if !has_digits && time_word_count == 1 => (days - day_offset).abs() <= 1,
-        _ => days.abs() <= max_days,
+        Some(offset) => (days - i64::from(offset)).abs() <= 1,
+        None => days.abs() <= max_days,
     };
 
     is_plausible.then_some(period)

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use unicode_segmentation::UnicodeSegmentation;
+use text::calendar::CalendarWords;
+use text::find_words;
 
 /// Words without content, in the languages that use them often. Denials are among them: they may be
 /// paraphrased, and are compared separately.
@@ -12,14 +13,6 @@ static FUNCTION_WORDS: LazyLock<HashSet<&str>> =
 
 /// Characters of Chinese and Japanese that only connect others.
 const FUNCTION_CHARACTERS: &str = "的了是在有和与也都会将被于我他她它你们個个着把之为為";
-
-/// Numbers in words, which are as binding as digits. `one` is missing, because it is mostly a
-/// pronoun.
-static NUMBER_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    include_str!("number_words.txt")
-        .split_whitespace()
-        .collect()
-});
 
 /// Endings that change with number, tense and case. The longest that fits is removed.
 const INFLECTION_ENDINGS: &[&str] = &[
@@ -59,18 +52,18 @@ pub(super) struct SourceWord<'a> {
 pub(super) fn tokenize_words(text: &str) -> Vec<SourceWord<'_>> {
     let mut end = 0;
     let mut words = Vec::new();
-    for (at, word) in text.unicode_word_indices() {
-        let between = text.get(end..at).unwrap_or_default();
+    for word in find_words(text) {
+        let between = text.get(end..word.start).unwrap_or_default();
         let starts_sentence =
             words.is_empty() || between.contains(['.', '!', '?', ':', '\n', '。', '！', '？']);
-        let lower = strip_possessive(&word.to_lowercase());
+        let lower = strip_possessive(&word.text.to_lowercase());
         words.push(SourceWord {
-            text: word,
-            form: classify_word(word, &lower, starts_sentence),
+            text: word.text,
+            form: classify_word(word.text, &lower, starts_sentence),
             lower,
-            at,
+            at: word.start,
         });
-        end = at + word.len();
+        end = word.end();
     }
 
     words
@@ -92,7 +85,10 @@ fn classify_word(word: &str, lower: &str, starts_sentence: bool) -> WordForm {
     let first = word.chars().next().unwrap_or_default();
     let is_capitalized = first.is_uppercase() && !starts_sentence && word != "I";
 
-    if word.chars().any(char::is_numeric) || NUMBER_WORDS.contains(lower) {
+    // A number in words is as binding as digits, in scripts in which it is a word of its own.
+    let is_number_word =
+        lower.contains(char::is_lowercase) && CalendarWords::shared().is_number(lower);
+    if word.chars().any(char::is_numeric) || is_number_word {
         WordForm::Number
     } else if is_capitalized {
         // A capital decides even for words that usually connect others, such as May and Will.

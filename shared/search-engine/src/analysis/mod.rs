@@ -6,13 +6,13 @@
 //! are kept whole (with `=` in front) in addition to their parts.
 
 mod fold;
-mod language;
+mod latin_stemmer;
 mod scan;
 mod stem;
 mod stop;
 
-pub use language::Language;
-pub(crate) use language::{LanguageSet, detect_language};
+pub use latin_stemmer::LatinStemmer;
+pub(crate) use latin_stemmer::StemmerSet;
 
 use scan::{TextUnit, scan_text};
 
@@ -29,13 +29,13 @@ const SINGLE_CHARACTER_PREFIX: char = '^';
 
 /// Calls `sink(term, is_counted)` for each term of a document's text. The `is_counted` terms make
 /// up the length of the text.
-pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
+pub(crate) fn index_terms(text: &str, stemmer: LatinStemmer, sink: &mut dyn FnMut(&str, bool)) {
     let mut buffer = String::new();
     scan_text(text, &mut |unit| {
         buffer.clear();
         let is_counted = match unit {
             TextUnit::Word(word) => {
-                stem::stem_word(word, language, &mut buffer);
+                stem::stem_word(word, stemmer, &mut buffer);
                 true
             }
             TextUnit::Gram(gram) => {
@@ -66,19 +66,19 @@ pub struct QueryTerm {
     pub is_identifier: bool,
 }
 
-/// Returns the terms of a query over documents in `languages`, in the order of the query and each
+/// Returns the terms of a query over documents with these stemmers, in the order of the query and each
 /// once. Stop words are left out unless the query has no other words.
-pub(crate) fn query_terms(text: &str, languages: LanguageSet) -> Vec<QueryTerm> {
-    let terms = collect_terms(&stop::remove_question_phrases(text), languages, true);
+pub(crate) fn query_terms(text: &str, stemmers: StemmerSet) -> Vec<QueryTerm> {
+    let terms = collect_terms(&stop::remove_question_phrases(text), stemmers, true);
     if terms.is_empty() {
-        collect_terms(text, languages, false)
+        collect_terms(text, stemmers, false)
     } else {
         terms
     }
 }
 
-fn collect_terms(text: &str, languages: LanguageSet, skip_stop_words: bool) -> Vec<QueryTerm> {
-    let stop_languages = stop::stop_languages_of(text, languages);
+fn collect_terms(text: &str, stemmers: StemmerSet, skip_stop_words: bool) -> Vec<QueryTerm> {
+    let stop_languages = stop::stop_languages_of(text, stemmers);
     let mut terms: Vec<QueryTerm> = Vec::new();
     scan_text(text, &mut |unit| {
         let mut is_identifier = false;
@@ -86,7 +86,7 @@ fn collect_terms(text: &str, languages: LanguageSet, skip_stop_words: bool) -> V
             TextUnit::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
                 return;
             }
-            TextUnit::Word(word) => word_variants(word, languages),
+            TextUnit::Word(word) => word_variants(word, stemmers),
             TextUnit::Gram(gram) => vec![gram.to_owned()],
             TextUnit::Single {
                 is_alone: false, ..
@@ -119,11 +119,11 @@ fn collect_terms(text: &str, languages: LanguageSet, skip_stop_words: bool) -> V
     terms
 }
 
-fn word_variants(word: &str, languages: LanguageSet) -> Vec<String> {
+fn word_variants(word: &str, stemmers: StemmerSet) -> Vec<String> {
     let mut variants = Vec::new();
-    for language in languages.iter() {
+    for stemmer in stemmers.iter() {
         let mut variant = String::new();
-        stem::stem_word(word, language, &mut variant);
+        stem::stem_word(word, stemmer, &mut variant);
         if !variants.contains(&variant) {
             variants.push(variant);
         }
@@ -146,15 +146,15 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let mut out = Vec::new();
-        index_terms(text, detect_language(text), &mut |term, _| {
+        index_terms(text, LatinStemmer::for_text(text), &mut |term, _| {
             out.push(term.to_owned())
         });
         out
     }
 
     fn query(text: &str) -> Vec<String> {
-        let languages = LanguageSet::default().with(Language::English);
-        query_terms(text, languages)
+        let stemmers = StemmerSet::default().with(LatinStemmer::English);
+        query_terms(text, stemmers)
             .into_iter()
             .map(|t| t.variants.join("|"))
             .collect()
@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn a_query_word_is_stemmed_in_every_language_of_the_index() {
-        let languages = LanguageSet::default()
-            .with(Language::English)
-            .with(Language::Spanish);
-        let terms = query_terms("trabajando", languages);
+        let stemmers = StemmerSet::default()
+            .with(LatinStemmer::English)
+            .with(LatinStemmer::Spanish);
+        let terms = query_terms("trabajando", stemmers);
         assert_eq!(terms.len(), 1);
         assert!(terms[0].variants.len() > 1, "{terms:?}");
     }

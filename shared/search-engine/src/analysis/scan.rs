@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use text::find_words;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A unit of a text.
 pub(super) enum TextUnit<'a> {
@@ -79,7 +79,7 @@ fn scan_spaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
         if let Some(identifier) = identifier {
             visit(TextUnit::Identifier(identifier));
         }
-        for word in token.unicode_words() {
+        for word in find_words(token).map(|word| word.text) {
             if identifier != Some(word) && is_identifier(word) {
                 visit(TextUnit::Identifier(word));
             }

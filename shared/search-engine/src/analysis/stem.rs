@@ -1,23 +1,23 @@
 //! Stemming of single words. The script selects the stemmer where it can; words in Latin script use
-//! the document's language.
+//! the stemmer of the document.
 
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::fold::fold_accents;
-use super::language::Language;
+use super::latin_stemmer::LatinStemmer;
 
 /// Appends the folded stem of `word`, which is in lower case and composed. Words with digits keep
 /// their form.
-pub(super) fn stem_word(word: &str, language: Language, out: &mut String) {
+pub(super) fn stem_word(word: &str, stemmer: LatinStemmer, out: &mut String) {
     if word.bytes().any(|b| b.is_ascii_digit()) {
         return fold_accents(word, out);
     }
 
     let first = u32::from(word.chars().next().unwrap_or(' '));
     let algorithm = match first {
-        0..=0x36F | 0x1E00..=0x1EFF => language.stemmer_algorithm(),
+        0..=0x36F | 0x1E00..=0x1EFF => stemmer.algorithm(),
         0x370..=0x3FF => Some(Algorithm::Greek),
         0x400..=0x52F => Some(Algorithm::Russian),
         0x600..=0x6FF => Some(Algorithm::Arabic),

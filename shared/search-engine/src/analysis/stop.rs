@@ -1,55 +1,52 @@
-//! Stop words: words without a meaning of their own. They vote for the language of a text, and are
-//! left out of queries.
+//! Stop words: words without a meaning of their own, which are left out of queries.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use hashbrown::HashMap;
+use text::Language;
+use text::file::LanguageFileError;
 
 use super::fold::fold_accents;
-use super::language::{Language, LanguageSet};
+use super::latin_stemmer::StemmerSet;
 use super::scan::{TextUnit, scan_text};
 
-static WORDS: &str = include_str!("stop_words.txt");
 static PHRASES: &str = include_str!("stop_phrases.txt");
 
-/// The size of the vote table: the stemmed languages, then those that are recognized by their
-/// script.
-const VOTE_SLOTS: usize = 32;
+/// The number of languages.
+const LANGUAGE_COUNT: usize = Language::ALL.len();
 
-/// The languages of the word list, in the order of their bits. The first fifteen are those of
-/// [`Language`].
-const LANGUAGE_CODES: [&str; 18] = [
-    "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru",
-    "hi", "ar",
-];
+/// The languages that do not share their script with another one, as bits. Their stop words always
+/// count.
+const BY_SCRIPT: u32 =
+    bit_of(Language::Russian) | bit_of(Language::Hindi) | bit_of(Language::Arabic);
 
-/// The languages that do not share their script with another one. Their stop words always count.
-const BY_SCRIPT: u32 = 1 << 15 | 1 << 16 | 1 << 17;
+const fn bit_of(language: Language) -> u32 {
+    1 << language as u32
+}
 
-fn stop_word_table() -> &'static HashMap<String, u32> {
-    static TABLE: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
-        let mut table = HashMap::new();
-        for line in WORDS.lines() {
-            let Some((code, words)) = line.split_once(':') else {
-                continue;
-            };
-            let Some(bit) = LANGUAGE_CODES
-                .iter()
-                .position(|known_code| *known_code == code)
-            else {
-                continue;
-            };
-            for word in words.split_whitespace() {
-                let mut folded = String::new();
-                fold_accents(word, &mut folded);
-                *table.entry(folded).or_insert(0) |= 1u32 << bit;
-            }
-        }
-        table
-    });
+/// The languages of each stop word, as bits.
+type StopWordTable = HashMap<String, u32>;
 
+/// Returns the stop words of all languages. The files are read once.
+///
+/// They are a part of the program, and a test loads them, so there is no fault to report here.
+fn stop_word_table() -> &'static StopWordTable {
+    static TABLE: LazyLock<StopWordTable> = LazyLock::new(|| load_stop_words().unwrap_or_default());
     &TABLE
+}
+
+fn load_stop_words() -> Result<StopWordTable, LanguageFileError> {
+    let mut table = StopWordTable::new();
+    for language in Language::ALL {
+        for word in language.stop_words()? {
+            let mut folded = String::new();
+            fold_accents(word, &mut folded);
+            *table.entry(folded).or_insert(0) |= bit_of(*language);
+        }
+    }
+
+    Ok(table)
 }
 
 fn languages_of_word(word: &str) -> u32 {
@@ -62,8 +59,8 @@ fn languages_of_word(word: &str) -> u32 {
 }
 
 /// Counts the stop words of each language in `text`.
-pub(super) fn count_votes(text: &str) -> [u32; VOTE_SLOTS] {
-    let mut votes = [0; VOTE_SLOTS];
+fn count_votes(text: &str) -> [u32; LANGUAGE_COUNT] {
+    let mut votes = [0; LANGUAGE_COUNT];
     scan_text(text, &mut |unit| {
         if let TextUnit::Word(word) = unit {
             let mut set = languages_of_word(word);
@@ -78,16 +75,16 @@ pub(super) fn count_votes(text: &str) -> [u32; VOTE_SLOTS] {
 
 /// Returns the languages whose stop words are left out of a query: those with the most votes among
 /// the languages of the searched documents, or among all languages if none of the former has any.
-pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
+pub(super) fn stop_languages_of(query: &str, used: StemmerSet) -> u32 {
     let votes = count_votes(query);
     let strongest_languages = |allowed: u32| {
         let allowed = |slot: &usize| allowed & (1 << slot) != 0;
-        let max_votes = (0..VOTE_SLOTS)
+        let max_votes = (0..LANGUAGE_COUNT)
             .filter(allowed)
             .map(|slot| votes[slot])
             .max()
             .unwrap_or(0);
-        (0..VOTE_SLOTS)
+        (0..LANGUAGE_COUNT)
             .filter(allowed)
             .filter(|&slot| max_votes > 0 && votes[slot] == max_votes)
             .map(|slot| 1u32 << slot)
@@ -96,7 +93,7 @@ pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
 
     let used = used
         .iter()
-        .fold(0, |set, language: Language| set | 1 << language as u8);
+        .fold(0, |set, stemmer| set | bit_of(stemmer.language()));
     let found: u32 = strongest_languages(used);
     let found = if found == 0 {
         strongest_languages(!BY_SCRIPT)
@@ -125,4 +122,16 @@ pub(super) fn remove_question_phrases(text: &str) -> Cow<'_, str> {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_languages_are_loaded() {
+        let table = load_stop_words().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(table.get("nicht"), Some(&bit_of(Language::German)));
+        assert_eq!(table.get("что"), Some(&bit_of(Language::Russian)));
+    }
 }

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::ChunkInput;
-use crate::analysis::{Language, index_terms};
+use crate::analysis::{LatinStemmer, index_terms};
 
 /// Counts the terms of one chunk at a time, reusing its table.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ impl ChunkAnalyzer {
     pub(crate) fn chunk(
         &mut self,
         chunk: &ChunkInput,
-        language: Language,
+        stemmer: LatinStemmer,
     ) -> (u16, impl Iterator<Item = (&str, u32)>) {
         self.frequencies.clear();
         let mut length = 0u32;
@@ -27,8 +27,8 @@ impl ChunkAnalyzer {
             *frequencies.entry_ref(term).or_insert(0) += 1;
         };
 
-        index_terms(&chunk.headings, language, &mut sink);
-        index_terms(&chunk.text, language, &mut sink);
+        index_terms(&chunk.headings, stemmer, &mut sink);
+        index_terms(&chunk.text, stemmer, &mut sink);
         let length = u16::try_from(length).unwrap_or(u16::MAX);
 
         (

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::analysis::{Language, LanguageSet};
+use crate::analysis::{LatinStemmer, StemmerSet};
 
 /// A set of numbers.
 #[derive(Debug, Clone, Default)]
@@ -34,16 +34,17 @@ pub(crate) struct Liveness {
     pub(crate) chunks: usize,
     /// The sum of the chunk lengths.
     pub(crate) total_length: u64,
-    languages: [u32; Language::ALL.len()],
+    /// The number of live documents with each stemmer.
+    documents_by_stemmer: [u32; LatinStemmer::ALL.len()],
 }
 
 impl Liveness {
     /// Adds a live document whose chunks have these `lengths`.
-    pub(crate) fn add_document(&mut self, language: Language, lengths: &[u16]) {
+    pub(crate) fn add_document(&mut self, stemmer: LatinStemmer, lengths: &[u16]) {
         self.documents += 1;
         self.chunks += lengths.len();
         self.total_length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        self.languages[language as usize] += 1;
+        self.documents_by_stemmer[stemmer as usize] += 1;
     }
 
     /// Marks a live document as deleted.
@@ -51,7 +52,7 @@ impl Liveness {
         &mut self,
         document: u32,
         chunks: Range<u32>,
-        language: Language,
+        stemmer: LatinStemmer,
         lengths: &[u16],
     ) {
         self.has_deletions = true;
@@ -59,7 +60,7 @@ impl Liveness {
         self.documents -= 1;
         self.chunks -= lengths.len();
         self.total_length -= lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        self.languages[language as usize] -= 1;
+        self.documents_by_stemmer[stemmer as usize] -= 1;
         chunks.for_each(|chunk| self.deleted_chunks.insert(chunk));
     }
 
@@ -72,10 +73,11 @@ impl Liveness {
         self.has_deletions && self.deleted_chunks.contains(chunk)
     }
 
-    pub(crate) fn languages(&self) -> LanguageSet {
-        let used = Language::ALL
+    /// Returns the stemmers of the live documents.
+    pub(crate) fn stemmers(&self) -> StemmerSet {
+        let used = LatinStemmer::ALL
             .into_iter()
-            .filter(|&language| self.languages[language as usize] > 0);
-        used.fold(LanguageSet::default(), LanguageSet::with)
+            .filter(|&stemmer| self.documents_by_stemmer[stemmer as usize] > 0);
+        used.fold(StemmerSet::default(), StemmerSet::with)
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use analyzer::ChunkAnalyzer;
 pub use container::{ContainerIndex, merge_segments};
 pub(crate) use part::IndexPart;
 
-use crate::analysis::{Language, detect_language};
+use crate::analysis::LatinStemmer;
 use crate::vector::QuantizedVector;
 
 /// A document to index: its chunks, and the attributes that come back with a hit.
@@ -28,8 +28,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns the language whose stemmer is used for the document's words in Latin script.
-    pub(crate) fn language(&self) -> Language {
+    /// Returns the stemmer for the document's words in Latin script.
+    pub(crate) fn stemmer(&self) -> LatinStemmer {
         let mut sample = String::new();
         for chunk in &self.chunks {
             sample.push_str(&chunk.text);
@@ -38,7 +38,7 @@ impl Document {
                 break;
             }
         }
-        detect_language(&sample)
+        LatinStemmer::for_text(&sample)
     }
 }
 

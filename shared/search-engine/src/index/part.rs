@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::liveness::Liveness;
 use super::tail::Tail;
 use super::{ChunkView, Document, DocumentView};
-use crate::analysis::Language;
+use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::segment::{PostingList, Segment};
 
@@ -49,7 +49,7 @@ impl IndexPart {
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
             liveness.add_document(
-                part.language(document),
+                part.stemmer(document),
                 &part.lengths()[range.start as usize..range.end as usize],
             );
         }
@@ -98,8 +98,8 @@ impl IndexPart {
         of_source!(self, source => source.document_of(chunk))
     }
 
-    fn language(&self, document: u32) -> Language {
-        of_source!(self, source => source.language(document))
+    fn stemmer(&self, document: u32) -> LatinStemmer {
+        of_source!(self, source => source.stemmer(document))
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {
@@ -186,10 +186,10 @@ impl IndexPart {
     }
 
     pub(super) fn kill(&mut self, document: u32) {
-        let (range, language) = (self.chunks_of(document), self.language(document));
+        let (range, stemmer) = (self.chunks_of(document), self.stemmer(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.liveness).delete_document(document, range, language, lengths);
+        Arc::make_mut(&mut self.liveness).delete_document(document, range, stemmer, lengths);
         if self.attributes.contains_key(&document) {
             Arc::make_mut(&mut self.attributes).remove(&document);
         }
@@ -201,9 +201,9 @@ impl IndexPart {
 
     /// Adds the document that was just appended to the source to the statistics.
     pub(super) fn count_in(&mut self, document: u32) {
-        let (range, language) = (self.chunks_of(document), self.language(document));
+        let (range, stemmer) = (self.chunks_of(document), self.stemmer(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.liveness).add_document(language, lengths);
+        Arc::make_mut(&mut self.liveness).add_document(stemmer, lengths);
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{ChunkAnalyzer, Document};
-use crate::analysis::Language;
+use crate::analysis::LatinStemmer;
 use crate::segment::PostingList;
 
 #[derive(Debug, Clone)]
 struct TailDocument {
     document: Arc<Document>,
     first_chunk: u32,
-    language: Language,
+    stemmer: LatinStemmer,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -39,12 +39,12 @@ impl Tail {
     /// Appends `document` and returns its number. An earlier document of the same id can no longer
     /// be found by id.
     pub(super) fn push_document(&mut self, document: Arc<Document>) -> u32 {
-        let language = document.language();
+        let stemmer = document.stemmer();
         let first_chunk = self.lengths.len() as u32;
 
         let mut analyzer = ChunkAnalyzer::default();
         for (chunk, number) in document.chunks.iter().zip(first_chunk..) {
-            let (length, terms) = analyzer.chunk(chunk, language);
+            let (length, terms) = analyzer.chunk(chunk, stemmer);
             for (term, frequency) in terms {
                 let list = self.postings.entry_ref(term).or_default();
                 list.chunks.push(number);
@@ -63,7 +63,7 @@ impl Tail {
         self.documents.push(TailDocument {
             document,
             first_chunk,
-            language,
+            stemmer,
         });
 
         number
@@ -89,8 +89,8 @@ impl Tail {
         &self.documents[index as usize].document
     }
 
-    pub(super) fn language(&self, index: u32) -> Language {
-        self.documents[index as usize].language
+    pub(super) fn stemmer(&self, index: u32) -> LatinStemmer {
+        self.documents[index as usize].stemmer
     }
 
     pub(super) fn chunks_of(&self, index: u32) -> Range<u32> {

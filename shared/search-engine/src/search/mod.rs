@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 pub use calibrate::HitFeatures;
 
-use crate::analysis::{LanguageSet, query_terms};
+use crate::analysis::{StemmerSet, query_terms};
 use crate::config::RankingConfig;
 use crate::error::SegmentError;
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
@@ -125,7 +125,7 @@ pub fn search_containers(
         return Ok(SearchOutcome::default());
     }
 
-    let terms = query_terms(query.text, scope.languages);
+    let terms = query_terms(query.text, scope.stemmers);
     let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
     let mut admission = FilterCache::new(&scope, query.admit);
     let found = match query.only_document {
@@ -193,7 +193,7 @@ pub(crate) struct SearchScope<'a> {
     parts: Vec<(usize, &'a IndexPart)>,
     chunks: usize,
     mean_length: f32,
-    languages: LanguageSet,
+    stemmers: StemmerSet,
 }
 
 impl<'a> SearchScope<'a> {
@@ -211,15 +211,15 @@ impl<'a> SearchScope<'a> {
             .iter()
             .map(|(_, part)| part.liveness.total_length)
             .sum();
-        let languages = parts.iter().fold(LanguageSet::default(), |set, (_, part)| {
-            LanguageSet(set.0 | part.liveness.languages().0)
+        let stemmers = parts.iter().fold(StemmerSet::default(), |set, (_, part)| {
+            StemmerSet(set.0 | part.liveness.stemmers().0)
         });
 
         Self {
             parts,
             chunks,
             mean_length: (length as f32 / chunks.max(1) as f32).max(1.0),
-            languages,
+            stemmers,
         }
     }
 }

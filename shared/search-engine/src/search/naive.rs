@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::{SearchQuery, search_containers};
-use crate::analysis::{Language, LanguageSet, index_terms, query_terms};
+use crate::analysis::{LatinStemmer, StemmerSet, index_terms, query_terms};
 use crate::{ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, StaticEmbedder};
 
 const WORDS: [&str; 14] = [
@@ -47,7 +47,7 @@ fn document(id: usize, texts: &[String]) -> Document {
 /// Returns the frequencies of a text's terms, and its length.
 fn count_terms(text: &str) -> (HashMap<String, f32>, f32) {
     let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
-    index_terms(text, Language::English, &mut |term, counted| {
+    index_terms(text, LatinStemmer::English, &mut |term, counted| {
         *terms.entry(term.to_owned()).or_default() += 1.0;
         length += f32::from(u8::from(counted));
     });
@@ -70,7 +70,7 @@ fn naive_scores(
         .collect();
     let total = chunks.len() as f32;
     let mean = chunks.iter().map(|(_, (_, length), _)| length).sum::<f32>() / total;
-    let terms = query_terms(query, LanguageSet::default().with(Language::English));
+    let terms = query_terms(query, StemmerSet::default().with(LatinStemmer::English));
     let vector = StaticEmbedder.embed(query);
     let bm25: Vec<f32> = chunks
         .iter()

@@ -83,7 +83,7 @@ impl SegmentBuilder {
             ids,
             attributes,
             writer.document_chunks,
-            writer.languages,
+            writer.stemmers,
             writer.chunk_positions,
             writer.lengths,
             writer.vectors,
@@ -111,7 +111,7 @@ struct SectionWriter {
     analyzer: ChunkAnalyzer,
     postings: HashMap<Box<str>, PostingsBuilder>,
     document_chunks: Vec<u8>,
-    languages: Vec<u8>,
+    stemmers: Vec<u8>,
     chunk_positions: Vec<u8>,
     lengths: Vec<u8>,
     vectors: Vec<u8>,
@@ -129,7 +129,7 @@ impl SectionWriter {
             analyzer: ChunkAnalyzer::default(),
             postings: HashMap::new(),
             document_chunks: 0u32.to_le_bytes().to_vec(),
-            languages: Vec::new(),
+            stemmers: Vec::new(),
             chunk_positions: Vec::with_capacity(chunks * 12),
             lengths: Vec::with_capacity(chunks * 2),
             vectors: Vec::with_capacity(chunks * 256),
@@ -142,10 +142,10 @@ impl SectionWriter {
     }
 
     fn push(&mut self, document: &Document) -> Result<(), SegmentError> {
-        let language = document.language();
-        self.languages.push(language as u8);
+        let stemmer = document.stemmer();
+        self.stemmers.push(stemmer as u8);
         for chunk in &document.chunks {
-            let (length, terms) = self.analyzer.chunk(chunk, language);
+            let (length, terms) = self.analyzer.chunk(chunk, stemmer);
             for (term, frequency) in terms {
                 self.postings
                     .entry_ref(term)

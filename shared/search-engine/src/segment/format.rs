@@ -25,7 +25,7 @@ pub(super) enum SectionKind {
     DocumentIds,
     DocumentAttributes,
     DocumentChunks,
-    DocumentLanguages,
+    DocumentStemmers,
     ChunkPositions,
     ChunkLengths,
     Vectors,

@@ -15,7 +15,7 @@ pub(crate) use texts::ChunkText;
 /// A document as a segment returns it.
 pub type StoredDocument = Document;
 
-use crate::analysis::Language;
+use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
@@ -32,7 +32,7 @@ pub struct Segment {
     attributes: StringTable,
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
-    languages: Bytes,
+    stemmers: Bytes,
     chunk_positions: Bytes,
     lengths: Vec<u16>,
     vectors: Bytes,
@@ -66,7 +66,7 @@ impl Segment {
                 &section(SectionKind::DocumentChunks),
                 u32::from_le_bytes,
             ),
-            languages: section(SectionKind::DocumentLanguages),
+            stemmers: section(SectionKind::DocumentStemmers),
             chunk_positions: section(SectionKind::ChunkPositions),
             lengths: decode_numbers(&section(SectionKind::ChunkLengths), u16::from_le_bytes),
             vectors: section(SectionKind::Vectors),
@@ -95,7 +95,7 @@ impl Segment {
             && starts.first() == Some(&0)
             && starts.last().is_some_and(|&last| last as usize == chunks)
             && starts.is_sorted()
-            && self.languages.len() == documents
+            && self.stemmers.len() == documents
             && self.chunk_positions.len() == chunks * 12
             && self.lengths.len() == chunks
             && self.vectors.len() == chunks * DIMENSIONS
@@ -210,13 +210,13 @@ impl Segment {
         self.attributes.get(document as usize)
     }
 
-    pub(crate) fn language(&self, document: u32) -> Language {
+    pub(crate) fn stemmer(&self, document: u32) -> LatinStemmer {
         let number = self
-            .languages
+            .stemmers
             .get(document as usize)
             .copied()
             .unwrap_or_default();
-        Language::from_number(number).unwrap_or(Language::Other)
+        LatinStemmer::from_number(number).unwrap_or(LatinStemmer::None)
     }
 
     pub(crate) fn chunks_of(&self, document: u32) -> std::ops::Range<u32> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use domain::{Timestamp, Trust};
-use memory_model::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, Role, SourceText, extract_statements};
 use serde_json::Value;
 
 use super::{SAID_AT, check_not_invented, describe};

@@ -1,10 +1,11 @@
-//! Detection of the language of a passage: by script, then by common words.
+//! Detection of the language of a text: by script, then by common words, then by stop words.
 
 use std::sync::LazyLock;
 
-use crate::english::hash::WordTable;
-use crate::languages::Language;
-use crate::languages::file::{LanguageFileError, LanguageSections};
+use crate::file::{LanguageFileError, LanguageSections};
+use crate::hash::WordTable;
+use crate::language::{DETECTION_SECTIONS, Language};
+use crate::{find_words, join_words};
 
 /// The number of letters after which detection stops reading.
 const MAX_LETTERS: usize = 1500;
@@ -12,13 +13,19 @@ const MAX_LETTERS: usize = 1500;
 /// The most marker letters of a language that count.
 const MAX_MARKERS: usize = 3;
 
+/// The least number of stop words that indicate a language. A single one, such as `i`, may be a
+/// word of any language.
+const MIN_STOP_WORDS: u32 = 2;
+
 /// The words and letters that indicate the languages in Latin script.
 #[derive(Default)]
 struct DetectionWords {
     /// The languages that each common word indicates, as bits. Several languages may share a word.
-    languages: WordTable<u32>,
+    common_words: WordTable<u32>,
     /// Letters that a language has and most others lack.
     marker_letters: Vec<(Language, Vec<char>)>,
+    /// The languages without common words that have a stop word, as bits.
+    stop_words: WordTable<u32>,
 }
 
 impl DetectionWords {
@@ -35,10 +42,18 @@ impl DetectionWords {
     fn load() -> Result<Self, LanguageFileError> {
         let mut words = Self::default();
         for language in Language::ALL {
-            // The words and letters come first in every file.
-            let mut sections = LanguageSections::parse_first(language.source(), 2)?;
-            for word in sections.take("common words")?.spaced_words()? {
-                *words.languages.entry(word).or_default() |= 1 << *language as u32;
+            let file = language.words_file();
+            let mut sections = LanguageSections::parse_first(file, DETECTION_SECTIONS)?;
+            let bit = 1 << *language as u32;
+
+            let common_words = sections.take("common words")?.spaced_words()?;
+            if common_words.is_empty() && language.is_in_latin_script() {
+                for word in sections.take("stop words")?.spaced_words()? {
+                    *words.stop_words.entry(word).or_default() |= bit;
+                }
+            }
+            for word in common_words {
+                *words.common_words.entry(word).or_default() |= bit;
             }
 
             let letters = sections.take("marker letters")?.letters()?;
@@ -52,14 +67,17 @@ impl DetectionWords {
 }
 
 /// Detects the language of a text. Returns English if nothing indicates another language.
-pub(crate) fn detect_language(text: &str) -> Language {
+///
+/// The script decides first. A text in Latin script has the language of most of its common words;
+/// if they are of none of the languages that have common words, its stop words decide.
+pub fn detect_language(text: &str) -> Language {
     let mut scripts = ScriptCounts::default();
     for c in text.chars().filter(|c| c.is_alphabetic()).take(MAX_LETTERS) {
         scripts.count_letter(c);
     }
     scripts
         .dominant_language()
-        .unwrap_or_else(|| detect_by_words(text))
+        .unwrap_or_else(|| detect_latin_language(text))
 }
 
 /// The number of letters of a text in each script.
@@ -73,6 +91,9 @@ struct ScriptCounts {
     /// Cyrillic letters that Russian does not use.
     non_russian: usize,
     devanagari: usize,
+    arabic: usize,
+    /// Letters in Arabic script that Arabic does not use.
+    non_arabic: usize,
     other: usize,
 }
 
@@ -88,6 +109,10 @@ impl ScriptCounts {
             }
             '\u{400}'..='\u{4ff}' => &mut self.cyrillic,
             '\u{900}'..='\u{97f}' => &mut self.devanagari,
+            'پ' | 'چ' | 'ژ' | 'گ' | 'ک' | 'ی' | 'ٹ' | 'ڈ' | 'ڑ' | 'ں' | 'ے' | 'ہ' => {
+                &mut self.non_arabic
+            }
+            '\u{600}'..='\u{6ff}' | '\u{750}'..='\u{77f}' => &mut self.arabic,
             _ => &mut self.other,
         };
 
@@ -118,6 +143,14 @@ impl ScriptCounts {
                 },
             ),
             (self.devanagari * 2, Language::Hindi),
+            (
+                self.arabic + self.non_arabic,
+                if self.non_arabic * 30 > self.arabic {
+                    Language::Other
+                } else {
+                    Language::Arabic
+                },
+            ),
             (self.other, Language::Other),
         ];
         let (max_count, language) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
@@ -126,33 +159,20 @@ impl ScriptCounts {
     }
 }
 
-fn detect_by_words(text: &str) -> Language {
+fn detect_latin_language(text: &str) -> Language {
     let indicators = DetectionWords::shared();
     let mut scores = [0u32; Language::ALL.len()];
-    let mut letters = 0;
-    let mut lower = String::new();
 
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’' && c != '-');
-    for word in words.filter(|word| !word.is_empty()) {
-        if letters > MAX_LETTERS {
-            break;
-        }
-        letters += word.len();
-
-        lower.clear();
-        if word.is_ascii() {
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower.push_str(&word.to_lowercase().replace('’', "'"));
-        }
-        if let Some(languages) = indicators.languages.get(lower.as_str()) {
-            count_word(*languages, &mut scores);
+    for_each_lower_word(text, |word, lower| {
+        if let Some(languages) = indicators.common_words.get(lower) {
+            // A word of a single language is stronger evidence than a shared one.
+            let weight = if languages.count_ones() == 1 { 2 } else { 1 };
+            add_score(*languages, weight, &mut scores);
         }
 
         // Other languages write a capital "I" at most at the beginning of a sentence.
         scores[Language::English as usize] += 2 * u32::from(word == "I");
-    }
+    });
 
     // ASCII text contains none of the letters.
     if !text.is_ascii() {
@@ -162,23 +182,70 @@ fn detect_by_words(text: &str) -> Language {
         }
     }
 
-    // Of equal scores the first counts, so a text that indicates nothing is English.
-    let ranked = Language::ALL.iter().rev();
-    ranked
-        .max_by_key(|language| scores[**language as usize])
-        .copied()
-        .unwrap_or(Language::English)
+    match best_language(&scores) {
+        Some(Language::Other) => detect_by_stop_words(text),
+        Some(language) => language,
+        None => Language::English,
+    }
 }
 
-/// Counts a common word for each of its languages, given as bits.
-fn count_word(languages: u32, scores: &mut [u32]) {
-    // A word of a single language is stronger evidence than a shared one.
-    let weight = if languages.count_ones() == 1 { 2 } else { 1 };
+/// Detects a language that has stop words but no common words.
+fn detect_by_stop_words(text: &str) -> Language {
+    let indicators = DetectionWords::shared();
+    let mut scores = [0u32; Language::ALL.len()];
+
+    for_each_lower_word(text, |_, lower| {
+        if let Some(languages) = indicators.stop_words.get(lower) {
+            add_score(*languages, 1, &mut scores);
+        }
+    });
+
+    match best_language(&scores) {
+        Some(language) if scores[language as usize] >= MIN_STOP_WORDS => language,
+        _ => Language::Other,
+    }
+}
+
+/// Calls `visit` with each word of the beginning of a text, as it is written and in lower case with
+/// straight apostrophes. A compound with hyphens is one word: its parts, as the `me` of
+/// `comprometo-me`, may look like words of another language.
+fn for_each_lower_word(text: &str, mut visit: impl FnMut(&str, &str)) {
+    let mut letters = 0;
+    let mut lower = String::new();
+    for word in join_words(text, find_words(text), |gap, _| gap == "-") {
+        if letters > MAX_LETTERS {
+            break;
+        }
+        letters += word.text.len();
+
+        lower.clear();
+        if word.text.is_ascii() {
+            lower.push_str(word.text);
+            lower.make_ascii_lowercase();
+        } else {
+            lower.push_str(&word.text.to_lowercase().replace('’', "'"));
+        }
+        visit(word.text, &lower);
+    }
+}
+
+/// Adds to the scores of languages that are given as bits.
+fn add_score(languages: u32, weight: u32, scores: &mut [u32]) {
     for (bit, score) in scores.iter_mut().enumerate() {
         if languages & (1 << bit) != 0 {
             *score += weight;
         }
     }
+}
+
+/// Returns the language with the highest score, of equal ones the first, or nothing if every score
+/// is zero.
+fn best_language(scores: &[u32; Language::ALL.len()]) -> Option<Language> {
+    let ranked = Language::ALL.iter().rev();
+    ranked
+        .max_by_key(|language| scores[**language as usize])
+        .copied()
+        .filter(|language| scores[*language as usize] > 0)
 }
 
 #[cfg(test)]
@@ -189,18 +256,10 @@ mod tests {
     fn words_and_letters_are_loaded() {
         let words = DetectionWords::load().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
-            words.languages.get("nicht"),
+            words.common_words.get("nicht"),
             Some(&(1 << Language::German as u32))
         );
         assert_eq!(words.marker_letters.len(), 6);
-    }
-
-    #[test]
-    fn languages_without_rules_have_only_words_and_letters() {
-        let mut sections = LanguageSections::parse(Language::Other.source()).unwrap();
-        sections.take("common words").unwrap();
-        sections.take("marker letters").unwrap();
-        assert_eq!(sections.finish(), Ok(()));
     }
 
     #[test]
@@ -227,8 +286,26 @@ mod tests {
             ("Saela 决定用 LaTeX 写草稿。", Chinese),
             ("私は大阪に住んでいます。", Japanese),
             ("저는 부산에 살아요.", Korean),
-            ("Ik woon in Utrecht en ik hou niet van koffie.", Other),
-            ("Jag bor i Malmö och det är bra.", Other),
+            ("Ik woon in Utrecht en ik hou niet van koffie.", Dutch),
+            ("Jag bor i Malmö och det är bra.", Swedish),
+            (
+                "Jeg bor i Bergen, og dette er ikke så bra for meg.",
+                Norwegian,
+            ),
+            ("Jeg bor i Aarhus, og det er også godt for mig.", Danish),
+            (
+                "Asun Turussa ja olen opettaja, mutta se ei ole helppoa.",
+                Finnish,
+            ),
+            (
+                "Szegeden lakom, és nem eszem húst, mert az nem jó.",
+                Hungarian,
+            ),
+            ("Locuiesc la Iași și nu mănânc carne.", Romanian),
+            ("İzmir'de oturuyorum ve bu çok güzel bir yer.", Turkish),
+            ("Mieszkam w Łodzi i nie jem mięsa.", Other),
+            ("أسكن في طرابلس", Arabic),
+            ("من در شیراز زندگی می‌کنم و گاهی چای می‌نوشم", Other),
             ("אני גר בחיפה", Other),
         ];
 

@@ -1,43 +1,44 @@
-//! The form of the language files: sections of words. `languages/README.md` documents it.
+//! The form of the language files: sections of words. `shared/text/languages/README.md` documents
+//! it.
 
 use std::collections::HashSet;
 
 use thiserror::Error;
 
 /// The characters with which the cues of a rule are indented.
-pub(crate) const INDENTATION: &str = "    ";
+pub const INDENTATION: &str = "    ";
 
 /// True if words that have no effect are faults: repetitions, and words with capitals. Such words
 /// do no harm, so a released program, whose files have passed the tests, does not look for them.
-pub(crate) const REJECTS_IDLE_WORDS: bool = cfg!(any(test, debug_assertions));
+pub const REJECTS_IDLE_WORDS: bool = cfg!(any(test, debug_assertions));
 
 /// A language file as it is embedded.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LanguageSource {
-    /// The name of the file, without its ending.
-    pub(crate) name: &'static str,
+pub struct LanguageFile {
+    /// The path of the file in the repository.
+    pub path: &'static str,
     /// The content of the file.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
 }
 
 /// A fault in a language file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("languages/{file}.txt, line {line}: {problem}")]
-pub(crate) struct LanguageFileError {
+#[error("{file}, line {line}: {problem}")]
+pub struct LanguageFileError {
     file: &'static str,
     line: usize,
     problem: String,
 }
 
 /// The sections of a language file, from which a loader takes those that it knows.
-pub(crate) struct LanguageSections {
+pub struct LanguageSections {
     file: &'static str,
     sections: Vec<Section>,
 }
 
 /// A section of a language file: a name in brackets and the lines after it.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub struct Section {
     file: &'static str,
     name: &'static str,
     line_number: usize,
@@ -46,41 +47,38 @@ pub(crate) struct Section {
 
 /// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
+pub struct Line {
     /// The number of the line in the file, counted from one.
-    pub(crate) number: usize,
+    pub number: usize,
     /// The text with its indentation.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
 }
 
 /// A line of a key and its words: `monday: montag`.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The number of the line.
-    pub(crate) line_number: usize,
+    pub line_number: usize,
     /// The text before the colon.
-    pub(crate) key: &'static str,
+    pub key: &'static str,
     /// The words after the colon.
-    pub(crate) words: Vec<&'static str>,
+    pub words: Vec<&'static str>,
 }
 
 impl LanguageSections {
     /// Divides a file into its sections.
-    pub(crate) fn parse(source: LanguageSource) -> Result<Self, LanguageFileError> {
-        Self::parse_first(source, usize::MAX)
+    pub fn parse(file: LanguageFile) -> Result<Self, LanguageFileError> {
+        Self::parse_first(file, usize::MAX)
     }
 
     /// Returns the first sections of a file. The rest of the file is not read.
-    pub(crate) fn parse_first(
-        source: LanguageSource,
-        count: usize,
-    ) -> Result<Self, LanguageFileError> {
+    pub fn parse_first(file: LanguageFile, count: usize) -> Result<Self, LanguageFileError> {
         let mut sections = Self {
-            file: source.name,
+            file: file.path,
             sections: Vec::new(),
         };
 
-        for (index, text) in source.text.lines().enumerate() {
+        for (index, text) in file.text.lines().enumerate() {
             let line = Line {
                 number: index + 1,
                 text,
@@ -133,7 +131,7 @@ impl LanguageSections {
     }
 
     /// Removes a section and returns it. Fails if the file does not have it.
-    pub(crate) fn take(&mut self, name: &str) -> Result<Section, LanguageFileError> {
+    pub fn take(&mut self, name: &str) -> Result<Section, LanguageFileError> {
         let found = self
             .sections
             .iter()
@@ -145,7 +143,7 @@ impl LanguageSections {
     }
 
     /// Checks that every section has been taken.
-    pub(crate) fn finish(self) -> Result<(), LanguageFileError> {
+    pub fn finish(self) -> Result<(), LanguageFileError> {
         match self.sections.first() {
             Some(section) => Err(section.error_at(
                 section.line_number,
@@ -166,12 +164,12 @@ impl LanguageSections {
 
 impl Section {
     /// Returns the lines of the section.
-    pub(crate) fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
     /// Returns the words of a list that separates them by `|`.
-    pub(crate) fn words(&self) -> Result<Vec<&'static str>, LanguageFileError> {
+    pub fn words(&self) -> Result<Vec<&'static str>, LanguageFileError> {
         let mut words = Vec::new();
         for line in &self.lines {
             self.add_words(line.number, line.text, &mut words)?;
@@ -181,7 +179,7 @@ impl Section {
     }
 
     /// Returns the words of a list that separates them by spaces.
-    pub(crate) fn spaced_words(&self) -> Result<Vec<&'static str>, LanguageFileError> {
+    pub fn spaced_words(&self) -> Result<Vec<&'static str>, LanguageFileError> {
         let mut words = Vec::new();
         for line in &self.lines {
             for word in line.text.split(' ').filter(|word| !word.is_empty()) {
@@ -204,7 +202,7 @@ impl Section {
     }
 
     /// Returns the letters of a list that separates them by spaces.
-    pub(crate) fn letters(&self) -> Result<Vec<char>, LanguageFileError> {
+    pub fn letters(&self) -> Result<Vec<char>, LanguageFileError> {
         let mut letters = Vec::new();
         for word in self.spaced_words()? {
             let mut chars = word.chars();
@@ -218,7 +216,7 @@ impl Section {
     }
 
     /// Returns the only line of the section.
-    pub(crate) fn single_line(&self) -> Result<Line, LanguageFileError> {
+    pub fn single_line(&self) -> Result<Line, LanguageFileError> {
         match self.lines[..] {
             [line] => Ok(line),
             _ => Err(self.error("one line is expected".to_owned())),
@@ -226,7 +224,7 @@ impl Section {
     }
 
     /// Returns the lines of a list of keys and their words.
-    pub(crate) fn entries(&self) -> Result<Vec<Entry>, LanguageFileError> {
+    pub fn entries(&self) -> Result<Vec<Entry>, LanguageFileError> {
         let mut entries = Vec::new();
         for line in &self.lines {
             let Some((key, text)) = line.text.split_once(':') else {
@@ -247,7 +245,7 @@ impl Section {
     }
 
     /// Returns the words of a list that has exactly these keys, in this order.
-    pub(crate) fn words_of_keys<const N: usize>(
+    pub fn words_of_keys<const N: usize>(
         &self,
         keys: [&str; N],
     ) -> Result<[Vec<&'static str>; N], LanguageFileError> {
@@ -290,12 +288,12 @@ impl Section {
     }
 
     /// Returns an error about the section as a whole.
-    pub(crate) fn error(&self, problem: String) -> LanguageFileError {
+    pub fn error(&self, problem: String) -> LanguageFileError {
         self.error_at(self.line_number, format!("[{}]: {problem}", self.name))
     }
 
     /// Returns an error about a line of the section.
-    pub(crate) fn error_at(&self, line: usize, problem: String) -> LanguageFileError {
+    pub fn error_at(&self, line: usize, problem: String) -> LanguageFileError {
         LanguageFileError {
             file: self.file,
             line,
@@ -312,6 +310,6 @@ fn strip_quotes(word: &str) -> &str {
 }
 
 /// Checks whether a word has a capital. Texts are compared in lower case.
-pub(crate) fn has_capital(word: &str) -> bool {
+pub fn has_capital(word: &str) -> bool {
     word.chars().any(char::is_uppercase)
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash table by word. Its words are fixed, so nobody can choose some that collide.
-pub(crate) type WordTable<V> = HashMap<&'static str, V, BuildHasherDefault<FnvHasher>>;
+pub type WordTable<V> = HashMap<&'static str, V, BuildHasherDefault<FnvHasher>>;
 
 /// The Fowler–Noll–Vo hash, which is fast for short words.
-pub(crate) struct FnvHasher(u64);
+pub struct FnvHasher(u64);
 
 impl Default for FnvHasher {
     fn default() -> Self {
