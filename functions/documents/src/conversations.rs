@@ -1,12 +1,16 @@
 //! `POST /v4/conversations`: adds a chat, turn by turn.
 
+use std::borrow::Cow;
+
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
-use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
+use domain::{CustomId, DocumentId, DocumentStatus, Error, Provenance, Result, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
 use http::HeaderMap;
+use openapi::{ErrorAnswer, Operation};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::{Content, submit_document};
 
 use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
@@ -18,27 +22,42 @@ const MAX_MESSAGES: usize = 10_000;
 /// The most parts of a message, and the most tool calls in it.
 const MAX_PARTS: usize = 1000;
 
-#[derive(Debug, Deserialize)]
+/// Messages of a chat.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AddConversationRequest")]
 pub(crate) struct ConversationRequest {
+    /// The caller's own identifier of the conversation, without control characters.
+    #[schemars(length(min = 1, max = 255))]
     conversation_id: String,
+    /// The messages in their order. At least one has text, and all together have at most 1 MiB.
+    #[schemars(length(min = 1, max = MAX_MESSAGES))]
     messages: Vec<Message>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A message of a chat.
+#[derive(Debug, Deserialize, JsonSchema)]
 struct Message {
+    /// The role of the speaker.
     role: Role,
+    /// The content: a text, or parts. Assistants that only call tools send null.
     #[serde(default)]
     content: MessageContent,
+    /// The name of the speaker.
+    #[schemars(length(max = MAX_NAME_CHARS))]
     name: Option<String>,
     /// The author of the words, if role and text do not tell.
     provenance: Option<Provenance>,
-    /// compat: assistants that call no tool send `null`.
+    // compat: assistants that call no tool send `null`.
+    /// The calls of tools that the assistant asks for.
+    #[schemars(length(max = MAX_PARTS))]
     tool_calls: Option<Vec<Value>>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// The role of a speaker.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum Role {
     User,
     Assistant,
@@ -46,11 +65,13 @@ enum Role {
     Tool,
 }
 
-#[derive(Debug, Default)]
+/// The content of a message.
+#[derive(Debug, Default, JsonSchema)]
+#[schemars(untagged, inline)]
 enum MessageContent {
     Text(String),
-    Parts(Vec<MessagePart>),
-    /// compat: assistants that only call tools send `null`.
+    Parts(#[schemars(length(max = MAX_PARTS))] Vec<MessagePart>),
+    // compat: assistants that only call tools send `null`.
     #[default]
     Nothing,
 }
@@ -90,16 +111,58 @@ enum MessagePart {
     },
 }
 
-#[derive(Debug, Deserialize)]
+/// An image in a message.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "MessageImage")]
 struct Image {
+    /// Its address, or its bytes as a `data:` address.
     url: String,
 }
 
-#[derive(Debug, Serialize)]
+/// Names both spellings of the address of an image, one of which has to be used.
+impl JsonSchema for MessagePart {
+    fn schema_name() -> Cow<'static, str> {
+        "MessagePart".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let image = generator.subschema_for::<Image>();
+        json_schema!({
+            "description": "A part of a message: text or an image.",
+            "oneOf": [
+                {
+                    "type": "object",
+                    "required": ["type", "text"],
+                    "properties": {
+                        "type": {"type": "string", "const": "text"},
+                        "text": {"type": "string"},
+                    },
+                },
+                {
+                    "type": "object",
+                    "required": ["type"],
+                    "properties": {
+                        "type": {"type": "string", "const": "image_url"},
+                        "imageUrl": image,
+                        "image_url": image,
+                    },
+                    "oneOf": [{"required": ["imageUrl"]}, {"required": ["image_url"]}],
+                },
+            ],
+        })
+    }
+}
+
+/// The document of a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AcceptedConversation")]
 pub(crate) struct ConversationResponse {
-    id: String,
+    /// The id of the document.
+    id: DocumentId,
+    /// The identifier in the request.
     conversation_id: String,
+    /// The status of the document.
     status: DocumentStatus,
 }
 
@@ -118,7 +181,7 @@ pub(crate) async fn add_conversation(
     let accepted = submit_document(&app.ctx, &tenant, new).await?;
 
     Ok(Json(ConversationResponse {
-        id: accepted.id.to_string(),
+        id: accepted.id,
         conversation_id: request.conversation_id,
         status: accepted.status,
     }))
@@ -239,4 +302,40 @@ impl MessagePart {
             Self::ImageUrl { image } => format!("[image {}]", image.url),
         }
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v4/conversations", "add_conversation")
+            .group("Ingest")
+            .summary("Add the turns of a chat.")
+            .description(
+                "Send the whole history, its latest part or only what is new. Turns that are \
+                 stored already are not stored again. A single turn that equals the last stored \
+                 one counts as sent again, so a client whose users repeat themselves sends the \
+                 whole history.",
+            )
+            .body::<JsonParts<ConversationRequest, CommonFields>>(json!({
+                "conversationId": "support-2026-03-01",
+                "containerTags": ["user_42"],
+                "messages": [
+                    {"role": "user", "content": "When does the ferry leave?"},
+                    {"role": "assistant", "content": "At eight and at five."},
+                ],
+            }))
+            .answer::<ConversationResponse>(
+                "The turns are accepted.",
+                json!({
+                    "id": "acxV5LHMEsG2hMSNb4umbn",
+                    "conversationId": "support-2026-03-01",
+                    "status": "queued",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged. Send the request again later.",
+            ),
+    ]
 }

@@ -2,45 +2,82 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::{Document, DocumentStatus, Error, Filter, Result, Tenant};
+use domain::{ContainerTag, Document, DocumentStatus, Error, Filter, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField,
     deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
+use openapi::{ErrorAnswer, Operation};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::Ctx;
 use service::{ListQuery, read_document_text};
 
-use crate::wire::ListedDocument;
+use crate::wire::{ListedDocument, record_example};
 
 /// The number of texts that are read at the same time.
 const PARALLEL_READS: usize = 16;
 /// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents on a page. Part of the API.
-const MAX_LIMIT: usize = 1100;
+pub(crate) const MAX_LIMIT: usize = 1100;
 
-#[derive(Debug, Default, Deserialize)]
+/// The documents to list, their order and the page.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ListDocumentsRequest")]
 pub(crate) struct ListRequest {
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
+    /// Conditions on metadata.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Filters"))]
     filters: Option<Value>,
+    /// True to list documents with their text.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_content: bool,
+    /// The number of documents on a page.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LIMIT>")]
+    #[schemars(extend("default" = DEFAULT_LIMIT))]
     limit: Option<usize>,
+    /// The number of the page, from 1.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::page_schema")]
+    #[schemars(extend("default" = 1))]
     page: Option<usize>,
+    /// The field by which the list is sorted.
+    #[schemars(extend("default" = "createdAt"))]
     sort: Option<SortField>,
+    /// The direction of the list.
+    #[schemars(extend("default" = "desc"))]
     order: Option<Order>,
+    /// The path of the documents, or a prefix of it if it ends with `/`.
     filepath: Option<String>,
     /// The provider from which the documents came.
     source: Option<String>,
+    /// The status of the documents, or several.
     #[serde(deserialize_with = "deserialize_statuses")]
+    #[schemars(schema_with = "statuses_schema")]
     status: Vec<DocumentStatus>,
+}
+
+/// Returns the schema of what [`deserialize_statuses`] reads.
+fn statuses_schema(generator: &mut SchemaGenerator) -> Schema {
+    let status = generator.subschema_for::<DocumentStatus>();
+    json_schema!({
+        "anyOf": [
+            status,
+            {"type": "array", "maxItems": MAX_ENTRIES, "items": status},
+            {"type": "null"},
+        ],
+    })
 }
 
 /// Deserializes one status or several.
@@ -65,10 +102,14 @@ fn deserialize_statuses<'de, D: Deserializer<'de>>(
     }
 }
 
-#[derive(Debug, Serialize)]
+/// A page of documents.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentListResponse")]
 pub(crate) struct ListResponse {
-    /// compat: the name of the array of documents in the API.
+    // compat: the name of the array of documents in the API.
+    /// The documents, which are called memories here.
     memories: Vec<ListedDocument>,
+    /// The position of the page.
     pagination: Pagination,
 }
 
@@ -162,4 +203,44 @@ impl ListRequest {
             limit,
         })
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let list = Operation::post("/v3/documents/list", "list_documents")
+        .group("Documents")
+        .summary("List documents, newest first unless asked otherwise.")
+        .description(
+            "Every document that matches is counted, and the pages of a list that does not change \
+             are disjoint and complete.",
+        )
+        .optional_body::<ListRequest>(json!({
+            "containerTags": ["user_42"],
+            "filters": {
+                "AND": [
+                    {
+                        "key": "year",
+                        "value": "2020",
+                        "filterType": "numeric",
+                        "numericOperator": ">=",
+                    },
+                ],
+            },
+            "limit": 50,
+            "sort": "updatedAt",
+        }))
+        .answer::<ListResponse>(
+            "A page of documents.",
+            json!({
+                "memories": [record_example()],
+                "pagination": {
+                    "currentPage": 1,
+                    "limit": 10,
+                    "totalItems": 1,
+                    "totalPages": 1,
+                },
+            }),
+        )
+        .error(ErrorAnswer::Invalid, "");
+    vec![list.alias("/v3/memories/list"), list]
 }
