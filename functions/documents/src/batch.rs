@@ -32,7 +32,11 @@ pub(crate) struct BatchRequest {
 /// A document of a batch.
 #[derive(JsonSchema)]
 #[schemars(untagged, inline)]
-#[expect(dead_code, reason = "describes what `read_item` reads")]
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "describes what `read_item` reads"
+)]
 enum BatchDocument {
     /// A document with its own fields.
     Document(JsonParts<AddRequest, CommonFields>),
