@@ -96,10 +96,10 @@ pub(crate) fn add_custom_id(schema: &mut Schema) {
 pub(crate) struct IdempotencyKey(#[schemars(length(min = 1, max = 255))] String);
 
 /// The description of the header `Idempotency-Key`.
-pub(crate) const IDEMPOTENCY_KEY: &str = "Identifies the request for 24 hours. The same request with the same key answers with the \
-     document that it has added. A 409 says that the document was deleted or moved since; nothing \
-     brings it back. With a customId it has no effect, because the customId identifies the \
-     document.";
+pub(crate) const IDEMPOTENCY_KEY: &str = "Identifies the request for 24 hours. The same request \
+    with the same key answers with the document that it has added. A 409 says that the document \
+    was deleted or moved since; nothing brings it back. With a customId it has no effect, because \
+    the customId identifies the document.";
 
 /// The document that was added or changed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -263,8 +263,9 @@ pub(crate) fn accepted_example() -> Value {
 }
 
 /// The description of the conflicts of content that is sent in one request.
-pub(crate) const CONFLICTS_OF_CONTENT: &str = "The `Idempotency-Key` was used for another request, or its document was deleted or moved: \
-     send another key. Or the container is being merged: send the request again later.";
+pub(crate) const CONFLICTS_OF_CONTENT: &str = "The `Idempotency-Key` was used for another \
+    request, or its document was deleted or moved: send another key. Or the container is being \
+    merged: send the request again later.";
 
 /// Describes the operations of this module.
 pub(crate) fn operations() -> Vec<Operation> {

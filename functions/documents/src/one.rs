@@ -23,7 +23,8 @@ pub(crate) const DOCUMENT_ID: &str = "The id or the customId of a document.";
 /// The description of the error of a document that does not exist.
 pub(crate) const NO_DOCUMENT: &str = "There is no such document.";
 /// The description of the error of a customId that several containers have.
-pub(crate) const SEVERAL_DOCUMENTS: &str = "Several containers have a document with this customId. Add the query parameter `containerTag`.";
+pub(crate) const SEVERAL_DOCUMENTS: &str = "Several containers have a document with this \
+    customId. Add the query parameter `containerTag`.";
 
 /// The container tag that distinguishes equal customIds of several containers.
 #[derive(Debug, Deserialize, JsonSchema)]
