@@ -97,6 +97,29 @@ pub(crate) fn check_filepath(path: String) -> Result<String> {
     Ok(path)
 }
 
+/// Parses the field `customId`.
+pub(crate) fn parse_custom_id(text: Option<&str>) -> Result<Option<CustomId>> {
+    match text {
+        Some(text) => Ok(Some(CustomId::parse(text)?)),
+        None => Ok(None),
+    }
+}
+
+/// Parses the field `documentDate`.
+pub(crate) fn parse_document_date(text: Option<&str>) -> Result<Option<Timestamp>> {
+    match text {
+        Some(text) => Ok(Some(Timestamp::parse("documentDate", text)?)),
+        None => Ok(None),
+    }
+}
+
+fn parse_object(field: &str, object: Option<Map<String, Value>>) -> Result<Option<Metadata>> {
+    match object {
+        Some(object) => Ok(Some(Metadata::parse_field(field, object)?)),
+        None => Ok(None),
+    }
+}
+
 fn check_length(field: &str, text: &str, max: usize) -> Result<()> {
     if text.chars().count() > max {
         return Err(Error::invalid_field(
@@ -118,32 +141,23 @@ impl CommonFields {
             check_length("entityContext", context, MAX_ENTITY_CONTEXT)?;
         }
 
-        let date = self.document_date.as_deref();
-        let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
-
         Ok(NewDocument {
             tag: parse_single_tag(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,
-            custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
+            custom_id: parse_custom_id(self.custom_id.as_deref())?,
             content,
-            metadata: self.metadata.map(object("metadata")).transpose()?,
-            filepath: self
-                .filepath
-                .filter(|path| !path.is_empty())
-                .map(check_filepath)
-                .transpose()?,
-            filter_by_metadata: self
-                .filter_by_metadata
-                .map(object("filterByMetadata"))
-                .transpose()?,
+            metadata: parse_object("metadata", self.metadata)?,
+            filepath: match self.filepath {
+                Some(path) if !path.is_empty() => Some(check_filepath(path)?),
+                _ => None,
+            },
+            filter_by_metadata: parse_object("filterByMetadata", self.filter_by_metadata)?,
             entity_context: self.entity_context,
             task_type: self.task_type.unwrap_or_default(),
             dreaming: self.dreaming.unwrap_or_default(),
-            document_date: date
-                .map(|date| Timestamp::parse("documentDate", date))
-                .transpose()?,
+            document_date: parse_document_date(self.document_date.as_deref())?,
             provenance: self.provenance,
             idempotency_key,
         })
@@ -182,12 +196,11 @@ pub(crate) fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };
-    let text = value
-        .to_str()
-        .ok()
-        .filter(|text| (1..=255).contains(&text.len()));
-    let text = text.ok_or_else(|| {
-        Error::invalid_field("Idempotency-Key", "1 to 255 printable ASCII characters")
-    })?;
-    Ok(Some(text.to_owned()))
+    match value.to_str() {
+        Ok(text) if (1..=255).contains(&text.len()) => Ok(Some(text.to_owned())),
+        _ => Err(Error::invalid_field(
+            "Idempotency-Key",
+            "1 to 255 printable ASCII characters",
+        )),
+    }
 }

@@ -80,24 +80,23 @@ pub(crate) async fn add_batch(
     }
 
     let mut results = Vec::new();
-    for (position, result) in positions
-        .into_iter()
-        .zip(submit_documents(&app.ctx, &tenant, documents).await?)
-    {
+    let submitted = submit_documents(&app.ctx, &tenant, documents).await?;
+    for (position, result) in positions.into_iter().zip(submitted) {
         match result {
-            Ok(accepted) => results.push(BatchResult::accepted_result(
-                &accepted,
-                urls[position].clone(),
-            )),
+            Ok(accepted) => {
+                let url = urls[position].clone();
+                results.push(BatchResult::accepted_result(&accepted, url));
+            }
             Err(error) => refused.push((position, error)),
         }
     }
 
     refused.sort_by_key(|(position, _)| *position);
     let (success, failed) = (results.len(), refused.len());
-    results.extend(refused.iter().map(|(position, error)| {
-        BatchResult::refused_result(*position, error, urls[*position].clone())
-    }));
+    for (position, error) in refused {
+        let url = urls[position].clone();
+        results.push(BatchResult::refused_result(position, &error, url));
+    }
 
     Ok(Json(BatchResponse {
         results,
@@ -109,7 +108,8 @@ pub(crate) async fn add_batch(
 /// Returns the address if the content of a document in a batch is one.
 fn item_url(item: &Value) -> Option<String> {
     let content = item.as_str().or(item["content"].as_str())?;
-    parse_page_url(content).map(|_| content.trim().to_owned())
+    parse_page_url(content)?;
+    Some(content.trim().to_owned())
 }
 
 fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Result<NewDocument> {
@@ -126,8 +126,9 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
         }
     };
 
-    let content =
-        content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
+    let Some(content) = content else {
+        return Err(Error::invalid_field("content", "there is nothing in it"));
+    };
     let (bytes, form) = body_of_text(content)?;
 
     common

@@ -101,10 +101,8 @@ async fn find_by_ids(
     }
 
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for (id, found) in ids
-        .iter()
-        .zip(find_documents(&app.ctx, tenant, ids, DocumentNameKind::Either, scope).await?)
-    {
+    let results = find_documents(&app.ctx, tenant, ids, DocumentNameKind::Either, scope).await?;
+    for (id, found) in ids.iter().zip(results) {
         match found {
             Ok(document) => documents.push(document),
             Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {

@@ -136,34 +136,30 @@ fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Conver
         message.check_parts()?;
     }
 
-    if messages
-        .iter()
-        .filter_map(|message| message.name.as_ref())
-        .any(|name| name.chars().count() > MAX_NAME_CHARS)
-    {
-        return Err(Error::invalid_field(
-            "messages",
-            format!("a name has at most {MAX_NAME_CHARS} characters"),
-        ));
+    for message in &messages {
+        if let Some(name) = &message.name
+            && name.chars().count() > MAX_NAME_CHARS
+        {
+            let rule = format!("a name has at most {MAX_NAME_CHARS} characters");
+            return Err(Error::invalid_field("messages", rule));
+        }
     }
 
-    let turn = |message: Message| {
+    let mut turns = Vec::with_capacity(messages.len());
+    for message in messages {
         let text = message.text();
-        let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
-        ConversationTurn {
-            role,
+        if text.trim().is_empty() {
+            continue;
+        }
+        turns.push(ConversationTurn {
+            role: message.role.as_str().to_owned(),
             name: message.name,
             text,
-            provenance,
+            provenance: message.provenance,
             at: Some(at),
-        }
-    };
+        });
+    }
 
-    let turns: Vec<ConversationTurn> = messages
-        .into_iter()
-        .map(turn)
-        .filter(|turn| !turn.text.trim().is_empty())
-        .collect();
     if turns.is_empty() {
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
@@ -206,12 +202,10 @@ impl Message {
             MessageContent::Parts(parts) => parts.iter().map(MessagePart::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        lines.extend(
-            self.tool_calls
-                .iter()
-                .flatten()
-                .filter_map(describe_tool_call),
-        );
+        for call in self.tool_calls.iter().flatten() {
+            lines.extend(describe_tool_call(call));
+        }
+
         lines.join("\n")
     }
 }

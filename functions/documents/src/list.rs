@@ -81,31 +81,38 @@ pub(crate) async fn list_documents(
     let query = request.into_query()?;
     let page = service::list_documents(&app.ctx, &tenant, &query).await?;
     let texts = if include_content {
-        let (ctx, tenant) = (&app.ctx, &tenant);
-        let read = page
-            .documents
-            .iter()
-            .cloned()
-            .map(|document| async move { read_listed_text(ctx, tenant, &document).await });
-        stream::iter(read)
-            .buffered(PARALLEL_READS)
-            .try_collect()
-            .await?
+        read_listed_texts(&app.ctx, &tenant, &page.documents).await?
     } else {
         vec![None; page.documents.len()]
     };
 
-    let memories = page
-        .documents
-        .iter()
-        .zip(texts)
-        .map(|(document, text)| ListedDocument::new(document, text));
+    let mut memories = Vec::with_capacity(page.documents.len());
+    for (document, text) in page.documents.iter().zip(texts) {
+        memories.push(ListedDocument::new(document, text));
+    }
     let pagination = Pagination::new(query.page, query.limit, page.total);
 
     Ok(Json(ListResponse {
-        memories: memories.collect(),
+        memories,
         pagination,
     }))
+}
+
+/// Returns the texts of listed documents, in their order.
+async fn read_listed_texts(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: &[Document],
+) -> Result<Vec<Option<String>>> {
+    let mut reads = Vec::with_capacity(documents.len());
+    for document in documents {
+        reads.push(read_listed_text(ctx, tenant, document));
+    }
+
+    stream::iter(reads)
+        .buffered(PARALLEL_READS)
+        .try_collect()
+        .await
 }
 
 /// Returns the text of a listed document, or `None` while it is being replaced.

@@ -70,11 +70,10 @@ async fn load_memories(
 /// Checks whether search serves statements of the document. A document that is processed into
 /// chunks only shows no memories, even if it had some before.
 pub(crate) fn shows_memories(document: &Document) -> bool {
-    let has_statements = document
-        .indexed
-        .as_ref()
-        .is_some_and(|indexed| indexed.statements_blob().is_some());
-    has_statements && document.task_type == TaskType::Memory
+    let Some(indexed) = &document.indexed else {
+        return false;
+    };
+    indexed.statements_blob().is_some() && document.task_type == TaskType::Memory
 }
 
 pub(crate) async fn delete_document(
@@ -116,9 +115,10 @@ pub(crate) async fn list_chunks(
 ) -> ApiResult<Json<ChunksResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     let pack = read_served_pack(&app.ctx, &tenant, &document).await?;
-    let chunks = pack.map_or_else(Vec::new, |pack| {
-        chunk_shapes(&pack, document.id.as_str(), document.updated_at)
-    });
+    let chunks = match pack {
+        Some(pack) => chunk_shapes(&pack, document.id.as_str(), document.updated_at),
+        None => Vec::new(),
+    };
 
     Ok(Json(ChunksResponse {
         document_id: document.id.to_string(),
@@ -128,21 +128,17 @@ pub(crate) async fn list_chunks(
 }
 
 fn chunk_shapes(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
-    let texts = pack.chunk_texts();
-    let to_wire_chunk =
-        |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| WireChunk {
+    let mut shapes = Vec::with_capacity(pack.chunks.len());
+    for (position, (chunk, text)) in pack.chunks.iter().zip(pack.chunk_texts()).enumerate() {
+        shapes.push(WireChunk {
             id: format!("{document}-{position}"),
             position,
             content: text.to_owned(),
             r#type: "text",
             metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
             created_at,
-        };
+        });
+    }
 
-    pack.chunks
-        .iter()
-        .zip(texts)
-        .enumerate()
-        .map(to_wire_chunk)
-        .collect()
+    shapes
 }

@@ -94,22 +94,19 @@ pub(crate) async fn list_processing(
     }
 
     let total = found.len();
-    let documents = found
-        .iter()
-        .skip((page - 1).saturating_mul(limit))
-        .take(limit)
-        .map(|document| {
-            let stuck = is_stuck(document, stuck_before);
-            ProcessingDocument {
-                document: ListedDocument::new(document, None),
-                stuck,
-            }
+    let first = (page - 1).saturating_mul(limit);
+    let mut documents = Vec::new();
+    for document in found.iter().skip(first).take(limit) {
+        documents.push(ProcessingDocument {
+            document: ListedDocument::new(document, None),
+            stuck: is_stuck(document, stuck_before),
         });
+    }
 
     let pagination =
         (query.view == ProcessingView::All).then(|| Pagination::new(page, limit, total));
     Ok(Json(ProcessingResponse {
-        documents: documents.collect(),
+        documents,
         total_count: total,
         pagination,
     }))

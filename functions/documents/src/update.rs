@@ -1,7 +1,7 @@
 //! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`: changes or retries a document.
 
 use axum::extract::State;
-use domain::{CustomId, Metadata, Patch, Provenance, Result, TaskType, Timestamp};
+use domain::{Metadata, Patch, Provenance, Result, TaskType};
 use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, parse_single_tag};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,7 +9,9 @@ use service::{
     DocumentDescription, DocumentUpdate, find_document, retry_document, update_document,
 };
 
-use crate::add::{AddResponse, body_of_text, check_filepath};
+use crate::add::{
+    AddResponse, body_of_text, check_filepath, parse_custom_id, parse_document_date,
+};
 use crate::one::DocumentScopeQuery;
 
 /// The fields to change. Absent fields keep their values, and `null` clears metadata, path and
@@ -76,20 +78,22 @@ impl UpdateRequest {
                 .try_map(object("filterByMetadata"))?,
         };
 
-        let date = self.document_date.as_deref();
+        let content = match self.content {
+            Some(text) => Some(body_of_text(text)?),
+            None => None,
+        };
+
         Ok(DocumentUpdate {
-            content: self.content.map(body_of_text).transpose()?,
+            content,
             description,
-            custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
+            custom_id: parse_custom_id(self.custom_id.as_deref())?,
             tag: parse_single_tag(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,
             task_type: self.task_type,
             provenance: self.provenance,
-            document_date: date
-                .map(|date| Timestamp::parse("documentDate", date))
-                .transpose()?,
+            document_date: parse_document_date(self.document_date.as_deref())?,
         })
     }
 }

@@ -46,17 +46,16 @@ pub(crate) async fn add_file(
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
-    let multipart = multipart.map_err(|_| {
-        Error::UnsupportedMedia(
-            "send the file as multipart/form-data with a part named `file`".to_owned(),
-        )
-    })?;
+    let Ok(multipart) = multipart else {
+        let message = "send the file as multipart/form-data with a part named `file`";
+        return Err(Error::UnsupportedMedia(message.to_owned()).into());
+    };
 
     let form = read_form(multipart, limit).await?;
     note_request_body(&form.logged_fields());
-    let file = form
-        .file
-        .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
+    let Some(file) = form.file else {
+        return Err(Error::invalid_field("file", "missing: add a part named `file`").into());
+    };
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
@@ -135,29 +134,30 @@ fn form_error(error: &MultipartError, limit: DirectFileBytes) -> Error {
 
 async fn read_form(mut multipart: Multipart, limit: DirectFileBytes) -> Result<UploadForm> {
     let mut form = UploadForm::default();
-    while let Some(field) = multipart
-        .next_field()
-        .await
-        .map_err(|error| form_error(&error, limit))?
-    {
+    loop {
+        let field = match multipart.next_field().await {
+            Ok(Some(field)) => field,
+            Ok(None) => return Ok(form),
+            Err(error) => return Err(form_error(&error, limit)),
+        };
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
         };
         if name == "file" {
             form.name = field.file_name().map(str::to_owned);
             form.part_type = field.content_type().map(str::to_owned);
-            form.file = Some(
-                field
-                    .bytes()
-                    .await
-                    .map_err(|error| form_error(&error, limit))?,
-            );
+            form.file = Some(read_bytes(field, limit).await?);
             continue;
         }
         read_field(&mut form, &name, field, limit).await?;
     }
+}
 
-    Ok(form)
+async fn read_bytes(field: Field<'_>, limit: DirectFileBytes) -> Result<Bytes> {
+    match field.bytes().await {
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(form_error(&error, limit)),
+    }
 }
 
 async fn read_field(
@@ -166,11 +166,10 @@ async fn read_field(
     field: Field<'_>,
     limit: DirectFileBytes,
 ) -> Result<()> {
-    let bytes = field
-        .bytes()
-        .await
-        .map_err(|error| form_error(&error, limit))?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
+    let bytes = read_bytes(field, limit).await?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Err(Error::invalid_field(name, "UTF-8 text"));
+    };
     if text.is_empty() {
         return Ok(());
     }

@@ -142,14 +142,14 @@ impl FullDocument {
         memories: Vec<MemoryVersion>,
     ) -> Self {
         let has_memories = document.task_type == TaskType::Memory;
-        let authorship = document
-            .indexed
-            .as_ref()
-            .and_then(|indexed| indexed.authorship.as_ref());
-        let statements_ref = document
-            .indexed
-            .as_ref()
-            .and_then(|indexed| indexed.learned.as_ref());
+        let (authorship, statements_ref) = match &document.indexed {
+            Some(indexed) => (indexed.authorship.as_ref(), indexed.learned.as_ref()),
+            None => (None, None),
+        };
+        let memory_extraction = match statements_ref {
+            Some(statements_ref) if has_memories => Some(MemoryExtraction::new(statements_ref)),
+            _ => None,
+        };
 
         Self {
             listed: ListedDocument::new(document, None),
@@ -173,9 +173,7 @@ impl FullDocument {
             },
             latest_revision: document.revision_number,
             memories: has_memories.then_some(memories),
-            memory_extraction: statements_ref
-                .filter(|_| has_memories)
-                .map(MemoryExtraction::new),
+            memory_extraction,
         }
     }
 }

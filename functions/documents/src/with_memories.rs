@@ -107,8 +107,8 @@ async fn add_memories(
 ) -> Result<Vec<DocumentWithMemories>> {
     let ctx = &service.app.ctx;
     let mut memories_by_container: HashMap<ContainerId, IndexedMemories<()>> = HashMap::new();
-    for document in documents.iter().filter(|document| shows_memories(document)) {
-        if !memories_by_container.contains_key(&document.container) {
+    for document in documents {
+        if shows_memories(document) && !memories_by_container.contains_key(&document.container) {
             let memories = service
                 .ledgers
                 .open(ctx, tenant, &document.container)
@@ -118,23 +118,25 @@ async fn add_memories(
     }
 
     let now = ctx.clock.now();
-    let to_response = |document: &Document| {
-        let memories = memories_by_container
-            .get(&document.container)
-            .filter(|_| shows_memories(document));
-        let ledger = memories.map(IndexedMemories::ledger);
-        let entries = ledger.into_iter().flat_map(|ledger| {
-            let document_memories = ledger.memories_of_document(&document.id).into_iter();
-            document_memories
-                .map(move |memory| SourcedEntry::new(document, ledger, memory, tenant, now))
-        });
-        DocumentWithMemories {
-            document: ListedDocument::new(document, None),
-            memory_entries: entries.collect(),
+    let mut with_memories = Vec::with_capacity(documents.len());
+    for document in documents {
+        let mut memory_entries = Vec::new();
+        if shows_memories(document)
+            && let Some(memories) = memories_by_container.get(&document.container)
+        {
+            let ledger = memories.ledger();
+            for memory in ledger.memories_of_document(&document.id) {
+                memory_entries.push(SourcedEntry::new(document, ledger, memory, tenant, now));
+            }
         }
-    };
 
-    Ok(documents.iter().map(to_response).collect())
+        with_memories.push(DocumentWithMemories {
+            document: ListedDocument::new(document, None),
+            memory_entries,
+        });
+    }
+
+    Ok(with_memories)
 }
 
 pub(crate) async fn list_with_memories(
@@ -152,13 +154,14 @@ pub(crate) async fn list_with_memories(
         request.sources.as_deref().unwrap_or_default(),
         MAX_ENTRIES,
     )?;
+    let providers = match request.sources.as_deref() {
+        None | Some([]) => None,
+        Some(names) => Some(parse_providers(names)),
+    };
     let query = ListQuery {
         sort: request.sort.unwrap_or_default().into(),
         ascending: request.order == Some(Order::Asc),
-        providers: request
-            .sources
-            .filter(|names| !names.is_empty())
-            .map(|names| parse_providers(&names)),
+        providers,
         page,
         limit,
         ..ListQuery::all_documents(scope)

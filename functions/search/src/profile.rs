@@ -21,6 +21,7 @@ use service::{ContainerScope, find_containers, find_existing_container};
 
 use crate::SearchState;
 use crate::engine::open_memories;
+use crate::v4::check_threshold;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -86,19 +87,17 @@ pub(crate) async fn get_profile(
     )?;
 
     let filter = Filter::parse_optional(request.filters.as_ref())?;
-    let threshold = request
-        .threshold
-        .map(|value| crate::v4::check_threshold(value, "threshold"))
-        .transpose()?;
+    let threshold = match request.threshold {
+        Some(value) => Some(check_threshold(value, "threshold")?),
+        None => None,
+    };
 
     let container = find_container(&state, &tenant, &scope).await?;
-    let sorter = match request.includes_part(ProfilePart::Buckets) {
-        true => Some(
-            state
-                .sorters
-                .get_or_create(effective_buckets(&state, &tenant, container.as_ref()).await?),
-        ),
-        false => None,
+    let sorter = if request.includes_part(ProfilePart::Buckets) {
+        let buckets = effective_buckets(&state, &tenant, container.as_ref()).await?;
+        Some(state.sorters.get_or_create(buckets))
+    } else {
+        None
     };
     let shown_keys = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
 
@@ -112,19 +111,12 @@ pub(crate) async fn get_profile(
     .await?;
 
     // Some clients send an empty question if they have none.
-    let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
-        Some(q) => Some(
-            search_for_question(
-                &state,
-                &tenant,
-                q,
-                &scope,
-                threshold,
-                request.filters.clone(),
-            )
-            .await?,
-        ),
-        None => None,
+    let search_results = match request.q.as_deref() {
+        Some(q) if !q.trim().is_empty() => {
+            let filters = request.filters.clone();
+            Some(search_for_question(&state, &tenant, q, &scope, threshold, filters).await?)
+        }
+        _ => None,
     };
 
     let response = ProfileResponse {
@@ -221,10 +213,23 @@ async fn effective_buckets(
     container: Option<&Container>,
 ) -> Result<Vec<ProfileBucket>> {
     let settings = state.app.ctx.settings.get(tenant).await?;
-    let container_buckets = container
-        .map(|container| container.profile_buckets.as_slice())
-        .unwrap_or_default();
+    let container_buckets = match container {
+        Some(container) => container.profile_buckets.as_slice(),
+        None => &[],
+    };
     Ok(settings.merge_buckets(container_buckets))
+}
+
+/// Returns the keys of the buckets of a sorter, in their order.
+fn bucket_keys(sorter: Option<&BucketSorter>) -> Vec<String> {
+    let mut keys = Vec::new();
+    if let Some(sorter) = sorter {
+        for bucket in sorter.buckets() {
+            keys.push(bucket.key.clone());
+        }
+    }
+
+    keys
 }
 
 /// Returns the keys of the buckets to show: the named ones, or all.
@@ -232,30 +237,21 @@ fn shown_bucket_keys(
     sorter: Option<&BucketSorter>,
     requested_keys: Option<&[String]>,
 ) -> Result<Vec<String>> {
-    let known_keys = || {
-        sorter
-            .into_iter()
-            .flat_map(BucketSorter::buckets)
-            .map(|bucket| bucket.key.clone())
-    };
-
-    let Some(requested_keys) = requested_keys.filter(|named| !named.is_empty()) else {
-        return Ok(known_keys().collect());
-    };
-
-    match requested_keys
-        .iter()
-        .find(|key| known_keys().all(|other| other != **key))
-    {
-        None => Ok(requested_keys.to_vec()),
-        Some(_) => {
-            let known_keys = known_keys().collect::<Vec<_>>().join(", ");
-            Err(Error::invalid_field(
-                "buckets",
-                format!("the buckets of this container are: {known_keys}"),
-            ))
-        }
+    let known_keys = bucket_keys(sorter);
+    let requested_keys = requested_keys.unwrap_or_default();
+    if requested_keys.is_empty() {
+        return Ok(known_keys);
     }
+
+    if requested_keys.iter().any(|key| !known_keys.contains(key)) {
+        let known_keys = known_keys.join(", ");
+        return Err(Error::invalid_field(
+            "buckets",
+            format!("the buckets of this container are: {known_keys}"),
+        ));
+    }
+
+    Ok(requested_keys.to_vec())
 }
 
 async fn load_profile(
@@ -265,9 +261,10 @@ async fn load_profile(
     filter: Option<&Filter>,
     sorter: Option<&BucketSorter>,
 ) -> Result<Profile> {
-    let ids = container
-        .map(|container| container.ids.as_slice())
-        .unwrap_or_default();
+    let ids = match container {
+        Some(container) => container.ids.as_slice(),
+        None => &[],
+    };
     let indexed_memories = open_memories(state, tenant, ids).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
@@ -301,10 +298,7 @@ async fn search_for_question(
 
 impl ProfileRequest {
     fn includes_part(&self, part: ProfilePart) -> bool {
-        let has_named_buckets = self
-            .buckets
-            .as_ref()
-            .is_some_and(|buckets| !buckets.is_empty());
+        let has_named_buckets = matches!(self.buckets.as_deref(), Some([_, ..]));
         match self.include.as_deref().unwrap_or_default() {
             [] => part != ProfilePart::Buckets || has_named_buckets,
             parts => parts.contains(&part) || (part == ProfilePart::Buckets && has_named_buckets),
@@ -317,13 +311,13 @@ impl ProfileRequest {
         sorter: Option<&BucketSorter>,
         shown_keys: &[String],
     ) -> ProfileParts {
-        let keys = sorter
-            .into_iter()
-            .flat_map(BucketSorter::buckets)
-            .map(|bucket| bucket.key.clone());
-        let buckets = keys
-            .zip(profile.bucket_lines)
-            .filter(|(key, _)| shown_keys.contains(key));
+        let mut buckets = BTreeMap::new();
+        for (key, lines) in bucket_keys(sorter).into_iter().zip(profile.bucket_lines) {
+            if shown_keys.contains(&key) {
+                buckets.insert(key, lines);
+            }
+        }
+
         ProfileParts {
             statics: self
                 .includes_part(ProfilePart::Static)
@@ -331,9 +325,7 @@ impl ProfileRequest {
             dynamic: self
                 .includes_part(ProfilePart::Dynamic)
                 .then_some(profile.dynamic_lines),
-            buckets: self
-                .includes_part(ProfilePart::Buckets)
-                .then(|| buckets.collect()),
+            buckets: self.includes_part(ProfilePart::Buckets).then_some(buckets),
         }
     }
 }
