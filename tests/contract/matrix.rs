@@ -185,24 +185,26 @@ async fn comparable_answer(
         "{asked:?} shows what is another's: {whole}"
     );
 
-    mask_key_ids(&mut body);
+    mask_named_fields(&mut body);
     let masked = body.to_string().replace(name, "<name>");
     (answer.status.as_u16(), mask_random_parts(&masked))
 }
 
-/// Replaces the ids of keys. They have ten characters, and some look like a word, so the name of
-/// their field tells them apart.
-fn mask_key_ids(value: &mut Value) {
+/// Replaces the ids of keys, and the policies and signatures of upload forms, which contain random
+/// ids. The ids of keys have ten characters, and some look like a word, so the name of the field
+/// tells all of these apart.
+fn mask_named_fields(value: &mut Value) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(mask_key_ids),
+        Value::Array(values) => values.iter_mut().for_each(mask_named_fields),
         Value::Object(fields) => {
             for (name, value) in fields {
                 let is_id_field = name == "id" || name.ends_with("Id");
                 let is_key_id = value.as_str().is_some_and(|text| text.len() == 10);
-                if is_id_field && is_key_id {
+                let is_signed = ["policy", "x-amz-signature"].contains(&name.as_str());
+                if is_signed || (is_id_field && is_key_id) {
                     *value = json!("*");
                 } else {
-                    mask_key_ids(value);
+                    mask_named_fields(value);
                 }
             }
         }

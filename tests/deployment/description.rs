@@ -13,6 +13,7 @@ fn described_operations() -> Vec<Operation> {
     [
         analytics::operations(),
         container_tags::operations(),
+        documents::operations(),
         memories::operations(),
         settings::operations(),
     ]

@@ -85,14 +85,14 @@ pub(crate) async fn get_errors(
     );
     let tallies = read_tallies(ctx, &tenant, span).await?;
     let total_tally = sum_tallies(&tallies);
-    let requests = total_tally
-        .total_where(|_| true)
-        .map_or(0, |cell| cell.count);
-    let total_errors = failed_cells(&total_tally)
-        .map(|(_, cell)| cell.count)
-        .sum::<u64>();
+    let requests = match total_tally.total_where(|_| true) {
+        Some(cell) => cell.count,
+        None => 0,
+    };
+    let mut total_errors = 0;
     let mut by_status_code = BTreeMap::new();
     for (dimension, cell) in failed_cells(&total_tally) {
+        total_errors += cell.count;
         *by_status_code.entry(dimension.status).or_default() += cell.count;
     }
 
@@ -152,10 +152,13 @@ fn top_errors(tally: &RequestTally) -> Vec<TopError> {
 }
 
 fn error_hour((hour, tally): &(Hour, RequestTally)) -> Option<ErrorHour> {
-    let count = failed_cells(tally).map(|(_, cell)| cell.count).sum();
-    let types = failed_cells(tally)
-        .map(|(dimension, _)| error_type(dimension).to_owned())
-        .collect();
+    let mut count = 0;
+    let mut types = BTreeSet::new();
+    for (dimension, cell) in failed_cells(tally) {
+        count += cell.count;
+        types.insert(error_type(dimension).to_owned());
+    }
+
     (count > 0).then(|| ErrorHour {
         time: hour.start_time(),
         count,

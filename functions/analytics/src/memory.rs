@@ -1,7 +1,5 @@
 //! `GET /v3/analytics/memory`: the amount of content, and its growth.
 
-use std::iter::once;
-
 use axum::extract::State;
 use container_index::count_memories;
 use domain::activity::RequestType;
@@ -67,8 +65,10 @@ struct Growth {
 
 impl Growth {
     fn count_event(&mut self, period: Option<TimeSpan>, at: Timestamp) {
-        self.now += u64::from(period.is_some_and(|period| period.contains(at)));
-        self.before += u64::from(period.is_some_and(|period| period.preceding().contains(at)));
+        if let Some(period) = period {
+            self.now += u64::from(period.contains(at));
+            self.before += u64::from(period.preceding().contains(at));
+        }
     }
 
     /// Returns the growth in percent, or 0 if there was nothing before.
@@ -110,9 +110,10 @@ pub(crate) async fn get_memory(
         ..TotalWithGrowth::default()
     };
 
-    containers
-        .iter()
-        .for_each(|container| tags.growth.count_event(period, container.created_at));
+    for container in &containers {
+        tags.growth.count_event(period, container.created_at);
+    }
+
     let content = containers
         .into_iter()
         .map(|container| count_content(&service, &tenant, container, period));
@@ -124,17 +125,13 @@ pub(crate) async fn get_memory(
     }
 
     let mut connections = TotalWithGrowth::default();
-    for connection in ctx
-        .connections
-        .list(&tenant)
-        .await?
-        .iter()
-        .filter(|one| one.status.is_visible())
-    {
-        connections.total += 1;
-        connections
-            .growth
-            .count_event(period, connection.created_at);
+    for connection in ctx.connections.list(&tenant).await? {
+        if connection.status.is_visible() {
+            connections.total += 1;
+            connections
+                .growth
+                .count_event(period, connection.created_at);
+        }
     }
 
     let searches = count_searches(ctx, &tenant, period, now).await?;
@@ -159,19 +156,26 @@ async fn count_searches(
     period: Option<TimeSpan>,
     now: Timestamp,
 ) -> Result<Growth> {
-    let mut counts = [0, 0];
-    let spans =
-        once(period.unwrap_or(TimeSpan::retained(now))).chain(period.map(TimeSpan::preceding));
-    for (count, span) in counts.iter_mut().zip(spans) {
-        for (_, tally) in read_tallies(ctx, tenant, span).await? {
-            *count += tally
-                .total_where(|by| by.kind == RequestType::Search)
-                .map_or(0, |cell| cell.count);
+    let Some(period) = period else {
+        let now = count_searches_within(ctx, tenant, TimeSpan::retained(now)).await?;
+        return Ok(Growth { now, before: 0 });
+    };
+
+    Ok(Growth {
+        now: count_searches_within(ctx, tenant, period).await?,
+        before: count_searches_within(ctx, tenant, period.preceding()).await?,
+    })
+}
+
+async fn count_searches_within(ctx: &Ctx, tenant: &Tenant, span: TimeSpan) -> Result<u64> {
+    let mut count = 0;
+    for (_, tally) in read_tallies(ctx, tenant, span).await? {
+        if let Some(cell) = tally.total_where(|by| by.kind == RequestType::Search) {
+            count += cell.count;
         }
     }
 
-    let [now, before] = counts;
-    Ok(Growth { now, before })
+    Ok(count)
 }
 
 /// Counts the documents and the memories of a container.
@@ -199,18 +203,19 @@ async fn count_content(
     let now = ctx.clock.now();
     for id in &container.ids {
         if period.is_some() {
-            let listed = ctx.documents.list(tenant, id).await?.into_iter();
-            let visible = listed.filter(|document| document.superseded_by.is_none());
-            visible.for_each(|document| documents.growth.count_event(period, document.created_at));
+            for document in ctx.documents.list(tenant, id).await? {
+                if document.superseded_by.is_none() {
+                    documents.growth.count_event(period, document.created_at);
+                }
+            }
         }
+
         let view = cache.open(ctx, tenant, id).await?;
-        for memory in view
-            .ledger()
-            .memories()
-            .filter(|memory| memory.is_live(now))
-        {
-            memories.total += 1;
-            memories.growth.count_event(period, memory.created_at);
+        for memory in view.ledger().memories() {
+            if memory.is_live(now) {
+                memories.total += 1;
+                memories.growth.count_event(period, memory.created_at);
+            }
         }
     }
 

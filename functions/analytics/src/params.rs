@@ -81,17 +81,12 @@ impl AnalyticsParams {
     /// Returns the requested period. `from` takes precedence over `period`, because it is more
     /// precise.
     pub(crate) fn requested_span(&self, now: Timestamp) -> Result<TimeSpan> {
-        let from = self
-            .from
-            .as_deref()
-            .map(|text| parse_time("from", text))
-            .transpose()?;
-        let to = self
-            .to
-            .as_deref()
-            .map(|text| parse_time("to", text))
-            .transpose()?;
-        let seconds = self.seconds()?.unwrap_or(DEFAULT_PERIOD);
+        let from = parse_time("from", self.from.as_deref())?;
+        let to = parse_time("to", self.to.as_deref())?;
+        let seconds = match self.period.as_deref() {
+            None => DEFAULT_PERIOD,
+            Some(text) => period_seconds(text, "1h, 24h, 7d or 30d")?,
+        };
         TimeSpan::from_request(from, to, seconds, now)
     }
 
@@ -106,52 +101,41 @@ impl AnalyticsParams {
         }
     }
 
-    fn seconds(&self) -> Result<Option<i64>> {
-        self.period
-            .as_deref()
-            .map(|text| period_seconds(text, "1h, 24h, 7d or 30d"))
-            .transpose()
-    }
-
     /// Returns the seconds of a period, or `None` for `all`.
     pub(crate) fn seconds_or_all(&self) -> Result<Option<i64>> {
         match self.period.as_deref() {
             None => Ok(Some(DEFAULT_PERIOD)),
             Some("all") => Ok(None),
-            Some(text) => period_seconds(text, "1h, 24h, 7d, 30d or all").map(Some),
+            Some(text) => Ok(Some(period_seconds(text, "1h, 24h, 7d, 30d or all")?)),
         }
     }
 
     /// Returns the number and the size of the page.
     pub(crate) fn page_and_limit(&self) -> Result<(usize, usize)> {
-        let number = |text: &Option<String>, default: usize| match text {
-            Some(text) => text.trim().parse().ok(),
-            None => Some(default),
+        let page = match parse_number(self.page.as_deref(), 1) {
+            Some(page) if page > 0 => page,
+            _ => return Err(Error::invalid_field("page", "a whole number, 1 or more")),
         };
-        let page = number(&self.page, 1).filter(|page| *page > 0);
-        let page = page.ok_or_else(|| Error::invalid_field("page", "a whole number, 1 or more"))?;
-        let limit =
-            number(&self.limit, DEFAULT_LIMIT).filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        let limit = limit.ok_or_else(|| {
-            Error::invalid_field("limit", format!("a whole number from 1 to {MAX_LIMIT}"))
-        })?;
+
+        let limit = match parse_number(self.limit.as_deref(), DEFAULT_LIMIT) {
+            Some(limit) if (1..=MAX_LIMIT).contains(&limit) => limit,
+            _ => {
+                let rule = format!("a whole number from 1 to {MAX_LIMIT}");
+                return Err(Error::invalid_field("limit", rule));
+            }
+        };
+
         Ok((page, limit))
     }
 
     /// Returns the filter of a request to `/logs`.
     pub(crate) fn log_filter(&self) -> Result<RequestFilter> {
-        let status = self.status_code.as_deref().map(|text| {
-            let status = text
-                .trim()
-                .parse()
-                .ok()
-                .filter(|status| (100..=599).contains(status));
-            status.ok_or_else(|| Error::invalid_field("statusCode", "a number from 100 to 599"))
-        });
-
         Ok(RequestFilter {
             kind: self.requested_type()?,
-            status: status.transpose()?,
+            status: match &self.status_code {
+                Some(text) => Some(parse_status(text)?),
+                None => None,
+            },
             failed: None,
             key: self.key_id.clone(),
         })
@@ -173,24 +157,59 @@ impl AnalyticsParams {
     }
 
     fn requested_type(&self) -> Result<Option<RequestType>> {
-        let kind = self.kind.as_deref().map(|text| {
-            let names = RequestType::ALL.map(RequestType::as_str).join(", ");
-            RequestType::parse(text)
-                .ok_or_else(|| Error::invalid_field("type", format!("one of {names}")))
-        });
-        kind.transpose()
+        let Some(text) = &self.kind else {
+            return Ok(None);
+        };
+        match RequestType::parse(text) {
+            Some(kind) => Ok(Some(kind)),
+            None => {
+                let names = RequestType::ALL.map(RequestType::as_str).join(", ");
+                Err(Error::invalid_field("type", format!("one of {names}")))
+            }
+        }
     }
 }
 
 fn period_seconds(text: &str, names: &str) -> Result<i64> {
-    let period = PERIODS.iter().find(|(name, _)| *name == text);
-    period
-        .map(|(_, seconds)| *seconds)
-        .ok_or_else(|| Error::invalid_field("period", names))
+    for (name, seconds) in PERIODS {
+        if name == text {
+            return Ok(seconds);
+        }
+    }
+
+    Err(Error::invalid_field("period", names))
 }
 
-fn parse_time(field: &str, text: &str) -> Result<Timestamp> {
+/// Returns the number in a parameter, or `default` without one; `None` if it is not a number.
+fn parse_number(text: Option<&str>, default: usize) -> Option<usize> {
+    match text {
+        Some(text) => text.trim().parse().ok(),
+        None => Some(default),
+    }
+}
+
+fn parse_status(text: &str) -> Result<u16> {
+    match text.trim().parse() {
+        Ok(status) if (100..=599).contains(&status) => Ok(status),
+        _ => Err(Error::invalid_field(
+            "statusCode",
+            "a number from 100 to 599",
+        )),
+    }
+}
+
+fn parse_time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let error = match Timestamp::parse(field, text) {
+        Ok(time) => return Ok(Some(time)),
+        Err(error) => error,
+    };
+
     // In a query string, the plus of an offset means a space unless the client has escaped it.
-    Timestamp::parse(field, text)
-        .or_else(|error| Timestamp::parse(field, &text.replace(' ', "+")).map_err(|_| error))
+    match Timestamp::parse(field, &text.replace(' ', "+")) {
+        Ok(time) => Ok(Some(time)),
+        Err(_) => Err(error),
+    }
 }

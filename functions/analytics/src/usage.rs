@@ -116,12 +116,12 @@ pub(crate) async fn get_usage(
 
 /// Adds up the tallies of all hours.
 pub(crate) fn sum_tallies(tallies: &[(Hour, RequestTally)]) -> RequestTally {
-    tallies
-        .iter()
-        .fold(RequestTally::default(), |mut total, (_, tally)| {
-            total.add(tally);
-            total
-        })
+    let mut total = RequestTally::default();
+    for (_, tally) in tallies {
+        total.add(tally);
+    }
+
+    total
 }
 
 /// Groups the counts by one part of their dimensions, the largest first.

@@ -3,14 +3,16 @@
 
 use axum::extract::State;
 use domain::{
-    BodyForm, CustomId, DocumentStatus, Dreaming, Error, Metadata, Provenance, Result, TaskType,
-    Timestamp,
+    BodyForm, ContainerTag, CustomId, DocumentId, DocumentStatus, Dreaming, Error, Metadata,
+    Provenance, Result, TaskType, Timestamp,
 };
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_single_tag};
 use http::HeaderMap;
+use openapi::{ErrorAnswer, Operation};
 use remote::parse_page_url;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::{AcceptedDocument, Content, NewDocument, submit_document};
 
 use crate::wait::WaitQuery;
@@ -18,43 +20,103 @@ use crate::wait::WaitQuery;
 /// The most bytes of text: 1 MB. Part of the API.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The most characters of a path.
-const MAX_FILEPATH_CHARS: usize = 1024;
+pub(crate) const MAX_FILEPATH_CHARS: usize = 1024;
 /// The most characters of the guidance about a container. Part of the API.
-const MAX_ENTITY_CONTEXT: usize = 1500;
+pub(crate) const MAX_ENTITY_CONTEXT: usize = 1500;
 
 /// The fields that every way of adding content shares.
-#[derive(Debug, Default, Clone, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CommonFields {
+    /// The container tag. Without one, the content goes to the only one that the key reaches, or to
+    /// `sm_project_default`.
+    #[schemars(with = "Option<ContainerTag>")]
     pub(crate) container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
     pub(crate) container_tags: Option<Vec<String>>,
+    // A batch and a conversation do not use it: see `add_custom_id`.
+    #[schemars(skip)]
     pub(crate) custom_id: Option<String>,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     pub(crate) metadata: Option<Map<String, Value>>,
+    /// The path in the caller's own tree. An empty one means none.
+    #[schemars(length(max = MAX_FILEPATH_CHARS))]
     pub(crate) filepath: Option<String>,
+    /// The metadata that other documents need to have for their memories to be considered beside
+    /// those of this one.
+    #[schemars(with = "Option<Metadata>")]
     pub(crate) filter_by_metadata: Option<Map<String, Value>>,
+    /// The results of its processing. The default for new documents is `memory`.
     pub(crate) task_type: Option<TaskType>,
+    /// The time that the content is from, as a day or a timestamp with an offset.
+    #[schemars(extend("examples" = ["2025-04-15", "2025-04-15T11:30:00+02:00"]))]
     pub(crate) document_date: Option<String>,
+    /// A description of the content of the container. It stays with the container tag.
+    #[schemars(length(max = MAX_ENTITY_CONTEXT))]
     pub(crate) entity_context: Option<String>,
+    /// The time at which memories are formed.
+    #[schemars(extend("default" = "dynamic"))]
     pub(crate) dreaming: Option<Dreaming>,
+    /// The author of the content. Without it, the author that was given before stays. If there was
+    /// none, plain text and the turns of users are the user's own words, except for the mails,
+    /// pages, quotations and transcripts that can be recognized in them; files, pages and items of
+    /// connections are another person's.
     pub(crate) provenance: Option<Provenance>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A document whose content is text.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "AddDocumentRequest", transform = add_custom_id)]
 pub(crate) struct AddRequest {
+    /// A text, markdown, HTML or the address of one page: at most 1 MiB of UTF-8.
+    #[schemars(length(min = 1, max = MAX_TEXT_BYTES))]
     content: String,
 }
 
-/// The answer to accepted content.
-#[derive(Debug, Serialize)]
+/// Adds `customId` to the schema of a request for one document. The documents of a batch each have
+/// their own, and in a conversation `conversationId` takes its place.
+pub(crate) fn add_custom_id(schema: &mut Schema) {
+    let mut custom_id = CustomId::json_schema(&mut SchemaGenerator::default());
+    custom_id.insert("type".into(), json!(["string", "null"]));
+    let description = "The caller's own identifier, unique in the container. Content that is sent \
+                       again with it replaces the content of the document.";
+    custom_id.insert("description".into(), description.into());
+
+    let properties = schema.ensure_object().entry("properties");
+    properties.or_insert_with(|| json!({}))["customId"] = custom_id.into();
+}
+
+/// The header that identifies a request when it is repeated.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(
+    dead_code,
+    reason = "describes the header that `read_idempotency_key` reads"
+)]
+pub(crate) struct IdempotencyKey(#[schemars(length(min = 1, max = 255))] String);
+
+/// The description of the header `Idempotency-Key`.
+pub(crate) const IDEMPOTENCY_KEY: &str = "Identifies the request for 24 hours. The same request \
+    with the same key answers with the document that it has added. A 409 says that the document \
+    was deleted or moved since; nothing brings it back. With a customId it has no effect, because \
+    the customId identifies the document.";
+
+/// The document that was added or changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AcceptedDocument")]
 pub(crate) struct AddResponse {
-    id: String,
+    /// The id of the document.
+    id: DocumentId,
+    /// Its status.
     status: DocumentStatus,
 }
 
 impl From<AcceptedDocument> for AddResponse {
     fn from(accepted: AcceptedDocument) -> Self {
         Self {
-            id: accepted.id.to_string(),
+            id: accepted.id,
             status: accepted.status,
         }
     }
@@ -103,6 +165,29 @@ pub(crate) fn check_filepath(path: String) -> Result<String> {
     Ok(path)
 }
 
+/// Parses the field `customId`.
+pub(crate) fn parse_custom_id(text: Option<&str>) -> Result<Option<CustomId>> {
+    match text {
+        Some(text) => Ok(Some(CustomId::parse(text)?)),
+        None => Ok(None),
+    }
+}
+
+/// Parses the field `documentDate`.
+pub(crate) fn parse_document_date(text: Option<&str>) -> Result<Option<Timestamp>> {
+    match text {
+        Some(text) => Ok(Some(Timestamp::parse("documentDate", text)?)),
+        None => Ok(None),
+    }
+}
+
+fn parse_object(field: &str, object: Option<Map<String, Value>>) -> Result<Option<Metadata>> {
+    match object {
+        Some(object) => Ok(Some(Metadata::parse_field(field, object)?)),
+        None => Ok(None),
+    }
+}
+
 fn check_length(field: &str, text: &str, max: usize) -> Result<()> {
     if text.chars().count() > max {
         return Err(Error::invalid_field(
@@ -124,32 +209,23 @@ impl CommonFields {
             check_length("entityContext", context, MAX_ENTITY_CONTEXT)?;
         }
 
-        let date = self.document_date.as_deref();
-        let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
-
         Ok(NewDocument {
             tag: parse_single_tag(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,
-            custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
+            custom_id: parse_custom_id(self.custom_id.as_deref())?,
             content,
-            metadata: self.metadata.map(object("metadata")).transpose()?,
-            filepath: self
-                .filepath
-                .filter(|path| !path.is_empty())
-                .map(check_filepath)
-                .transpose()?,
-            filter_by_metadata: self
-                .filter_by_metadata
-                .map(object("filterByMetadata"))
-                .transpose()?,
+            metadata: parse_object("metadata", self.metadata)?,
+            filepath: match self.filepath {
+                Some(path) if !path.is_empty() => Some(check_filepath(path)?),
+                _ => None,
+            },
+            filter_by_metadata: parse_object("filterByMetadata", self.filter_by_metadata)?,
             entity_context: self.entity_context,
             task_type: self.task_type.unwrap_or_default(),
             dreaming: self.dreaming.unwrap_or_default(),
-            document_date: date
-                .map(|date| Timestamp::parse("documentDate", date))
-                .transpose()?,
+            document_date: parse_document_date(self.document_date.as_deref())?,
             provenance: self.provenance,
             idempotency_key,
         })
@@ -188,12 +264,47 @@ pub(crate) fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };
-    let text = value
-        .to_str()
-        .ok()
-        .filter(|text| (1..=255).contains(&text.len()));
-    let text = text.ok_or_else(|| {
-        Error::invalid_field("Idempotency-Key", "1 to 255 printable ASCII characters")
-    })?;
-    Ok(Some(text.to_owned()))
+    match value.to_str() {
+        Ok(text) if (1..=255).contains(&text.len()) => Ok(Some(text.to_owned())),
+        _ => Err(Error::invalid_field(
+            "Idempotency-Key",
+            "1 to 255 printable ASCII characters",
+        )),
+    }
+}
+
+/// The description of the answer to accepted content.
+pub(crate) const ACCEPTED: &str = "The document is accepted, or exists already.";
+
+/// Returns an example of the answer to accepted content.
+pub(crate) fn accepted_example() -> Value {
+    json!({"id": "acxV5LHMEsG2hMSNb4umbn", "status": "queued"})
+}
+
+/// The description of the conflicts of content that is sent in one request.
+pub(crate) const CONFLICTS_OF_CONTENT: &str = "The `Idempotency-Key` was used for another \
+    request, or its document was deleted or moved: send another key. Or the container is being \
+    merged: send the request again later.";
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let add = Operation::post("/v3/documents", "add_document")
+        .group("Ingest")
+        .summary("Add text, markdown, HTML or the address of a page.")
+        .description(
+            "The same content again within two minutes, or the same customId with unchanged \
+             content, answers with the document that exists.",
+        )
+        .query::<WaitQuery>()
+        .header::<IdempotencyKey>("Idempotency-Key", IDEMPOTENCY_KEY)
+        .body::<JsonParts<AddRequest, CommonFields>>(json!({
+            "content": "The heron waits in the reeds of the north bank.",
+            "containerTag": "user_42",
+            "customId": "note-17",
+            "metadata": {"source": "diary", "year": 2026, "tags": ["birds", "river"]},
+        }))
+        .answer::<AddResponse>(ACCEPTED, accepted_example())
+        .error(ErrorAnswer::Invalid, "")
+        .error(ErrorAnswer::Conflict, CONFLICTS_OF_CONTENT);
+    vec![add.alias("/v3/memories"), add]
 }

@@ -1,15 +1,19 @@
 //! `POST /v3/documents/batch`: up to 600 texts or addresses, each with its own result.
 
 use axum::extract::State;
-use domain::{Error, Result};
+use domain::{DocumentId, DocumentStatus, Error, Result};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
+use openapi::{ErrorAnswer, Operation};
 use remote::parse_page_url;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::{AcceptedDocument, Content, NewDocument, submit_documents};
 
-use crate::add::{CommonFields, body_of_text, read_idempotency_key};
+use crate::add::{
+    AddRequest, CommonFields, IDEMPOTENCY_KEY, IdempotencyKey, body_of_text, read_idempotency_key,
+};
 use crate::wait::WaitQuery;
 
 /// The most documents of a batch. Part of the API.
@@ -17,10 +21,28 @@ const MAX_DOCUMENTS: usize = 600;
 /// The most bytes of the body. An HTTP API in front of the service allows less: see docs/api.md.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-#[derive(Debug, Deserialize)]
+/// Documents, and the fields of those that do not have their own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "AddBatchRequest")]
 pub(crate) struct BatchRequest {
     /// Objects with the fields of one document, or texts.
+    #[schemars(with = "Vec<BatchDocument>", length(min = 1, max = MAX_DOCUMENTS))]
     documents: Vec<Value>,
+}
+
+/// A document of a batch.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "describes what `read_item` reads"
+)]
+enum BatchDocument {
+    /// A document with its own fields.
+    Document(JsonParts<AddRequest, CommonFields>),
+    /// A content. An empty one is refused by itself.
+    Content(String),
 }
 
 /// The content of one document. The other fields are in [`CommonFields`].
@@ -29,22 +51,53 @@ struct BatchItem {
     content: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// The results of a batch.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BatchResponse {
+    /// The accepted documents in the order of the request, then those that were refused.
     results: Vec<BatchResult>,
+    /// The number of documents that were accepted.
     success: usize,
+    /// The number of documents that were refused.
     failed: usize,
 }
 
-#[derive(Debug, Serialize)]
-struct BatchResult {
-    id: String,
+/// The result of one document.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum BatchResult {
+    Accepted(BatchAccepted),
+    Refused(BatchRefused),
+}
+
+/// A document of a batch that was accepted.
+#[derive(Debug, Serialize, JsonSchema)]
+struct BatchAccepted {
+    /// The id of the document.
+    id: DocumentId,
+    /// Its status.
+    status: DocumentStatus,
+    /// The address that it is fetched from, if it is a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+/// A document of a batch that was refused.
+#[derive(Debug, Serialize, JsonSchema)]
+struct BatchRefused {
+    // compat: the clients' types demand an id, and the API defines it as empty here.
+    /// Always empty.
+    #[schemars(extend("const" = ""))]
+    id: &'static str,
+    /// Always `error`.
+    #[schemars(extend("const" = "error"))]
     status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    /// A sentence that says what is wrong.
+    error: String,
     /// The kind of the error, and the position in the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<String>,
+    details: String,
+    /// The address that was sent, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
@@ -88,19 +141,26 @@ pub(crate) async fn add_batch(
     let mut results = Vec::new();
     for (position, result) in positions.into_iter().zip(submitted) {
         match result {
-            Ok(accepted) => results.push(BatchResult::accepted_result(
-                &accepted,
-                urls[position].clone(),
-            )),
+            Ok(accepted) => results.push(BatchResult::Accepted(BatchAccepted {
+                id: accepted.id,
+                status: accepted.status,
+                url: urls[position].clone(),
+            })),
             Err(error) => refused.push((position, error)),
         }
     }
 
     refused.sort_by_key(|(position, _)| *position);
     let (success, failed) = (results.len(), refused.len());
-    results.extend(refused.iter().map(|(position, error)| {
-        BatchResult::refused_result(*position, error, urls[*position].clone())
-    }));
+    for (position, error) in refused {
+        results.push(BatchResult::Refused(BatchRefused {
+            id: "",
+            status: "error",
+            error: error.to_string(),
+            details: format!("{} in documents[{position}]", error.type_name()),
+            url: urls[position].clone(),
+        }));
+    }
 
     Ok(Json(BatchResponse {
         results,
@@ -112,7 +172,8 @@ pub(crate) async fn add_batch(
 /// Returns the address if the content of a document in a batch is one.
 fn item_url(item: &Value) -> Option<String> {
     let content = item.as_str().or(item["content"].as_str())?;
-    parse_page_url(content).map(|_| content.trim().to_owned())
+    parse_page_url(content)?;
+    Some(content.trim().to_owned())
 }
 
 fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Result<NewDocument> {
@@ -129,8 +190,9 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
         }
     };
 
-    let content =
-        content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
+    let Some(content) = content else {
+        return Err(Error::invalid_field("content", "there is nothing in it"));
+    };
     let (bytes, form) = body_of_text(content)?;
 
     common
@@ -138,27 +200,40 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
         .into_document(Content::Complete { bytes, form }, key)
 }
 
-impl BatchResult {
-    fn accepted_result(accepted: &AcceptedDocument, url: Option<String>) -> Self {
-        let (id, status) = (accepted.id.to_string(), accepted.status.as_str());
-        Self {
-            id,
-            status,
-            error: None,
-            details: None,
-            url,
-        }
-    }
-
-    fn refused_result(position: usize, error: &Error, url: Option<String>) -> Self {
-        let details = Some(format!("{} in documents[{position}]", error.type_name()));
-        // compat: the clients' types demand an id, and the API defines it as empty here.
-        Self {
-            id: String::new(),
-            status: "error",
-            error: Some(error.to_string()),
-            details,
-            url,
-        }
-    }
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let add = Operation::post("/v3/documents/batch", "add_batch")
+        .group("Ingest")
+        .summary("Add up to 600 texts or addresses, each with its own result.")
+        .description(
+            "A document that is wrong is refused by itself and listed after those that were \
+             accepted.",
+        )
+        .query::<WaitQuery>()
+        .header::<IdempotencyKey>("Idempotency-Key", IDEMPOTENCY_KEY)
+        .body::<JsonParts<BatchRequest, CommonFields>>(json!({
+            "containerTag": "user_42",
+            "documents": [
+                "A ferry crosses the strait twice a day.",
+                {"content": "https://example.com/timetable", "documentDate": "2026-03-01"},
+            ],
+        }))
+        .answer::<BatchResponse>(
+            "Every document of the batch with its own result.",
+            json!({
+                "results": [
+                    {"id": "acxV5LHMEsG2hMSNb4umbn", "status": "queued"},
+                    {
+                        "id": "",
+                        "status": "error",
+                        "error": "content: there is nothing in it",
+                        "details": "ValidationError in documents[0]",
+                    },
+                ],
+                "success": 1,
+                "failed": 1,
+            }),
+        )
+        .error(ErrorAnswer::Invalid, "");
+    vec![add.alias("/v3/memories/batch"), add]
 }

@@ -1,9 +1,12 @@
 //! `DELETE /v3/documents/bulk`: deletes by ids, by container tags, or by tags and path.
 
 use axum::extract::State;
-use domain::{Document, Error, Result, Tenant};
+use domain::{ContainerTag, Document, Error, Result, Tenant};
 use edge::{ApiResult, App, Auth, Json, WriteContent, parse_scope};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{
     ContainerScope, DocumentNameKind, ListQuery, add_documents_with_same_custom_ids,
     find_documents, find_superseded_documents, list_documents, path_matches, remove_documents,
@@ -12,31 +15,50 @@ use service::{
 /// The most ids of one request. Part of the API.
 const MAX_IDS: usize = 100;
 
-#[derive(Debug, Default, Deserialize)]
+/// The documents to delete, by ids or by container tags, which a path may narrow.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "DeleteBulkRequest")]
 pub(crate) struct BulkRequest {
     /// Ids or customIds.
+    #[schemars(length(min = 1, max = MAX_IDS))]
     ids: Option<Vec<String>>,
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, the ids may be anywhere that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100))]
     container_tags: Option<Vec<String>>,
-    /// An exact path, or a prefix if it ends with `/`.
+    /// An exact path, or a prefix if it ends with `/`. It goes with container tags, not with ids. A
+    /// key that is limited to container tags needs no others.
     filepath: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// The number of documents that were deleted, and the ids that were not found.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeleteBulkResponse")]
 pub(crate) struct BulkResponse {
+    /// True if every id was found.
     success: bool,
+    /// The number of documents that were deleted.
     deleted_count: usize,
+    /// The ids that were not found, or that were found in several containers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     errors: Vec<BulkError>,
+    /// The container tags of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    container_tags: Vec<String>,
+    #[schemars(length(min = 1))]
+    container_tags: Vec<ContainerTag>,
 }
 
-#[derive(Debug, Serialize)]
+/// An id that was not deleted.
+#[derive(Debug, Serialize, JsonSchema)]
 struct BulkError {
+    /// The id in the request.
     id: String,
+    /// A sentence that says why.
     error: String,
 }
 
@@ -49,7 +71,7 @@ pub(crate) async fn delete_bulk(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let container_tags: Vec<String> = scope.tags.iter().map(ToString::to_string).collect();
+    let container_tags = scope.tags.clone();
     let (documents, errors) = match request.ids.as_deref() {
         Some(_) if request.filepath.is_some() => {
             return Err(
@@ -101,10 +123,8 @@ async fn find_by_ids(
     }
 
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for (id, found) in ids
-        .iter()
-        .zip(find_documents(&app.ctx, tenant, ids, DocumentNameKind::Either, scope).await?)
-    {
+    let results = find_documents(&app.ctx, tenant, ids, DocumentNameKind::Either, scope).await?;
+    for (id, found) in ids.iter().zip(results) {
         match found {
             Ok(document) => documents.push(document),
             Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {
@@ -153,4 +173,19 @@ async fn find_by_tags(
         .into_iter()
         .flatten()
         .collect())
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let delete = Operation::delete("/v3/documents/bulk", "delete_bulk")
+        .group("Content Management")
+        .summary("Delete documents by ids, or by container tags with or without a path.")
+        .description("Ids that are not found are listed as errors, and the others are deleted.")
+        .body::<BulkRequest>(json!({"containerTags": ["user_42"], "filepath": "/notes/"}))
+        .answer::<BulkResponse>(
+            "The number of documents that were deleted.",
+            json!({"success": true, "deletedCount": 3, "containerTags": ["user_42"]}),
+        )
+        .error(ErrorAnswer::Invalid, "");
+    vec![delete.alias("/v3/memories/bulk"), delete]
 }

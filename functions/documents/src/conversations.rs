@@ -1,12 +1,16 @@
 //! `POST /v4/conversations`: adds a chat, turn by turn.
 
+use std::borrow::Cow;
+
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
-use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
+use domain::{CustomId, DocumentId, DocumentStatus, Error, Provenance, Result, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
 use http::HeaderMap;
+use openapi::{ErrorAnswer, Operation};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::{Content, submit_document};
 
 use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
@@ -19,43 +23,60 @@ const MAX_MESSAGES: usize = 10_000;
 /// The most parts of a message, and the most tool calls in it.
 const MAX_PARTS: usize = 1000;
 
-#[derive(Debug, Deserialize)]
+/// Messages of a chat.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AddConversationRequest")]
 pub(crate) struct ConversationRequest {
+    /// The caller's own identifier of the conversation, without control characters.
+    #[schemars(length(min = 1, max = 255))]
     conversation_id: String,
+    /// The messages in their order. At least one has text, and all together have at most 1 MiB.
+    #[schemars(length(min = 1, max = MAX_MESSAGES))]
     messages: Vec<Message>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A message of a chat.
+#[derive(Debug, Deserialize, JsonSchema)]
 struct Message {
+    /// The role of the speaker.
     role: Role,
+    /// The content: a text, or parts. Assistants that only call tools send null.
     #[serde(default)]
     content: MessageContent,
+    /// The name of the speaker.
+    #[schemars(length(max = MAX_NAME_CHARS))]
     name: Option<String>,
     /// The author of the words, if role and text do not tell.
     provenance: Option<Provenance>,
-    /// compat: assistants that call no tool send `null`.
+    // compat: assistants that call no tool send `null`.
+    /// The calls of tools that the assistant asks for.
+    #[schemars(length(max = MAX_PARTS))]
     tool_calls: Option<Vec<Value>>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// The role of a speaker.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum Role {
     User,
     Assistant,
-    /// compat: newer models call the system's role `developer`.
-    #[serde(alias = "developer")]
     System,
-    /// compat: older integrations call a tool a function.
-    #[serde(alias = "function")]
     Tool,
+    // compat: newer models call the system's role `developer`.
+    Developer,
+    // compat: older integrations call a tool a function.
+    Function,
 }
 
-#[derive(Debug, Default)]
+/// The content of a message.
+#[derive(Debug, Default, JsonSchema)]
+#[schemars(untagged, inline)]
 enum MessageContent {
     Text(String),
-    Parts(Vec<MessagePart>),
-    /// compat: assistants that only call tools send `null`.
+    Parts(#[schemars(length(max = MAX_PARTS))] Vec<MessagePart>),
+    // compat: assistants that only call tools send `null`.
     #[default]
     Nothing,
 }
@@ -116,16 +137,66 @@ enum KnownPart {
     },
 }
 
-#[derive(Debug, Deserialize)]
+/// An image in a message.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "MessageImage")]
 struct Image {
+    /// Its address, or its bytes as a `data:` address.
     url: String,
 }
 
-#[derive(Debug, Serialize)]
+/// Names both spellings of the address of an image, one of which has to be used.
+impl JsonSchema for MessagePart {
+    fn schema_name() -> Cow<'static, str> {
+        "MessagePart".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let image = generator.subschema_for::<Image>();
+        json_schema!({
+            "description": "A part of a message: a text, an image, or another part whose text is \
+                            kept.",
+            "oneOf": [
+                {
+                    "type": "object",
+                    "required": ["type", "text"],
+                    "properties": {
+                        "type": {"type": "string", "const": "text"},
+                        "text": {"type": "string"},
+                    },
+                },
+                {
+                    "type": "object",
+                    "required": ["type"],
+                    "properties": {
+                        "type": {"type": "string", "const": "image_url"},
+                        "imageUrl": image,
+                        "image_url": image,
+                    },
+                    "oneOf": [{"required": ["imageUrl"]}, {"required": ["image_url"]}],
+                },
+                {
+                    "type": "object",
+                    "required": ["type"],
+                    "properties": {
+                        "type": {"type": "string", "not": {"enum": ["text", "image_url"]}},
+                    },
+                },
+            ],
+        })
+    }
+}
+
+/// The document of a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AcceptedConversation")]
 pub(crate) struct ConversationResponse {
-    id: String,
+    /// The id of the document.
+    id: DocumentId,
+    /// The identifier in the request.
     conversation_id: String,
+    /// The status of the document.
     status: DocumentStatus,
 }
 
@@ -147,7 +218,7 @@ pub(crate) async fn add_conversation(
         .await?;
 
     Ok(Json(ConversationResponse {
-        id: accepted.id.to_string(),
+        id: accepted.id,
         conversation_id: request.conversation_id,
         status: accepted.status,
     }))
@@ -165,34 +236,30 @@ fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Conver
         message.check_parts()?;
     }
 
-    if messages
-        .iter()
-        .filter_map(|message| message.name.as_ref())
-        .any(|name| name.chars().count() > MAX_NAME_CHARS)
-    {
-        return Err(Error::invalid_field(
-            "messages",
-            format!("a name has at most {MAX_NAME_CHARS} characters"),
-        ));
+    for message in &messages {
+        if let Some(name) = &message.name
+            && name.chars().count() > MAX_NAME_CHARS
+        {
+            let rule = format!("a name has at most {MAX_NAME_CHARS} characters");
+            return Err(Error::invalid_field("messages", rule));
+        }
     }
 
-    let turn = |message: Message| {
+    let mut turns = Vec::with_capacity(messages.len());
+    for message in messages {
         let text = message.text();
-        let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
-        ConversationTurn {
-            role,
+        if text.trim().is_empty() {
+            continue;
+        }
+        turns.push(ConversationTurn {
+            role: message.role.as_str().to_owned(),
             name: message.name,
             text,
-            provenance,
+            provenance: message.provenance,
             at: Some(at),
-        }
-    };
+        });
+    }
 
-    let turns: Vec<ConversationTurn> = messages
-        .into_iter()
-        .map(turn)
-        .filter(|turn| !turn.text.trim().is_empty())
-        .collect();
     if turns.is_empty() {
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
@@ -211,8 +278,8 @@ impl Role {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
-            Self::System => "system",
-            Self::Tool => "tool",
+            Self::System | Self::Developer => "system",
+            Self::Tool | Self::Function => "tool",
         }
     }
 }
@@ -235,12 +302,10 @@ impl Message {
             MessageContent::Parts(parts) => parts.iter().map(MessagePart::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        lines.extend(
-            self.tool_calls
-                .iter()
-                .flatten()
-                .filter_map(describe_tool_call),
-        );
+        for call in self.tool_calls.iter().flatten() {
+            lines.extend(describe_tool_call(call));
+        }
+
         lines.join("\n")
     }
 }
@@ -280,4 +345,41 @@ impl MessagePart {
             Self::Unknown(part) => describe_unknown_part(part),
         }
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v4/conversations", "add_conversation")
+            .group("Ingest")
+            .summary("Add the turns of a chat.")
+            .description(
+                "Send the whole history, its latest part or only what is new. Turns that are \
+                 stored already are not stored again. A single turn that equals the last stored \
+                 one counts as sent again, so a client whose users repeat themselves sends the \
+                 whole history.",
+            )
+            .query::<WaitQuery>()
+            .body::<JsonParts<ConversationRequest, CommonFields>>(json!({
+                "conversationId": "support-2026-03-01",
+                "containerTags": ["user_42"],
+                "messages": [
+                    {"role": "user", "content": "When does the ferry leave?"},
+                    {"role": "assistant", "content": "At eight and at five."},
+                ],
+            }))
+            .answer::<ConversationResponse>(
+                "The turns are accepted.",
+                json!({
+                    "id": "acxV5LHMEsG2hMSNb4umbn",
+                    "conversationId": "support-2026-03-01",
+                    "status": "queued",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::Conflict,
+                "The container is being merged. Send the request again later.",
+            ),
+    ]
 }

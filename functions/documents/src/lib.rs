@@ -21,6 +21,7 @@ use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 use container_index::{IndexedMemories, ViewCache};
 use edge::App;
+use openapi::Operation;
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
@@ -92,4 +93,22 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
             app,
             ledgers: Arc::new(ViewCache::new(LEDGER_BYTES)),
         })
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [
+        add::operations(),
+        batch::operations(),
+        bulk::operations(),
+        conversations::operations(),
+        files::operations(),
+        list::operations(),
+        one::operations(),
+        processing::operations(),
+        update::operations(),
+        upload::operations(),
+        with_memories::operations(),
+    ]
+    .concat()
 }

@@ -2,50 +2,96 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::{Document, DocumentStatus, Error, Filter, Result, Tenant};
+use domain::{ContainerTag, Document, DocumentStatus, Error, Filter, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField,
     deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
+use openapi::{ErrorAnswer, Operation};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::Ctx;
 use service::{ListQuery, explain_empty_list, read_document_text};
 
-use crate::wire::ListedDocument;
+use crate::wire::{ListedDocument, record_example};
 
 /// The number of texts that are read at the same time.
 const PARALLEL_READS: usize = 16;
 /// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents on a page. Part of the API.
-const MAX_LIMIT: usize = 1100;
+pub(crate) const MAX_LIMIT: usize = 1100;
 
-#[derive(Debug, Default, Deserialize)]
+/// The documents to list, their order and the page.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ListDocumentsRequest")]
 pub(crate) struct ListRequest {
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
+    /// Conditions on metadata.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Filters"))]
     filters: Option<Value>,
+    /// True to list documents with their text.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_content: bool,
+    /// The number of documents on a page.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LIMIT>")]
+    #[schemars(extend("default" = DEFAULT_LIMIT))]
     limit: Option<usize>,
+    /// The number of the page, from 1.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::page_schema")]
+    #[schemars(extend("default" = 1))]
     page: Option<usize>,
+    /// The field by which the list is sorted.
+    #[schemars(extend("default" = "createdAt"))]
     sort: Option<SortField>,
+    /// The direction of the list.
+    #[schemars(extend("default" = "desc"))]
     order: Option<Order>,
+    /// The path of the documents, or a prefix of it if it ends with `/`.
     filepath: Option<String>,
     /// The provider from which the documents came.
     source: Option<String>,
+    /// The status of the documents, or several.
     #[serde(deserialize_with = "deserialize_statuses")]
+    #[schemars(schema_with = "statuses_schema")]
     status: Option<Vec<DocumentStatus>>,
+}
+
+/// Returns the schema of what [`deserialize_statuses`] reads.
+fn statuses_schema(generator: &mut SchemaGenerator) -> Schema {
+    let status = generator.subschema_for::<StatusFilter>();
+    json_schema!({
+        "anyOf": [
+            status,
+            {"type": "array", "maxItems": MAX_ENTRIES, "items": status},
+            {"type": "null"},
+        ],
+    })
+}
+
+/// A status that documents may have. No document has the status `unknown`.
+#[derive(JsonSchema)]
+#[schemars(rename = "DocumentStatusFilter", untagged)]
+#[expect(dead_code, reason = "describes what `deserialize_statuses` reads")]
+enum StatusFilter {
+    Status(DocumentStatus),
+    Unknown(#[schemars(extend("const" = "unknown"))] String),
 }
 
 /// Deserializes one status or several. Returns `None` for none.
 ///
-/// compat: the status `unknown` of the hosted service is accepted. No document has it.
+/// compat: the status `unknown` of the hosted service is accepted.
 fn deserialize_statuses<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<DocumentStatus>>, D::Error> {
@@ -79,10 +125,14 @@ fn deserialize_statuses<'de, D: Deserializer<'de>>(
     Ok(Some(statuses))
 }
 
-#[derive(Debug, Serialize)]
+/// A page of documents.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentListResponse")]
 pub(crate) struct ListResponse {
-    /// compat: the name of the array of documents in the API.
+    // compat: the name of the array of documents in the API.
+    /// The documents, which are called memories here.
     memories: Vec<ListedDocument>,
+    /// The position of the page.
     pagination: Pagination,
     /// The reason why there are no documents, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,25 +148,15 @@ pub(crate) async fn list_documents(
     let query = request.into_query()?;
     let page = service::list_documents(&app.ctx, &tenant, &query).await?;
     let texts = if include_content {
-        let (ctx, tenant) = (&app.ctx, &tenant);
-        let read = page
-            .documents
-            .iter()
-            .cloned()
-            .map(|document| async move { read_listed_text(ctx, tenant, &document).await });
-        stream::iter(read)
-            .buffered(PARALLEL_READS)
-            .try_collect()
-            .await?
+        read_listed_texts(&app.ctx, &tenant, &page.documents).await?
     } else {
         vec![None; page.documents.len()]
     };
 
-    let memories = page
-        .documents
-        .iter()
-        .zip(texts)
-        .map(|(document, text)| ListedDocument::new(document, text));
+    let mut memories = Vec::with_capacity(page.documents.len());
+    for (document, text) in page.documents.iter().zip(texts) {
+        memories.push(ListedDocument::new(document, text));
+    }
     let pagination = Pagination::new(query.page, query.limit, page.total);
 
     let hint = match page.total {
@@ -124,10 +164,27 @@ pub(crate) async fn list_documents(
         _ => None,
     };
     Ok(Json(ListResponse {
-        memories: memories.collect(),
+        memories,
         pagination,
         hint,
     }))
+}
+
+/// Returns the texts of listed documents, in their order.
+async fn read_listed_texts(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: &[Document],
+) -> Result<Vec<Option<String>>> {
+    let mut reads = Vec::with_capacity(documents.len());
+    for document in documents {
+        reads.push(read_listed_text(ctx, tenant, document));
+    }
+
+    stream::iter(reads)
+        .buffered(PARALLEL_READS)
+        .try_collect()
+        .await
 }
 
 /// Returns the text of a listed document, or `None` while it is being replaced.
@@ -184,4 +241,44 @@ impl ListRequest {
             limit,
         })
     }
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let list = Operation::post("/v3/documents/list", "list_documents")
+        .group("Documents")
+        .summary("List documents, newest first unless asked otherwise.")
+        .description(
+            "Every document that matches is counted, and the pages of a list that does not change \
+             are disjoint and complete.",
+        )
+        .optional_body::<ListRequest>(json!({
+            "containerTags": ["user_42"],
+            "filters": {
+                "AND": [
+                    {
+                        "key": "year",
+                        "value": "2020",
+                        "filterType": "numeric",
+                        "numericOperator": ">=",
+                    },
+                ],
+            },
+            "limit": 50,
+            "sort": "updatedAt",
+        }))
+        .answer::<ListResponse>(
+            "A page of documents.",
+            json!({
+                "memories": [record_example()],
+                "pagination": {
+                    "currentPage": 1,
+                    "limit": 10,
+                    "totalItems": 1,
+                    "totalPages": 1,
+                },
+            }),
+        )
+        .error(ErrorAnswer::Invalid, "");
+    vec![list.alias("/v3/memories/list"), list]
 }

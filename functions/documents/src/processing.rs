@@ -5,11 +5,14 @@ use domain::{Document, DocumentStatus, Timestamp};
 use edge::{
     ApiResult, App, Auth, Json, Pagination, Query, ReadContent, deserialize_count, parse_scope,
 };
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::ListQuery;
 
-use crate::list::page_and_limit;
-use crate::wire::ListedDocument;
+use crate::list::{MAX_LIMIT, page_and_limit};
+use crate::wire::{DocumentRecord, record_example};
 
 /// The time in seconds without a change after which a document counts as stuck: 4 hours. Part of
 /// the API.
@@ -17,21 +20,32 @@ const STUCK_SECONDS: i64 = 4 * 3600;
 /// The number of documents on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 100;
 
-#[derive(Debug, Deserialize)]
+/// The documents to list, and the page.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProcessingQuery {
-    /// Container tags, separated by commas.
+    /// Container tags, separated by commas, at most 100.
     container_tags: Option<String>,
+    /// The selection of documents.
     #[serde(default)]
+    #[schemars(extend("default" = "active"))]
     view: ProcessingView,
+    /// The number of the page, from 1.
     #[serde(default, deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::page_schema")]
+    #[schemars(extend("default" = 1))]
     page: Option<usize>,
+    /// The number of documents on a page.
     #[serde(default, deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LIMIT>")]
+    #[schemars(extend("default" = DEFAULT_LIMIT))]
     limit: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+/// A selection of unfinished documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum ProcessingView {
     /// Unfinished, and changed within four hours.
     #[default]
@@ -42,20 +56,27 @@ enum ProcessingView {
     All,
 }
 
-#[derive(Debug, Serialize)]
+/// A page of unfinished documents.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProcessingResponse {
+    /// The documents, the newest first.
     documents: Vec<ProcessingDocument>,
+    /// The number of documents on all pages.
     total_count: usize,
+    /// The position of the page, in the view `all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<Pagination>,
 }
 
-#[derive(Debug, Serialize)]
+/// An unfinished document.
+#[derive(Debug, Serialize, JsonSchema)]
 struct ProcessingDocument {
     #[serde(flatten)]
-    document: ListedDocument,
+    document: DocumentRecord,
+    /// Present if it is unfinished and has not changed for four hours.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("const" = true))]
     stuck: bool,
 }
 
@@ -94,22 +115,19 @@ pub(crate) async fn list_processing(
     }
 
     let total = found.len();
-    let documents = found
-        .iter()
-        .skip((page - 1).saturating_mul(limit))
-        .take(limit)
-        .map(|document| {
-            let stuck = is_stuck(document, stuck_before);
-            ProcessingDocument {
-                document: ListedDocument::new(document, None),
-                stuck,
-            }
+    let first = (page - 1).saturating_mul(limit);
+    let mut documents = Vec::new();
+    for document in found.iter().skip(first).take(limit) {
+        documents.push(ProcessingDocument {
+            document: DocumentRecord::new(document),
+            stuck: is_stuck(document, stuck_before),
         });
+    }
 
     let pagination =
         (query.view == ProcessingView::All).then(|| Pagination::new(page, limit, total));
     Ok(Json(ProcessingResponse {
-        documents: documents.collect(),
+        documents,
         total_count: total,
         pagination,
     }))
@@ -117,4 +135,26 @@ pub(crate) async fn list_processing(
 
 fn is_stuck(document: &Document, before: Timestamp) -> bool {
     !document.status.is_final() && document.updated_at < before
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let mut document = record_example();
+    document["status"] = "embedding".into();
+
+    vec![
+        Operation::get("/v3/documents/processing", "list_processing")
+            .group("Documents")
+            .summary("List the documents that are still on their way.")
+            .description(
+                "The view says which: those that are unfinished, those that are `stuck` because \
+                 nothing has changed for four hours, and those that have failed.",
+            )
+            .query::<ProcessingQuery>()
+            .answer::<ProcessingResponse>(
+                "The documents that are still on their way, the newest first.",
+                json!({"documents": [document], "totalCount": 1}),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }

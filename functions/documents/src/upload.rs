@@ -10,11 +10,16 @@ use edge::{
     parse_object_text,
 };
 use http::{HeaderMap, StatusCode};
+use openapi::{ErrorAnswer, Operation};
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use service::{Content, submit_document};
 
-use crate::add::{AddResponse, CommonFields, read_idempotency_key};
+use crate::add::{
+    ACCEPTED, AddResponse, CONFLICTS_OF_CONTENT, CommonFields, IDEMPOTENCY_KEY, IdempotencyKey,
+    MAX_ENTITY_CONTEXT, MAX_FILEPATH_CHARS, accepted_example, read_idempotency_key,
+};
 use crate::wait::WaitQuery;
 
 /// The most bytes of a file: 50 MB. Part of the API.
@@ -27,7 +32,7 @@ pub(crate) const FORM_BYTES: usize = 1024 * 1024;
 pub(crate) struct DirectFileBytes(pub(crate) usize);
 
 /// The most characters of the name and of the declared type of a file.
-const MAX_NAME_CHARS: usize = 255;
+pub(crate) const MAX_NAME_CHARS: usize = 255;
 
 /// The parts of the form as they were sent.
 #[derive(Default)]
@@ -40,6 +45,65 @@ struct UploadForm {
     common: CommonFields,
 }
 
+/// A form with a file. An empty field counts as absent.
+#[derive(JsonSchema)]
+#[schemars(rename = "AddFileForm", rename_all = "camelCase", extend("required" = ["file"]))]
+#[expect(dead_code, reason = "describes what `read_form` reads")]
+struct FileForm {
+    /// The file. Its name helps to determine its type.
+    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
+    file: String,
+    /// The container tag.
+    #[schemars(regex(pattern = "^[a-zA-Z0-9_:.-]{0,100}$"))]
+    container_tag: String,
+    /// The older form of `containerTag`: one tag, or a JSON array with one tag.
+    #[schemars(extend("deprecated" = true))]
+    container_tags: String,
+    /// The caller's own identifier, unique in the container. Content that is sent again with it
+    /// replaces the content of the document.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_.:-]{0,255}$"))]
+    custom_id: String,
+    /// The caller's own keys, as JSON text.
+    #[schemars(transform = hold_metadata)]
+    metadata: String,
+    /// The path in the caller's own tree.
+    #[schemars(length(max = MAX_FILEPATH_CHARS))]
+    filepath: String,
+    /// The metadata that other documents need to have for their memories to be considered beside
+    /// those of this one, as JSON text.
+    #[schemars(transform = hold_metadata)]
+    filter_by_metadata: String,
+    /// The results of its processing: chunks and memories (`memory`), or chunks only (`superrag`).
+    #[schemars(extend("enum" = ["memory", "superrag", ""]))]
+    task_type: String,
+    /// The time that the content is from, as a day or a timestamp with an offset.
+    document_date: String,
+    /// A description of the content of the container. It stays with the container tag.
+    #[schemars(length(max = MAX_ENTITY_CONTEXT))]
+    entity_context: String,
+    /// The time at which memories are formed: a convenient one (`dynamic`), or at once (`instant`).
+    #[schemars(extend("enum" = ["dynamic", "instant", ""]))]
+    dreaming: String,
+    /// The author of the content: the user, or somebody else, which is the default for a file.
+    #[schemars(extend("enum" = ["user", "external", ""]))]
+    provenance: String,
+    /// The MIME type of the file, if it is known.
+    #[schemars(length(max = MAX_NAME_CHARS))]
+    mime_type: String,
+    /// The kind of the file, such as `pdf`, if its MIME type is not known.
+    #[schemars(length(max = MAX_NAME_CHARS))]
+    file_type: String,
+}
+
+/// Declares that a text holds metadata as JSON.
+fn hold_metadata(schema: &mut Schema) {
+    schema.insert("contentMediaType".into(), "application/json".into());
+    schema.insert(
+        "contentSchema".into(),
+        json!({"$ref": "#/components/schemas/Metadata"}),
+    );
+}
+
 pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
@@ -49,17 +113,16 @@ pub(crate) async fn add_file(
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
-    let multipart = multipart.map_err(|_| {
-        Error::UnsupportedMedia(
-            "send the file as multipart/form-data with a part named `file`".to_owned(),
-        )
-    })?;
+    let Ok(multipart) = multipart else {
+        let message = "send the file as multipart/form-data with a part named `file`";
+        return Err(Error::UnsupportedMedia(message.to_owned()).into());
+    };
 
     let form = read_form(multipart, limit).await?;
     note_request_body(&form.logged_fields());
-    let file = form
-        .file
-        .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
+    let Some(file) = form.file else {
+        return Err(Error::invalid_field("file", "missing: add a part named `file`").into());
+    };
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
@@ -141,29 +204,30 @@ fn form_error(error: &MultipartError, limit: DirectFileBytes) -> Error {
 
 async fn read_form(mut multipart: Multipart, limit: DirectFileBytes) -> Result<UploadForm> {
     let mut form = UploadForm::default();
-    while let Some(field) = multipart
-        .next_field()
-        .await
-        .map_err(|error| form_error(&error, limit))?
-    {
+    loop {
+        let field = match multipart.next_field().await {
+            Ok(Some(field)) => field,
+            Ok(None) => return Ok(form),
+            Err(error) => return Err(form_error(&error, limit)),
+        };
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
         };
         if name == "file" {
             form.name = field.file_name().map(str::to_owned);
             form.part_type = field.content_type().map(str::to_owned);
-            form.file = Some(
-                field
-                    .bytes()
-                    .await
-                    .map_err(|error| form_error(&error, limit))?,
-            );
+            form.file = Some(read_bytes(field, limit).await?);
             continue;
         }
         read_field(&mut form, &name, field, limit).await?;
     }
+}
 
-    Ok(form)
+async fn read_bytes(field: Field<'_>, limit: DirectFileBytes) -> Result<Bytes> {
+    match field.bytes().await {
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(form_error(&error, limit)),
+    }
 }
 
 async fn read_field(
@@ -172,11 +236,10 @@ async fn read_field(
     field: Field<'_>,
     limit: DirectFileBytes,
 ) -> Result<()> {
-    let bytes = field
-        .bytes()
-        .await
-        .map_err(|error| form_error(&error, limit))?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
+    let bytes = read_bytes(field, limit).await?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Err(Error::invalid_field(name, "UTF-8 text"));
+    };
     if text.is_empty() {
         return Ok(());
     }
@@ -211,4 +274,26 @@ fn parse_tags(text: &str) -> Vec<String> {
 fn parse_variant<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
     serde_json::from_value(text.into())
         .map_err(|error| Error::invalid_field(field, error.to_string()))
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let add = Operation::post("/v3/documents/file", "add_file")
+        .group("Ingest")
+        .summary("Add a file as multipart form data.")
+        .description(
+            "One machine takes files of up to 50 MB here and the Lambda function 4 MiB. Larger \
+             ones go by `POST /v3/documents/file/uploads`.",
+        )
+        .query::<WaitQuery>()
+        .header::<IdempotencyKey>("Idempotency-Key", IDEMPOTENCY_KEY)
+        .form::<FileForm>()
+        .answer::<AddResponse>(ACCEPTED, accepted_example())
+        .error(ErrorAnswer::Invalid, "")
+        .error(ErrorAnswer::Conflict, CONFLICTS_OF_CONTENT)
+        .error(
+            ErrorAnswer::UnsupportedMedia,
+            "The body is not a form. Send it as `multipart/form-data`.",
+        );
+    vec![add.alias("/v3/memories/file"), add]
 }

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use domain::{DocumentStatus, Error, Result, Tenant};
 use edge::{ApiError, deserialize_bool};
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use service::{AcceptedDocument, Ctx};
 
@@ -18,11 +19,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The parameter of a request that adds content. Other parameters are left to the check of the
 /// body's fields, which says where a scope belongs.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct WaitQuery {
-    /// Answers only when the documents are processed, at most 20 seconds later.
+    /// With `true`, the answer comes when the content is processed, at most 20 seconds later, with
+    /// the status of that moment.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     wait: bool,
 }
 

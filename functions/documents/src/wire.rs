@@ -2,90 +2,132 @@
 
 use std::collections::BTreeMap;
 
-use domain::document::{ProcessingFailure, StatementsRef};
+use domain::document::{FailureCode, ProcessingFailure, StatementsRef};
 use domain::{
-    Attribution, Document, DocumentStatus, DocumentType, Metadata, Provenance, TaskType, Timestamp,
-    Trust,
+    Attribution, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Metadata,
+    Provenance, TaskType, Timestamp, Trust,
 };
 use edge::MemoryVersion;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// A document in a listing.
-#[derive(Debug, Serialize)]
+/// The properties of a document that every answer with it has.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ListedDocument {
-    id: String,
+#[schemars(extend(
+    "dependentRequired" = {"errorCode": ["errorMessage"], "errorMessage": ["errorCode"]},
+    "if" = {"properties": {"status": {"const": "failed"}}},
+    "then" = {"required": ["errorCode"]},
+    "else" = {"not": {"required": ["errorCode"]}},
+))]
+pub(crate) struct DocumentRecord {
+    /// Its id.
+    id: DocumentId,
+    /// The caller's own identifier, or that of the conversation.
     custom_id: Option<String>,
     /// The connection that added or updated it last.
     connection_id: Option<String>,
+    /// The title found in the content, or the name of the file.
     title: Option<String>,
+    /// Always null: summaries are not made yet.
+    #[schemars(with = "()")]
     summary: Option<String>,
+    /// The status of its processing.
     status: DocumentStatus,
+    /// The type of its content.
     r#type: DocumentType,
+    /// The caller's own keys.
     metadata: Option<Metadata>,
+    /// Its path in the caller's own tree.
     filepath: Option<String>,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
-    container_tags: [String; 1],
+    /// The container tag.
+    container_tags: [ContainerTag; 1],
+    /// The address that it is fetched from, if it is a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(flatten)]
     failure: Option<FailureShape>,
+}
+
+/// The reason why a document failed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FailureShape {
+    /// The reason why it failed.
+    error_code: FailureCode,
+    /// A sentence that says the same.
+    error_message: String,
+}
+
+/// A document in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ListedDocument {
+    #[serde(flatten)]
+    record: DocumentRecord,
+    /// Its text, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-/// The reason why a document failed.
-#[derive(Debug, Serialize)]
+/// A document with its text.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct FailureShape {
-    error_code: &'static str,
-    error_message: String,
-}
-
-/// A document in an answer of its own.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Document")]
 pub(crate) struct FullDocument {
     #[serde(flatten)]
-    listed: ListedDocument,
-    /// Unlike in a listing, present even if there is no text yet.
-    #[serde(rename = "content")]
-    text: Option<String>,
+    record: DocumentRecord,
+    /// The text that was extracted from the content. Before that, the text or the address that was
+    /// sent; null if there is none.
+    content: Option<String>,
+    /// Always null: it is not kept beside the content.
+    #[schemars(with = "()")]
     raw: Option<Value>,
-    /// The provider from which it came.
+    /// The provider from which it came; null if it came from none.
     source: Option<&'static str>,
+    /// The address of the picture that a page names for itself.
     og_image: Option<String>,
     /// The newer document with its customId that has replaced it in a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<String>,
+    superseded_by: Option<DocumentId>,
     /// Properties from the content itself: author, dates, number of pages.
     properties: BTreeMap<String, String>,
+    /// The results of its processing.
     task_type: TaskType,
     /// The author of the content, if the caller has declared it.
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
-    /// The trust in its statements and the place where it was read. Absent until the document has
-    /// been processed.
+    /// The trust in its statements. Absent until the document has been processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
+    /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
+    /// `dreaming` while memories may still form.
+    #[schemars(extend("enum" = ["dreaming", "done"]))]
     dreaming_status: &'static str,
-    /// compat: the Python client requires this field.
+    /// The number of contents that were accepted.
+    // compat: the Python client requires this field.
+    #[schemars(range(min = 1))]
     latest_revision: u64,
     /// The memories from it, in the order of its text. Absent if it is processed into chunks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<Vec<MemoryVersion>>,
+    /// The search for memories in the content that search serves. Absent before that.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_extraction: Option<MemoryExtraction>,
 }
 
 /// The extractor of the statements in the content that is served, and their number.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct MemoryExtraction {
+    /// The extractor: `builtin`, `client` or the name of a model.
     extractor: String,
+    /// The number of statements.
     count: u32,
     /// The reason why the built-in extractor was used in place of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,18 +144,18 @@ impl MemoryExtraction {
     }
 }
 
-impl ListedDocument {
-    pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
+impl DocumentRecord {
+    pub(crate) fn new(document: &Document) -> Self {
         let failure = document
             .failure
             .as_ref()
             .map(|ProcessingFailure { code, message }| FailureShape {
-                error_code: code.as_str(),
+                error_code: *code,
                 error_message: message.clone(),
             });
 
         Self {
-            id: document.id.to_string(),
+            id: document.id.clone(),
             custom_id: document.custom_id.as_ref().map(ToString::to_string),
             connection_id: document
                 .origin
@@ -127,9 +169,17 @@ impl ListedDocument {
             filepath: document.filepath.clone(),
             created_at: document.created_at,
             updated_at: document.updated_at,
-            container_tags: [document.tag.to_string()],
+            container_tags: [document.tag.clone()],
             url: document.url.clone(),
             failure,
+        }
+    }
+}
+
+impl ListedDocument {
+    pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
+        Self {
+            record: DocumentRecord::new(document),
             content,
         }
     }
@@ -138,29 +188,29 @@ impl ListedDocument {
 impl FullDocument {
     pub(crate) fn new(
         document: &Document,
-        text: Option<String>,
+        content: Option<String>,
         memories: Vec<MemoryVersion>,
     ) -> Self {
         let has_memories = document.task_type == TaskType::Memory;
-        let authorship = document
-            .indexed
-            .as_ref()
-            .and_then(|indexed| indexed.authorship.as_ref());
-        let statements_ref = document
-            .indexed
-            .as_ref()
-            .and_then(|indexed| indexed.learned.as_ref());
+        let (authorship, statements_ref) = match &document.indexed {
+            Some(indexed) => (indexed.authorship.as_ref(), indexed.learned.as_ref()),
+            None => (None, None),
+        };
+        let memory_extraction = match statements_ref {
+            Some(statements_ref) if has_memories => Some(MemoryExtraction::new(statements_ref)),
+            _ => None,
+        };
 
         Self {
-            listed: ListedDocument::new(document, None),
-            text,
+            record: DocumentRecord::new(document),
+            content,
             raw: None,
             source: document
                 .origin
                 .as_ref()
                 .map(|origin| origin.provider.as_str()),
             og_image: document.properties.get("ogImage").cloned(),
-            superseded_by: document.superseded_by.as_ref().map(ToString::to_string),
+            superseded_by: document.superseded_by.clone(),
             properties: document.properties.clone(),
             task_type: document.task_type,
             provenance: document.provenance,
@@ -173,9 +223,25 @@ impl FullDocument {
             },
             latest_revision: document.revision_number,
             memories: has_memories.then_some(memories),
-            memory_extraction: statements_ref
-                .filter(|_| has_memories)
-                .map(MemoryExtraction::new),
+            memory_extraction,
         }
     }
+}
+
+/// Returns an example of the properties that every answer with a document has.
+pub(crate) fn record_example() -> Value {
+    json!({
+        "id": "acxV5LHMEsG2hMSNb4umbn",
+        "customId": "note-17",
+        "connectionId": null,
+        "title": null,
+        "summary": null,
+        "status": "done",
+        "type": "text",
+        "metadata": {"source": "diary"},
+        "filepath": "/notes/heron.md",
+        "createdAt": "2026-03-01T09:30:00.000Z",
+        "updatedAt": "2026-03-01T09:30:02.120Z",
+        "containerTags": ["user_42"],
+    })
 }

@@ -1,6 +1,8 @@
 //! Adds processed documents of one container to its index, in one transaction.
 
-use domain::{ContainerId, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant};
+use domain::{
+    ContainerId, Document, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant,
+};
 use service::Ctx;
 use service::{Committed, ConflictRetry, commit_changes};
 
@@ -40,21 +42,27 @@ async fn collect_changes(
     ids.sort();
     ids.dedup();
     let documents = ctx.documents.get(tenant, &ids).await?;
-    let publishable = documents.into_iter().flatten().filter(|document| {
+    let mut changes = Vec::new();
+    for document in documents.into_iter().flatten() {
         let is_requested = members
             .iter()
             .any(|(id, revision)| **id == document.id && document.is_newest_revision(revision));
-        let is_extracted = document
-            .extracted
-            .as_ref()
-            .is_some_and(|new| document.is_newest_revision(&new.revision));
-        is_requested
-            && is_extracted
+        if is_requested
+            && is_extracted(&document)
             && document.status == DocumentStatus::Indexing
             && document.container == *container
-    });
+        {
+            changes.push(DocumentChange::Publish(Box::new(document)));
+        }
+    }
 
-    Ok(publishable
-        .map(|document| DocumentChange::Publish(Box::new(document)))
-        .collect())
+    Ok(changes)
+}
+
+/// Checks whether the newest revision of a document is processed.
+pub(crate) fn is_extracted(document: &Document) -> bool {
+    match &document.extracted {
+        Some(result) => document.is_newest_revision(&result.revision),
+        None => false,
+    }
 }

@@ -45,7 +45,10 @@ type CommitMember = (usize, DocumentId, Revision);
 impl Processor {
     /// Returns a worker that reads content with `readers`.
     pub fn new(ctx: Ctx, readers: ContentReaders) -> Self {
-        let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+        let parallel = match available_parallelism() {
+            Ok(cores) => cores.get().div_ceil(2),
+            Err(_) => 1,
+        };
         Self {
             ctx,
             readers,
@@ -111,13 +114,11 @@ impl QueueWorker for Processor {
                 );
                 // A panic on one document must not affect the others. Attempts are counted, so the
                 // document ends as `failed`.
-                let result = AssertUnwindSafe(work).catch_unwind().await;
-                (
-                    i,
-                    result.unwrap_or_else(|_| {
-                        Err(Error::internal("a panic while processing a document"))
-                    }),
-                )
+                let result = match AssertUnwindSafe(work).catch_unwind().await {
+                    Ok(result) => result,
+                    Err(_) => Err(Error::internal("a panic while processing a document")),
+                };
+                (i, result)
             });
         let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
         while let Some((i, result)) = processed.next().await {
@@ -132,7 +133,9 @@ impl QueueWorker for Processor {
             let committed =
                 commit::commit_documents(&self.ctx, &tenant, &container, &documents).await;
             let result = outcome_of(committed, "commit to a container");
-            members.iter().for_each(|(i, ..)| outcomes[*i] = result);
+            for (i, ..) in &members {
+                outcomes[*i] = result;
+            }
         }
 
         outcomes

@@ -17,24 +17,21 @@ pub const WINDOW_CHARS: usize = 1200;
 /// Divides canonical text into chunks. If the organization has set a chunk size, it applies to
 /// every kind of content.
 pub(crate) fn cut_chunks(text: &ExtractedText, settings: &Settings) -> Vec<Chunk> {
-    let options = settings
-        .chunk_size
-        .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
+    let options = match settings.chunk_size {
+        Some(size) => ChunkOptions::for_chunk_size(i64::from(size)),
+        None if text.turns.is_empty() => ChunkOptions::default(),
+        None => ChunkOptions {
+            target_chars: WINDOW_CHARS,
+            ..ChunkOptions::default()
+        },
+    };
 
     if text.turns.is_empty() {
-        return content::split_into_chunks(&text.text, text.format, &options.unwrap_or_default());
+        return content::split_into_chunks(&text.text, text.format, &options);
     }
 
-    let default_options = || ChunkOptions {
-        target_chars: WINDOW_CHARS,
-        ..ChunkOptions::default()
-    };
     let ranges: Vec<Range<usize>> = text.turns.iter().map(|(_, range)| range.clone()).collect();
-    content::chunk_conversation(
-        &text.text,
-        &ranges,
-        &options.unwrap_or_else(default_options),
-    )
+    content::chunk_conversation(&text.text, &ranges, &options)
 }
 
 /// The pack of a text, and the number of vectors that had to be computed for it.
@@ -50,45 +47,45 @@ pub(crate) fn embed_chunks(
     previous_pack: Option<&Pack>,
 ) -> PreparedPack {
     let model = StaticEmbedder.model_id().to_owned();
-    let known_vectors = previous_pack
-        .filter(|known| known.model == model)
-        .map(vectors_by_text)
-        .unwrap_or_default();
+    let known_vectors = match previous_pack {
+        Some(known) if known.model == model => vectors_by_text(known),
+        _ => HashMap::new(),
+    };
 
     let mut embedded = 0;
     let speakers = speaker_names(&text.turns);
-    let mut pack_chunk = |chunk: Chunk| {
-        let date = chunk
-            .turns
-            .clone()
-            .and_then(|turns| first_date(text.turns.get(turns)?));
-        let headings = date
-            .into_iter()
-            .chain(speakers.clone())
-            .chain(chunk.headings)
-            .collect();
-        let vector = known_vectors
-            .get(chunk.text.as_str())
-            .map(|vector| vector.to_vec())
-            .unwrap_or_else(|| {
+    let mut packed_chunks = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let mut headings = Vec::new();
+        if let Some(range) = chunk.turns
+            && let Some(turns) = text.turns.get(range)
+        {
+            headings.extend(first_date(turns));
+        }
+        headings.extend(speakers.clone());
+        headings.extend(chunk.headings);
+
+        let vector = match known_vectors.get(chunk.text.as_str()) {
+            Some(vector) => vector.to_vec(),
+            None => {
                 embedded += 1;
                 StaticEmbedder.embed(&chunk.text).0.to_vec()
-            });
-        PackedChunk {
+            }
+        };
+        packed_chunks.push(PackedChunk {
             start: chunk.start,
             end: chunk.end,
             headings,
             vector,
-        }
-    };
+        });
+    }
 
-    let chunks = chunks.into_iter().map(&mut pack_chunk).collect();
     PreparedPack {
         pack: Pack {
             v: Pack::VERSION,
             model,
             text: text.text.clone(),
-            chunks,
+            chunks: packed_chunks,
         },
         embedded,
     }
@@ -102,10 +99,8 @@ fn vectors_by_text(pack: &Pack) -> HashMap<&str, &[i8]> {
 
 /// Returns the day of the first turn that has one.
 fn first_date(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
-    turns
-        .iter()
-        .find_map(|(turn, _)| turn.at)
-        .map(|at| at.format_long_date())
+    let at = turns.iter().find_map(|(turn, _)| turn.at)?;
+    Some(at.format_long_date())
 }
 
 /// Returns the names of the speakers, in the order of their first turns. They are repeated on every
@@ -114,8 +109,11 @@ fn speaker_names(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
     const MAX_SPEAKERS: usize = 12;
 
     let mut names: Vec<&str> = Vec::new();
-    for name in turns.iter().filter_map(|(turn, _)| turn.name.as_deref()) {
-        if names.len() < MAX_SPEAKERS && !names.contains(&name) {
+    for (turn, _) in turns {
+        if let Some(name) = turn.name.as_deref()
+            && names.len() < MAX_SPEAKERS
+            && !names.contains(&name)
+        {
             names.push(name);
         }
     }

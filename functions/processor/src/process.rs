@@ -11,7 +11,7 @@ use service::{protect_file, read_present_tag};
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
-use crate::commit::commit_documents;
+use crate::commit::{commit_documents, is_extracted};
 use crate::prepare::{self, PreparedPack};
 use crate::provenance::determine_authorship;
 use crate::read::{ContentReaders, ExtractedText, ReadError};
@@ -94,11 +94,7 @@ async fn run_stages(
     tenant: &Tenant,
     document: &mut Document,
 ) -> Result<()> {
-    let is_extracted = document
-        .extracted
-        .as_ref()
-        .is_some_and(|known| document.is_newest_revision(&known.revision));
-    if is_extracted {
+    if is_extracted(document) {
         if !ctx
             .documents
             .record_extracted(tenant, document, ctx.clock.now())
@@ -123,10 +119,12 @@ async fn run_stages(
         .read(tenant, std::slice::from_ref(&document.body.blob))
         .await?
         .pop();
-    let body = match stored.unwrap_or(BlobContent::Missing) {
-        BlobContent::Intact(body) => body,
-        BlobContent::Missing => return handle_missing_body(ctx, tenant, document).await,
-        BlobContent::Damaged => return fail_damaged(ctx, tenant, document).await,
+    let body = match stored {
+        Some(BlobContent::Intact(body)) => body,
+        Some(BlobContent::Damaged) => return fail_damaged(ctx, tenant, document).await,
+        Some(BlobContent::Missing) | None => {
+            return handle_missing_body(ctx, tenant, document).await;
+        }
     };
 
     let Some(body) = protect_file(ctx, tenant, document, body).await? else {
@@ -260,25 +258,17 @@ async fn load_served(
         return Ok((None, None));
     };
 
-    let blobs: Vec<BlobRef> = [&indexed.pack]
-        .into_iter()
-        .chain(indexed.statements_blob())
-        .cloned()
-        .collect();
-    let mut bytes = ctx
-        .blobs
-        .read(tenant, &blobs)
-        .await?
-        .into_iter()
-        .map(BlobContent::into_intact_bytes);
-    let pack = bytes
-        .next()
-        .flatten()
-        .and_then(|bytes| Pack::decode(&bytes).ok());
-    let statements = bytes
-        .next()
-        .flatten()
-        .and_then(|bytes| StatementSet::decode(&bytes).ok());
+    let mut blobs = vec![indexed.pack.clone()];
+    blobs.extend(indexed.statements_blob().cloned());
+    let mut contents = ctx.blobs.read(tenant, &blobs).await?.into_iter();
+    let pack = match contents.next() {
+        Some(BlobContent::Intact(bytes)) => Pack::decode(&bytes).ok(),
+        _ => None,
+    };
+    let statements = match contents.next() {
+        Some(BlobContent::Intact(bytes)) => StatementSet::decode(&bytes).ok(),
+        _ => None,
+    };
 
     Ok((pack, statements))
 }
@@ -314,11 +304,10 @@ async fn store_results(
     extracted_statements: Option<ExtractedStatements>,
 ) -> Result<bool> {
     let chunks = prepared.pack.chunks.len();
-    let stated = extracted_statements
-        .as_ref()
-        .map_or(0, |extracted_statements| {
-            extracted_statements.statements.len()
-        });
+    let stated = match &extracted_statements {
+        Some(extracted_statements) => extracted_statements.statements.len(),
+        None => 0,
+    };
     let (id, embedded) = (&document.id, prepared.embedded);
     info!(document.id = %id, chunks, embedded, stated,
         "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
@@ -394,18 +383,18 @@ async fn discard_results(
         .await?
         .pop()
         .flatten();
-    let is_used = current.is_some_and(|current| {
-        current.is_newest_revision(&document.revision)
-            || current
-                .indexed
-                .is_some_and(|indexed| indexed.pack == results.pack)
-    });
-
-    if !is_used {
-        let blobs: Vec<BlobRef> = results.blobs().cloned().collect();
-        ctx.blobs.delete(tenant, &blobs).await?;
+    if let Some(current) = current {
+        let is_served = match &current.indexed {
+            Some(indexed) => indexed.pack == results.pack,
+            None => false,
+        };
+        if is_served || current.is_newest_revision(&document.revision) {
+            return Ok(());
+        }
     }
 
+    let blobs: Vec<BlobRef> = results.blobs().cloned().collect();
+    ctx.blobs.delete(tenant, &blobs).await?;
     Ok(())
 }
 

@@ -37,18 +37,19 @@ pub(crate) fn determine_authorship(
         } else {
             SourceMedium::Text
         };
-        let title = document.display_title();
-        return Authorship::external_words(
-            attribution.unwrap_or_else(|| Attribution::new(medium, title)),
-        );
+        let attribution = match attribution {
+            Some(found) => found,
+            None => Attribution::new(medium, document.display_title()),
+        };
+        return Authorship::external_words(attribution);
     }
 
-    let trusted = settings.trusted_sources.as_ref();
-    match attribution {
-        Some(found) if !trusted.is_some_and(|trusted| is_trusted(trusted, document, text)) => {
-            Authorship::external_words(found)
-        }
-        _ => Authorship::own_words(own_trust),
+    let Some(attribution) = attribution else {
+        return Authorship::own_words(own_trust);
+    };
+    match &settings.trusted_sources {
+        Some(trusted) if is_trusted(trusted, document, text) => Authorship::own_words(own_trust),
+        _ => Authorship::external_words(attribution),
     }
 }
 
@@ -61,10 +62,10 @@ fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribu
         return Some(Attribution::new(SourceMedium::Mail, sender.or(title)));
     }
 
-    let is_crawled = document
-        .origin
-        .as_ref()
-        .is_some_and(|origin| origin.provider == Provider::WebCrawler);
+    let is_crawled = match &document.origin {
+        Some(origin) => origin.provider == Provider::WebCrawler,
+        None => false,
+    };
     match document.body.form {
         BodyForm::Url => Some(Attribution::new(SourceMedium::Page, url)),
         _ if is_crawled => Some(Attribution::new(SourceMedium::Page, url.or(title))),
@@ -92,13 +93,18 @@ pub(crate) fn mail_sender_of<'a>(
 }
 
 fn is_trusted(trusted: &TrustedSources, document: &Document, text: &ExtractedText) -> bool {
-    let is_trusted_connection = document
-        .origin
-        .as_ref()
-        .is_some_and(|origin| trusted.trusts_connection(origin));
-    let is_trusted_sender = mail_sender_of(document, text)
-        .flatten()
-        .is_some_and(|sender| trusted.trusts_sender(sender));
+    if let Some(origin) = &document.origin
+        && trusted.trusts_connection(origin)
+    {
+        return true;
+    }
+
+    if let Some(Some(sender)) = mail_sender_of(document, text)
+        && trusted.trusts_sender(sender)
+    {
+        return true;
+    }
+
     // A fetched page belongs to the host at the end of all redirects.
     let address = match document.body.form {
         BodyForm::Url => text.address.as_deref(),
@@ -106,11 +112,11 @@ fn is_trusted(trusted: &TrustedSources, document: &Document, text: &ExtractedTex
             document.origin.as_ref().and(document.url.as_deref())
         }
     };
-    let host = address
-        .and_then(parse_page_url)
-        .and_then(|url| url.host_str().map(str::to_owned));
-
-    is_trusted_connection
-        || is_trusted_sender
-        || host.is_some_and(|host| trusted.trusts_host(&host))
+    let Some(url) = address.and_then(parse_page_url) else {
+        return false;
+    };
+    match url.host_str() {
+        Some(host) => trusted.trusts_host(host),
+        None => false,
+    }
 }

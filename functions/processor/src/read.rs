@@ -129,17 +129,12 @@ impl ContentReaders {
     }
 
     async fn read_page(&self, url: &str) -> Result<ExtractedText, ReadError> {
-        let page = self
-            .fetcher
-            .fetch_page(url)
-            .await
-            .map_err(|error| fetch_error(&error))?;
-        let name = page
-            .url
-            .split(['?', '#'])
-            .next()
-            .and_then(|path| path.rsplit('/').next());
-        let name = name.filter(|name| !name.is_empty());
+        let page = match self.fetcher.fetch_page(url).await {
+            Ok(page) => page,
+            Err(error) => return Err(fetch_error(error)),
+        };
+        let path = page.url.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().filter(|name| !name.is_empty());
         let mut text = self
             .read_bytes(&page.bytes, name, page.media_type.as_deref())
             .await?;
@@ -172,7 +167,7 @@ impl ContentReaders {
             return self.extract_in_sandbox(bytes, name, declared).await;
         };
 
-        let description = match format {
+        let answer = match format {
             Format::Image => self.models.describe_image(bytes, media_type).await,
             _ => {
                 self.models
@@ -182,7 +177,10 @@ impl ContentReaders {
         };
 
         // The answer of a model is untrusted content as well.
-        let description = mark_as_text(description.map_err(model_error)?.as_bytes());
+        let description = match answer {
+            Ok(answer) => mark_as_text(answer.as_bytes()),
+            Err(error) => return Err(model_error(error)),
+        };
         let text = self
             .extract_in_sandbox(&description, Some("description.md"), None)
             .await?;
@@ -201,14 +199,11 @@ impl ContentReaders {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let extracted = self
-            .sandbox
-            .extract_document(bytes, name, declared)
-            .await
-            .map_err(|error| match error {
-                SandboxError::Content(failure) => content_error(failure),
-                SandboxError::Unavailable(error) => ReadError::unavailable(error),
-            })?;
+        let extracted = match self.sandbox.extract_document(bytes, name, declared).await {
+            Ok(extracted) => extracted,
+            Err(SandboxError::Content(failure)) => return Err(content_error(failure)),
+            Err(SandboxError::Unavailable(error)) => return Err(ReadError::unavailable(error)),
+        };
 
         Ok(ExtractedText {
             title: extracted.title.or_else(|| name.map(str::to_owned)),
@@ -239,20 +234,18 @@ fn document_type_of(format: Format) -> DocumentType {
 fn mark_as_text(text: &[u8]) -> Vec<u8> {
     const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
     let is_kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
-    UTF8_BOM
-        .iter()
-        .chain(text.iter().filter(|byte| is_kept(byte)))
-        .copied()
-        .collect()
+    let mut marked = UTF8_BOM.to_vec();
+    marked.extend(text.iter().filter(|byte| is_kept(byte)));
+    marked
 }
 
 fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
-    let stored = conversation::parse_turns(body).map_err(|_| {
-        ReadError::permanent(
+    let Ok(stored) = conversation::parse_turns(body) else {
+        return Err(ReadError::permanent(
             FailureCode::Corrupt,
             "the stored turns of the conversation cannot be read",
-        )
-    })?;
+        ));
+    };
 
     let (text, turns) = render_turns(stored);
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
@@ -293,13 +286,13 @@ fn content_error(failure: content::ContentFailure) -> ReadError {
     ReadError::permanent(code, failure.message)
 }
 
-fn fetch_error(error: &FetchError) -> ReadError {
+fn fetch_error(error: FetchError) -> ReadError {
     let code = match error.kind {
         FetchErrorKind::Blocked => FailureCode::FetchBlocked,
         FetchErrorKind::Failed => FailureCode::FetchFailed,
         FetchErrorKind::TooLarge => FailureCode::ContentLimit,
     };
-    ReadError::permanent(code, error.message.clone())
+    ReadError::permanent(code, error.message)
 }
 
 fn model_error(error: ModelError) -> ReadError {

@@ -62,9 +62,8 @@ pub(crate) async fn extract_statements(
     }
 
     let container = ctx.containers.get(tenant, &document.tag).await?;
-    if container
-        .as_ref()
-        .is_some_and(|container| !container.makes_memories_from(document.filepath.as_deref()))
+    if let Some(container) = &container
+        && !container.makes_memories_from(document.filepath.as_deref())
     {
         return Ok(None);
     }
@@ -76,11 +75,8 @@ pub(crate) async fn extract_statements(
     let source = build_source(document, text, authorship);
     let outcome = if models.reads_memories() {
         let entity_context = container.and_then(|container| container.entity_context);
-        let guidance = ctx
-            .settings
-            .get(tenant)
-            .await?
-            .extraction_guidance(entity_context.as_deref());
+        let settings = ctx.settings.get(tenant).await?;
+        let guidance = settings.extraction_guidance(entity_context.as_deref());
         ask_model(models, &source, guidance.as_deref()).await
     } else {
         ExtractionOutcome::built_in(&source)
@@ -94,39 +90,49 @@ pub(crate) async fn extract_statements(
     let mut statements = outcome.statements;
     let is_truncated = statements.len() > MAX_STATEMENTS;
     statements.truncate(MAX_STATEMENTS);
-    if document.body.form != BodyForm::Conversation && document.document_date.is_none() {
-        // Turns that have a time of their own keep it.
-        let sent_at = source_time(document);
-        let previous_statements = previous.iter().flat_map(|known| &known.statements);
-        let said_at_by_text: HashMap<&str, Timestamp> = previous_statements
-            .map(|old| (old.text.as_str(), old.said_at))
-            .collect();
-        for statement in statements
-            .iter_mut()
-            .filter(|statement| statement.said_at == sent_at)
-        {
-            statement.said_at = said_at_by_text
-                .get(statement.text.as_str())
-                .copied()
-                .unwrap_or(statement.said_at);
-        }
+    if let Some(previous) = previous
+        && document.body.form != BodyForm::Conversation
+        && document.document_date.is_none()
+    {
+        keep_first_times(&mut statements, previous, source_time(document));
     }
 
-    let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
+    let fallback_reason = match outcome.fallback {
+        Some(reason) => Some(reason.to_string()),
+        None if is_truncated => {
+            let reason = format!("only the first {MAX_STATEMENTS} statements are kept");
+            Some(reason)
+        }
+        None => None,
+    };
     let statements_ref = StatementsRef {
         statements: None,
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
         extractor: extractor_name(outcome.extractor).into(),
-        fallback_reason: outcome
-            .fallback
-            .map(|reason| reason.to_string())
-            .or(is_truncated.then(too_many)),
+        fallback_reason,
     };
 
     Ok(Some(ExtractedStatements {
         statements,
         statements_ref,
     }))
+}
+
+/// Dates each statement that is known word for word at the time at which it was first said. Turns
+/// that have a time of their own, which is not `sent_at`, keep it.
+fn keep_first_times(statements: &mut [Statement], previous: &StatementSet, sent_at: Timestamp) {
+    let mut said_at_by_text: HashMap<&str, Timestamp> = HashMap::new();
+    for known in &previous.statements {
+        said_at_by_text.insert(&known.text, known.said_at);
+    }
+
+    for statement in statements {
+        if statement.said_at == sent_at
+            && let Some(said_at) = said_at_by_text.get(statement.text.as_str())
+        {
+            statement.said_at = *said_at;
+        }
+    }
 }
 
 /// Returns the statements of a document that a client wrote as memories, if its text has not
@@ -136,24 +142,24 @@ fn written_memories(
     document: &Document,
     previous: Option<&StatementSet>,
 ) -> Option<ExtractedStatements> {
-    let indexed = document
-        .indexed
-        .as_ref()
-        .filter(|served| served.body == document.body.blob)?;
-    let statements_ref = indexed
-        .learned
-        .clone()
-        .filter(|learned| learned.extractor == CLIENT_EXTRACTOR)?;
+    let indexed = document.indexed.as_ref()?;
+    let statements_ref = indexed.learned.as_ref()?;
+    if indexed.body != document.body.blob || statements_ref.extractor != CLIENT_EXTRACTOR {
+        return None;
+    }
+
     let mut statements = previous?.statements.clone();
-    for statement in &mut statements {
-        statement.said_at = document.document_date.unwrap_or(statement.said_at);
+    if let Some(date) = document.document_date {
+        for statement in &mut statements {
+            statement.said_at = date;
+        }
     }
 
     Some(ExtractedStatements {
         statements,
         statements_ref: StatementsRef {
             statements: None,
-            ..statements_ref
+            ..statements_ref.clone()
         },
     })
 }
@@ -189,10 +195,12 @@ async fn ask_model(
             let answer = models.ask_question(&question, PART_TIMEOUT, |reply| {
                 validate_answer(reply, request, source)
             });
-            let answer = timeout_at(deadline, answer)
-                .await
-                .unwrap_or(Err(AnswerError::TimedOut));
-            (request, answer.map_err(|error| fallback_reason(&error)))
+            let answer = match timeout_at(deadline, answer).await {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => Err(fallback_reason(&error)),
+                Err(_) => Err(FallbackReason::TimedOut),
+            };
+            (request, answer)
         });
 
     let answers = stream::iter(questions.collect::<Vec<_>>())
@@ -230,13 +238,14 @@ fn build_source<'a>(
     let said_at = source_time(document);
     let trust = authorship.trust;
     if text.turns.is_empty() {
-        let speaker = mail_sender_of(document, text)
-            .flatten()
-            .and_then(parse_person_name)
-            .filter(|_| !trust.is_own_words());
+        let mail_sender = mail_sender_of(document, text);
+        let speaker = match mail_sender {
+            Some(Some(sender)) if !trust.is_own_words() => parse_person_name(sender),
+            _ => None,
+        };
         // The headers of a trusted mail are not the user's words, and would make it look like
         // somebody else's mail.
-        let headers = match mail_sender_of(document, text) {
+        let headers = match mail_sender {
             Some(_) if trust.is_own_words() => text.text.find("\n\n").unwrap_or_default(),
             _ => 0,
         };
@@ -272,7 +281,10 @@ fn build_source<'a>(
             .next_if(|(index, _)| *index < character)
             .is_some()
         {}
-        characters.peek().map_or(text.text.len(), |(_, at)| *at)
+        match characters.peek() {
+            Some((_, at)) => *at,
+            None => text.text.len(),
+        }
     };
 
     for (turn, range) in &text.turns {
@@ -341,10 +353,10 @@ fn speaker_role(role: &str, name: Option<&str>) -> Role {
                 .any(|part| part == *word)
         })
     };
-    match role {
-        "user" => Role::User,
-        "assistant" if name.is_some_and(|name| !is_machine(name)) => Role::User,
-        "assistant" => Role::Assistant,
+    match (role, name) {
+        ("user", _) => Role::User,
+        ("assistant", Some(name)) if !is_machine(name) => Role::User,
+        ("assistant", _) => Role::Assistant,
         _ => Role::Other,
     }
 }

@@ -8,7 +8,7 @@ use domain::{
 };
 use memory_model::Memory;
 use search_engine::{
-    ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
+    ChunkInput, ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
 };
 use service::Ctx;
 use service::{ContainerScope, find_containers, path_matches};
@@ -72,11 +72,11 @@ pub(crate) async fn find_physical_containers(
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Vec<ContainerId>> {
-    Ok(find_containers(ctx, tenant, scope)
-        .await?
-        .into_iter()
-        .flat_map(|container| container.ids)
-        .collect())
+    let mut ids = Vec::new();
+    for container in find_containers(ctx, tenant, scope).await? {
+        ids.extend(container.ids);
+    }
+    Ok(ids)
 }
 
 /// Opens the chunks of these containers.
@@ -127,13 +127,27 @@ pub(crate) fn find_chunks(
         question,
         if is_filtered { Some(&admit) } else { None },
     )?;
-    let found = hits.into_iter().map(|hit| {
-        Ok(FoundChunk {
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in hits {
+        found.push(FoundChunk {
             document: decode_attributes(&hit.attributes)?,
             hit,
-        })
-    });
-    Ok(found.collect::<std::result::Result<_, PortError>>()?)
+        });
+    }
+
+    Ok(found)
+}
+
+/// Returns the stored chunks of a document in reading order, or none if the index lacks it.
+///
+/// # Errors
+/// [`PortError::Corrupt`] if they cannot be read.
+pub(crate) fn load_document_chunks(index: &ContainerIndex, id: &str) -> Result<Vec<ChunkInput>> {
+    match index.load_document(id) {
+        Ok(Some(document)) => Ok(document.chunks),
+        Ok(None) => Ok(Vec::new()),
+        Err(error) => Err(PortError::Corrupt(error.to_string()).into()),
+    }
 }
 
 /// Finds the present memories that answer a question, the best first.
@@ -151,8 +165,9 @@ pub(crate) fn find_memories(
             .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
     };
 
-    let admit = |view: &DocumentView<'_>| {
-        lookup(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
+    let admit = |view: &DocumentView<'_>| match lookup(view.id) {
+        Some((memories, memory)) => admits_memory(question, memories, memory),
+        None => false,
     };
 
     let indexes: Vec<&ContainerIndex> = indexed_memories
@@ -160,12 +175,15 @@ pub(crate) fn find_memories(
         .map(IndexedMemories::index)
         .collect();
     let hits = search_index(&indexes, question, Some(&admit))?;
-    let found = hits.into_iter().filter_map(|hit| {
-        let memory = lookup(&hit.document)?.1.clone();
-        Some(FoundMemory { hit, memory })
-    });
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in hits {
+        if let Some((_, memory)) = lookup(&hit.document) {
+            let memory = memory.clone();
+            found.push(FoundMemory { hit, memory });
+        }
+    }
 
-    Ok(found.collect())
+    Ok(found)
 }
 
 fn search_index(
@@ -180,9 +198,10 @@ fn search_index(
         ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
     };
 
-    let response = search_engine::search_containers(indexes, &query)
-        .map_err(|error| PortError::Corrupt(error.to_string()))?;
-    Ok(response.hits)
+    match search_engine::search_containers(indexes, &query) {
+        Ok(response) => Ok(response.hits),
+        Err(error) => Err(PortError::Corrupt(error.to_string()).into()),
+    }
 }
 
 fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {
@@ -190,15 +209,15 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
     let Ok(document) = decode_attributes(view.attributes) else {
         return false;
     };
-    let is_path_match = question
-        .filepath
-        .as_ref()
-        .is_none_or(|filepath| path_matches(filepath, document.filepath.as_deref()));
-    is_path_match
-        && question
-            .filter
-            .as_ref()
-            .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
+    if let Some(filepath) = &question.filepath
+        && !path_matches(filepath, document.filepath.as_deref())
+    {
+        return false;
+    }
+    match &question.filter {
+        Some(filter) => filter.matches(&Metadata::from_stored(document.metadata)),
+        None => true,
+    }
 }
 
 fn admits_memory(
@@ -206,19 +225,26 @@ fn admits_memory(
     memories: &IndexedMemories,
     memory: &Memory,
 ) -> bool {
+    if !memory.is_latest {
+        return false;
+    }
+    if !question.include_forgotten && memory.is_forgotten(question.now) {
+        return false;
+    }
+
     let ledger = memories.ledger();
-    let has_path = |filepath: &String| {
-        ledger
+    if let Some(filepath) = &question.filepath {
+        let has_path = ledger
             .documents_of(memory)
             .iter()
-            .any(|document| path_matches(filepath, document.filepath.as_deref()))
-    };
+            .any(|document| path_matches(filepath, document.filepath.as_deref()));
+        if !has_path {
+            return false;
+        }
+    }
 
-    memory.is_latest
-        && (question.include_forgotten || !memory.is_forgotten(question.now))
-        && question.filepath.as_ref().is_none_or(has_path)
-        && question
-            .filter
-            .as_ref()
-            .is_none_or(|filter| ledger.matches_filter(filter, memory))
+    match &question.filter {
+        Some(filter) => ledger.matches_filter(filter, memory),
+        None => true,
+    }
 }

@@ -21,6 +21,7 @@ use service::{ContainerScope, find_containers, find_existing_container};
 
 use crate::SearchState;
 use crate::engine::open_memories;
+use crate::v4::check_threshold;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -86,19 +87,17 @@ pub(crate) async fn get_profile(
     )?;
 
     let filter = Filter::parse_optional(request.filters.as_ref())?;
-    let threshold = request
-        .threshold
-        .map(|value| crate::v4::check_threshold(value, "threshold"))
-        .transpose()?;
+    let threshold = match request.threshold {
+        Some(value) => Some(check_threshold(value, "threshold")?),
+        None => None,
+    };
 
     let container = find_container(&state, &tenant, &scope).await?;
-    let sorter = match request.includes_part(ProfilePart::Buckets) {
-        true => Some(
-            state
-                .sorters
-                .get_or_create(effective_buckets(&state, &tenant, container.as_ref()).await?),
-        ),
-        false => None,
+    let sorter = if request.includes_part(ProfilePart::Buckets) {
+        let buckets = effective_buckets(&state, &tenant, container.as_ref()).await?;
+        Some(state.sorters.get_or_create(buckets))
+    } else {
+        None
     };
     let built_profile = load_profile(
         &state,
@@ -110,19 +109,12 @@ pub(crate) async fn get_profile(
     .await?;
 
     // Some clients send an empty question if they have none.
-    let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
-        Some(q) => Some(
-            search_for_question(
-                &state,
-                &tenant,
-                q,
-                &scope,
-                threshold,
-                request.filters.clone(),
-            )
-            .await?,
-        ),
-        None => None,
+    let search_results = match request.q.as_deref() {
+        Some(q) if !q.trim().is_empty() => {
+            let filters = request.filters.clone();
+            Some(search_for_question(&state, &tenant, q, &scope, threshold, filters).await?)
+        }
+        _ => None,
     };
 
     let response = ProfileResponse {
@@ -219,9 +211,10 @@ async fn effective_buckets(
     container: Option<&Container>,
 ) -> Result<Vec<ProfileBucket>> {
     let settings = state.app.ctx.settings.get(tenant).await?;
-    let container_buckets = container
-        .map(|container| container.profile_buckets.as_slice())
-        .unwrap_or_default();
+    let container_buckets = match container {
+        Some(container) => container.profile_buckets.as_slice(),
+        None => &[],
+    };
     Ok(settings.merge_buckets(container_buckets))
 }
 
@@ -241,9 +234,10 @@ async fn load_profile(
     filter: Option<&Filter>,
     sorter: Option<&BucketSorter>,
 ) -> Result<Profile> {
-    let ids = container
-        .map(|container| container.ids.as_slice())
-        .unwrap_or_default();
+    let ids = match container {
+        Some(container) => container.ids.as_slice(),
+        None => &[],
+    };
     let indexed_memories = open_memories(state, tenant, ids).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
@@ -277,10 +271,7 @@ async fn search_for_question(
 
 impl ProfileRequest {
     fn includes_part(&self, part: ProfilePart) -> bool {
-        let has_named_buckets = self
-            .buckets
-            .as_ref()
-            .is_some_and(|buckets| !buckets.is_empty());
+        let has_named_buckets = matches!(self.buckets.as_deref(), Some([_, ..]));
         match self.include.as_deref().unwrap_or_default() {
             [] => true,
             parts => parts.contains(&part) || (part == ProfilePart::Buckets && has_named_buckets),

@@ -73,34 +73,40 @@ pub(crate) fn mix_rows(
     memories: Vec<FoundMemory>,
     limit: usize,
 ) -> Vec<ResultRow> {
-    let or_zero = |similarity: Option<f32>| similarity.unwrap_or_default();
-    let memories_lead = or_zero(memories.first().map(|found| found.hit.similarity))
-        >= or_zero(chunks.first().map(|found| found.hit.similarity));
-    let memory_share = if memories_lead {
+    let best_memory = match memories.first() {
+        Some(found) => found.hit.similarity,
+        None => 0.0,
+    };
+    let best_chunk = match chunks.first() {
+        Some(found) => found.hit.similarity,
+        None => 0.0,
+    };
+    let memory_share = if best_memory >= best_chunk {
         (limit as f32 * MEMORY_SHARE).ceil() as usize
     } else {
         0
     };
 
     let reserved = memory_share.max(limit.saturating_sub(chunks.len()));
-    let memories = memories
-        .into_iter()
-        .take(reserved.min(limit))
-        .map(|found| ResultRow::Memory(Box::new(found)));
-    let mut rows: Vec<ResultRow> = memories.collect();
-    let remaining = limit - rows.len();
-    // A chunk that repeats a memory word for word would be the same result twice.
-    let memory_texts: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
-    let new_chunks = chunks.into_iter().filter(|found| {
-        !memory_texts
+    let mut rows = Vec::new();
+    for found in memories.into_iter().take(reserved.min(limit)) {
+        rows.push(ResultRow::Memory(Box::new(found)));
+    }
+
+    let memory_count = rows.len();
+    for found in chunks {
+        if rows.len() == limit {
+            break;
+        }
+        // A chunk that repeats a memory word for word would be the same result twice.
+        let text = found.hit.text.trim();
+        let is_repetition = rows[..memory_count]
             .iter()
-            .any(|text| text.trim() == found.hit.text.trim())
-    });
-    rows.extend(
-        new_chunks
-            .take(remaining)
-            .map(|found| ResultRow::Chunk(Box::new(found))),
-    );
+            .any(|row| row.text().trim() == text);
+        if !is_repetition {
+            rows.push(ResultRow::Chunk(Box::new(found)));
+        }
+    }
     sort_rows(&mut rows);
 
     rows
@@ -175,25 +181,25 @@ pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
             .count();
         let coverage = match_count as f32 / question_words.len().max(1) as f32;
 
-        let best_similarity = row
-            .text()
-            .unicode_sentences()
-            .map(|sentence| StaticEmbedder.embed(sentence).cosine(&vector))
-            .fold(0f32, f32::max);
+        let mut best_similarity = 0f32;
+        for sentence in row.text().unicode_sentences() {
+            let similarity = StaticEmbedder.embed(sentence).cosine(&vector);
+            best_similarity = best_similarity.max(similarity);
+        }
 
         0.5 * row.similarity() + 0.25 * coverage + 0.25 * best_similarity
     };
 
     let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
-    let mut scored: Vec<(f32, ResultRow)> = std::mem::take(rows)
-        .into_iter()
-        .map(|row| (score(&row), row))
-        .collect();
+    let mut scored: Vec<(f32, ResultRow)> = Vec::with_capacity(rows.len());
+    for row in rows.drain(..) {
+        scored.push((score(&row), row));
+    }
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    rows.extend(scored.into_iter().map(|(_, row)| row));
 
-    for (row, similarity) in rows.iter_mut().zip(similarities) {
+    for ((_, mut row), similarity) in scored.into_iter().zip(similarities) {
         *row.similarity_mut() = similarity;
+        rows.push(row);
     }
 }
 

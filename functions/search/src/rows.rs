@@ -1,12 +1,12 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
 use container_index::{IndexedChunks, IndexedMemories};
-use domain::{Attribution, DocumentType, IndexedDocument, PortError, Result, Timestamp, Trust};
+use domain::{Attribution, DocumentType, IndexedDocument, Result, Timestamp, Trust};
 use memory_model::{Ledger, Memory, MemoryRelation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::engine::{FoundChunk, FoundMemory};
+use crate::engine::{FoundChunk, FoundMemory, load_document_chunks};
 use crate::v4::{IncludedParts, non_empty_metadata};
 
 /// One row of the answer.
@@ -175,10 +175,10 @@ pub(crate) fn chunk_result(
     let documents = include
         .documents
         .then(|| vec![result_document(&document, include)]);
-    let (trust, origin) = document
-        .authorship
-        .map(|authorship| (authorship.trust, authorship.attribution))
-        .unzip();
+    let (trust, origin) = match document.authorship {
+        Some(authorship) => (Some(authorship.trust), authorship.attribution),
+        None => (None, None),
+    };
 
     SearchResult::Chunk(Box::new(ChunkSearchResult {
         id: format!("{}-{}", document.id, hit.position),
@@ -187,7 +187,7 @@ pub(crate) fn chunk_result(
         updated_at: Timestamp::from_millis(document.updated_at),
         similarity: hit.similarity,
         trust,
-        origin: origin.flatten(),
+        origin,
         filepath: document.filepath,
         documents,
         explain,
@@ -234,12 +234,13 @@ pub(crate) fn memory_result(
     let filepath = documents
         .iter()
         .find_map(|document| document.filepath.clone());
-    let shown_documents = (include.documents || include.summaries).then(|| {
-        documents
+    let mut shown_documents = None;
+    if include.documents || include.summaries {
+        let shapes = documents
             .iter()
-            .map(|document| result_document(document, include))
-            .collect()
-    });
+            .map(|document| result_document(document, include));
+        shown_documents = Some(shapes.collect());
+    }
     let chunks = if include.chunks {
         Some(source_chunks(&memory, chunks)?)
     } else {
@@ -265,11 +266,10 @@ pub(crate) fn memory_result(
         chunks,
         is_aggregated: None,
         explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
-        subject: memory
-            .topic_answer
-            .as_ref()
-            .map(|topic| topic.subject.clone())
-            .or_else(|| memory.speaker.clone()),
+        subject: match &memory.topic_answer {
+            Some(topic) => Some(topic.subject.clone()),
+            None => memory.speaker.clone(),
+        },
     })))
 }
 
@@ -285,12 +285,10 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
     };
 
     let mut context = RelatedContext::default();
-    for other in ledger
-        .memory_history(memory)
-        .into_iter()
-        .rev()
-        .filter(|other| other.id != memory.id)
-    {
+    for other in ledger.memory_history(memory).into_iter().rev() {
+        if other.id == memory.id {
+            continue;
+        }
         let distance = i64::from(other.version) - i64::from(memory.version);
         let side = if distance < 0 {
             &mut context.parents
@@ -304,26 +302,24 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
         ));
     }
 
-    let other_relations =
-        |relations: &std::collections::BTreeMap<_, MemoryRelation>| -> Vec<RelatedMemory> {
-            let non_updates = relations
-                .iter()
-                .filter(|(_, relation)| **relation != MemoryRelation::Updates);
-            non_updates
-                .filter_map(|(id, relation)| {
-                    Some(related(ledger.get(id)?, relation.as_str(), None))
-                })
-                .collect()
-        };
+    for (relations, side) in [
+        (&memory.relations, &mut context.parents),
+        (&memory.reverse_relations, &mut context.children),
+    ] {
+        for (id, relation) in relations {
+            if *relation != MemoryRelation::Updates
+                && let Some(other) = ledger.get(id)
+            {
+                side.push(related(other, relation.as_str(), None));
+            }
+        }
+    }
 
-    context.parents.extend(other_relations(&memory.relations));
-    context
-        .children
-        .extend(other_relations(&memory.reverse_relations));
-    let contradicting = memory.contradicts.iter().filter_map(|id| ledger.get(id));
-    context.related = contradicting
-        .map(|other| related(other, "contradicts", None))
-        .collect();
+    for id in &memory.contradicts {
+        if let Some(other) = ledger.get(id) {
+            context.related.push(related(other, "contradicts", None));
+        }
+    }
 
     context
 }
@@ -335,19 +331,17 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
     let mut found = Vec::new();
     for source in memory.sources.iter().take(MAX_SOURCES) {
         for chunks in chunks {
-            let stored = chunks.index.load_document(source.document.as_str());
-            let stored = stored.map_err(|error| PortError::Corrupt(error.to_string()))?;
-            let overlapping = stored
-                .into_iter()
-                .flat_map(|document| document.chunks)
-                .filter(|chunk| {
-                    (chunk.start as usize) < source.end && source.start < chunk.end as usize
-                });
-            found.extend(overlapping.map(|chunk| SourceChunk {
-                content: chunk.text,
-                position: chunk.position,
-                document_id: source.document.to_string(),
-            }));
+            for chunk in load_document_chunks(&chunks.index, source.document.as_str())? {
+                let overlaps =
+                    (chunk.start as usize) < source.end && source.start < chunk.end as usize;
+                if overlaps {
+                    found.push(SourceChunk {
+                        content: chunk.text,
+                        position: chunk.position,
+                        document_id: source.document.to_string(),
+                    });
+                }
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use axum::extract::State;
 use container_index::IndexedChunks;
 use domain::{
-    Attribution, ContainerId, DocumentType, Filter, IndexedDocument, PortError, Result, Tenant,
-    Timestamp, Trust,
+    Attribution, ContainerId, DocumentType, Filter, IndexedDocument, Result, Tenant, Timestamp,
+    Trust,
 };
 use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, parse_scope};
 use search_engine::ContainerIndex;
@@ -18,7 +18,7 @@ use service::{ContainerScope, explain_emptiness, find_document, join_reasons, re
 use crate::SearchState;
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
-    find_physical_containers, open_chunks,
+    find_physical_containers, load_document_chunks, open_chunks,
 };
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
 use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
@@ -193,40 +193,41 @@ fn find_document_chunks(
     question: &SearchQuestion<'_>,
     request: &DocumentSearchRequest,
 ) -> Result<Vec<FoundChunk>> {
-    let search = |text: &str| -> Result<Vec<ResultRow>> {
-        let found = find_chunks(
-            indexed_chunks,
-            &SearchQuestion {
+    let mut rows = if request.rewrite_query {
+        let mut answers = Vec::new();
+        for text in &query_wordings(question.text) {
+            let question = SearchQuestion {
                 text,
                 ..question.clone()
-            },
-        )?;
-        Ok(found
-            .into_iter()
-            .map(|found| ResultRow::Chunk(Box::new(found)))
-            .collect())
-    };
-
-    let mut rows = if request.rewrite_query {
-        let answers = query_wordings(question.text)
-            .iter()
-            .map(|text| search(text))
-            .collect::<Result<_>>()?;
+            };
+            answers.push(find_chunk_rows(indexed_chunks, &question)?);
+        }
         merge_answers(answers, question.limit)
     } else {
-        search(question.text)?
+        find_chunk_rows(indexed_chunks, question)?
     };
 
     if request.rerank {
         rerank_rows(question.text, &mut rows);
     }
 
-    let chunks = rows.into_iter().filter_map(|row| match row {
-        ResultRow::Chunk(found) => Some(*found),
-        ResultRow::Memory(_) => None,
-    });
+    let mut chunks = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let ResultRow::Chunk(found) = row {
+            chunks.push(*found);
+        }
+    }
 
-    Ok(chunks.collect())
+    Ok(chunks)
+}
+
+fn find_chunk_rows(
+    indexed_chunks: &[IndexedChunks],
+    question: &SearchQuestion<'_>,
+) -> Result<Vec<ResultRow>> {
+    let found = find_chunks(indexed_chunks, question)?;
+    let rows = found.into_iter().map(Box::new).map(ResultRow::Chunk);
+    Ok(rows.collect())
 }
 
 /// Groups the hits by document. The documents are in the order of their best hits.
@@ -239,20 +240,17 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
         let existing = groups
             .iter()
             .position(|group| group.document.id == found.document.id);
-        let group_index = existing.or_else(|| {
-            (groups.len() < limit).then(|| {
-                let (document, container) = (found.document.clone(), found.hit.container);
+        let group_index = match existing {
+            Some(index) => index,
+            None if groups.len() < limit => {
                 groups.push(DocumentGroup {
-                    document,
-                    container,
+                    document: found.document.clone(),
+                    container: found.hit.container,
                     chunks: BTreeMap::new(),
                 });
                 groups.len() - 1
-            })
-        });
-
-        let Some(group_index) = group_index else {
-            continue;
+            }
+            None => continue,
         };
 
         let (position, score) = (found.hit.position, found.hit.similarity);
@@ -270,16 +268,12 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
 
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
 fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<()> {
-    let stored = index
-        .load_document(group.document.id.as_str())
-        .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let hit_positions: Vec<u32> = group.chunks.keys().copied().collect();
-
-    for chunk in stored.into_iter().flat_map(|document| document.chunks) {
-        if hit_positions
+    for chunk in load_document_chunks(index, group.document.id.as_str())? {
+        let is_adjacent = hit_positions
             .iter()
-            .any(|hit| hit.abs_diff(chunk.position) == 1)
-        {
+            .any(|hit| hit.abs_diff(chunk.position) == 1);
+        if is_adjacent {
             let neighbour = ChunkResult {
                 content: chunk.text,
                 is_relevant: false,
@@ -302,6 +296,11 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
         chunks.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
 
+    let (trust, origin) = match document.authorship {
+        Some(authorship) => (Some(authorship.trust), authorship.attribution),
+        None => (None, None),
+    };
+
     DocumentResult {
         document_id: document.id.to_string(),
         title: document.title,
@@ -310,13 +309,8 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
         metadata: non_empty_metadata(document.metadata),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
-        trust: document
-            .authorship
-            .as_ref()
-            .map(|authorship| authorship.trust),
-        origin: document
-            .authorship
-            .and_then(|authorship| authorship.attribution),
+        trust,
+        origin,
         chunks,
         summary: None,
         content: None,

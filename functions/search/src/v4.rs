@@ -217,9 +217,10 @@ impl<'a> Search<'a> {
     fn from_request(request: &'a SearchRequest, now: Timestamp) -> Result<Self> {
         let threshold =
             check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
-        let (recorded_until, valid_at) = request
-            .as_of
-            .map_or((None, None), PointInTime::recorded_and_valid);
+        let (recorded_until, valid_at) = match request.as_of {
+            Some(point) => point.recorded_and_valid(),
+            None => (None, None),
+        };
         let question = SearchQuestion {
             text: check_question(&request.q)?,
             filter: Filter::parse_optional(request.filters.as_ref())?,

@@ -33,8 +33,10 @@ pub(crate) fn to_canonical(text: &str) -> String {
 fn trim_blank_lines(mut text: String) -> String {
     text.truncate(text.trim_end().len());
     let first = text.len() - text.trim_start().len();
-    let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    text.drain(..start);
+    if let Some(newline) = text[..first].rfind('\n') {
+        text.drain(..=newline);
+    }
+
     text
 }
 

@@ -74,13 +74,12 @@ const TARGET_RANGE: (usize, usize) = (64, 16_000);
 impl ChunkOptions {
     /// Returns the options for the `chunkSize` setting, in characters; -1 and 0 mean the default.
     pub fn for_chunk_size(chunk_size: i64) -> Self {
-        let target = usize::try_from(chunk_size)
-            .ok()
-            .filter(|size| *size > 0)
-            .unwrap_or(DEFAULT_TARGET_CHARS);
-        Self {
-            target_chars: target,
-            ..Self::default()
+        match usize::try_from(chunk_size) {
+            Ok(target_chars) if target_chars > 0 => Self {
+                target_chars,
+                ..Self::default()
+            },
+            _ => Self::default(),
         }
     }
 

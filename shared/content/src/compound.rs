@@ -39,19 +39,18 @@ pub(crate) fn detect_format(
         ("Book", Format::Xls),
         ("PowerPoint Document", Format::Ppt),
     ];
-    let found = streams
-        .into_iter()
-        .find(|(name, _)| has_stream(name))
-        .map(|(_, format)| format);
-    // The file is truncated before its directory, which its reader reports.
-    let is_legacy = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
-    let hinted_format = hints
-        .into_iter()
-        .flatten()
-        .find(is_legacy)
-        .filter(|_| !has_stream("Root Entry"));
+    for (name, format) in streams {
+        if has_stream(name) {
+            return Ok(format);
+        }
+    }
 
-    found
-        .or(hinted_format)
-        .ok_or_else(|| unsupported_failure("an office document (application/x-ole-storage)"))
+    let is_legacy = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
+    match hints.into_iter().flatten().find(is_legacy) {
+        // The file is truncated before its directory, which its reader reports.
+        Some(format) if !has_stream("Root Entry") => Ok(format),
+        _ => Err(unsupported_failure(
+            "an office document (application/x-ole-storage)",
+        )),
+    }
 }

@@ -59,11 +59,10 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
 
 /// Returns the name of the speaker, or else the role with a capital letter.
 fn speaker_name(turn: &Turn) -> String {
-    let name = turn
-        .speaker
-        .as_deref()
-        .filter(|name| !name.trim().is_empty())
-        .unwrap_or(&turn.role);
+    let name = match &turn.speaker {
+        Some(speaker) if !speaker.trim().is_empty() => speaker,
+        _ => &turn.role,
+    };
     let name = to_canonical(name)
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -130,7 +129,10 @@ fn spoken_turns(text: &str, ranges: &[Range<usize>]) -> Vec<(usize, TextUnit)> {
     let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
     let mut byte_index_of = |character: usize| {
         while indices.next_if(|(index, _)| *index < character).is_some() {}
-        indices.peek().map_or(text.len(), |(_, at)| *at)
+        match indices.peek() {
+            Some((_, at)) => *at,
+            None => text.len(),
+        }
     };
 
     for (index, range) in ranges.iter().enumerate() {
@@ -168,15 +170,13 @@ fn find_next_window(turns: &[TextUnit], first: usize, end: usize, options: &Chun
         return end;
     }
 
+    let chars_from = |start: usize| -> usize {
+        let window = &turns[start..=end];
+        window.iter().map(|turn| turn.chars + 2).sum()
+    };
     let mut start = end.saturating_sub(options.overlap_turns).max(first + 1);
     // Shared turns must leave room for the next one.
-    while start < end
-        && turns[start..=end]
-            .iter()
-            .map(|turn| turn.chars + 2)
-            .sum::<usize>()
-            > target
-    {
+    while start < end && chars_from(start) > target {
         start += 1;
     }
 
@@ -186,15 +186,18 @@ fn find_next_window(turns: &[TextUnit], first: usize, end: usize, options: &Chun
 /// Cuts a long turn into sentences, and those into pieces if necessary. Leaves out blank pieces,
 /// because a chunk that began with one would begin at the same character as the next chunk.
 fn long_turn_units(text: &str, turn: &TextUnit, target: usize) -> Vec<TextUnit> {
-    let split_long = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
-        Some(_) => split_pieces(text, sentence, target),
-        None => vec![sentence],
-    };
-    let parts = split_sentences(text, turn.bytes.clone())
-        .into_iter()
-        .flat_map(split_long);
-    parts
-        .filter(|part| !text[part.clone()].trim().is_empty())
-        .map(|part| TextUnit::of(text, part, UnitEnd::Sentence))
-        .collect()
+    let mut units = Vec::new();
+    for sentence in split_sentences(text, turn.bytes.clone()) {
+        let parts = match text[sentence.clone()].chars().nth(target) {
+            Some(_) => split_pieces(text, sentence, target),
+            None => vec![sentence],
+        };
+        for part in parts {
+            if !text[part.clone()].trim().is_empty() {
+                units.push(TextUnit::of(text, part, UnitEnd::Sentence));
+            }
+        }
+    }
+
+    units
 }

@@ -28,10 +28,7 @@ pub(crate) fn read_table(
     };
 
     let mut tables = MarkdownTables::default();
-    let file = name
-        .and_then(|name| name.rsplit(['/', '\\']).next())
-        .unwrap_or_default();
-    tables.begin(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+    tables.begin(file_stem(name.unwrap_or_default()));
     check_size(measure_table(&text, delimiter))?;
     let width = column_count(&text, delimiter);
     // No text is malformed to this reader.
@@ -43,6 +40,15 @@ pub(crate) fn read_table(
     }
 
     Ok(ExtractedDocument::new(Format::Csv, tables.finish()))
+}
+
+/// Returns the name of a file without its folders and its extension.
+fn file_stem(path: &str) -> &str {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    match file.rsplit_once('.') {
+        Some((stem, _)) => stem,
+        None => file,
+    }
 }
 
 /// The size of a table.
@@ -117,36 +123,44 @@ fn csv_reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
 
 /// Returns the number of columns of the first record that is not blank.
 fn column_count(text: &str, delimiter: u8) -> usize {
-    csv_reader(text, delimiter)
-        .records()
-        .map_while(Result::ok)
-        .map(|record| record.len())
-        .next()
-        .unwrap_or(1)
+    match csv_reader(text, delimiter).records().next() {
+        Some(Ok(record)) => record.len(),
+        _ => 1,
+    }
 }
 
 /// Returns the delimiter that cuts most of the first records into the same number of cells, more
 /// than one.
 fn detect_delimiter(text: &str) -> Option<u8> {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
-    let longest_uniform_run = |delimiter: u8| {
-        let records = csv_reader(sample, delimiter)
-            .into_records()
-            .take(SAMPLE_RECORDS)
-            .map_while(Result::ok);
-        let mut widths: Vec<usize> = records.map(|record| record.len()).collect();
-        widths.sort_unstable();
-        let runs = widths
-            .chunk_by(|left, right| left == right)
-            .filter(|run| run[0] > 1);
-        runs.map(<[usize]>::len).max().unwrap_or(0)
-    };
+    let (mut best, mut highest_count) = (None, 0);
+    for delimiter in DELIMITERS {
+        let count = count_uniform_records(sample, delimiter);
+        if count > highest_count {
+            (best, highest_count) = (Some(delimiter), count);
+        }
+    }
 
-    let best = DELIMITERS
-        .into_iter()
-        .rev()
-        .max_by_key(|delimiter| longest_uniform_run(*delimiter))?;
-    (longest_uniform_run(best) > 0).then_some(best)
+    best
+}
+
+/// Returns how many of the first records have the same number of cells, more than one.
+fn count_uniform_records(sample: &str, delimiter: u8) -> usize {
+    let mut widths = Vec::new();
+    for record in csv_reader(sample, delimiter).records().take(SAMPLE_RECORDS) {
+        let Ok(record) = record else { break };
+        widths.push(record.len());
+    }
+    widths.sort_unstable();
+
+    let mut highest_count = 0;
+    for run in widths.chunk_by(|left, right| left == right) {
+        if run[0] > 1 {
+            highest_count = highest_count.max(run.len());
+        }
+    }
+
+    highest_count
 }
 
 #[cfg(test)]

@@ -41,12 +41,15 @@ pub(crate) fn decode_text(bytes: &[u8], charset: Option<&str>) -> String {
 
 /// Returns the `charset` parameter of a media type.
 pub(crate) fn charset_of(media_type: &str) -> Option<&str> {
-    media_type.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim().trim_matches('"'))
-    })
+    for parameter in media_type.split(';').skip(1) {
+        if let Some((name, value)) = parameter.split_once('=')
+            && name.trim().eq_ignore_ascii_case("charset")
+        {
+            return Some(value.trim().trim_matches('"'));
+        }
+    }
+
+    None
 }
 
 /// Recognizes UTF-16 by zero bytes that are all on one side. Spaces, newlines and Latin letters

@@ -49,19 +49,16 @@ impl ExtractedDocument {
 
     /// Sets a property, unless the value is blank.
     pub(crate) fn set_property(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value
-            .map(|value| one_line(value, MAX_PROPERTY_CHARS))
-            .filter(|v| !v.is_empty())
-        {
+        let value = one_line(value.unwrap_or_default(), MAX_PROPERTY_CHARS);
+        if !value.is_empty() {
             self.properties.insert(name.to_owned(), value);
         }
     }
 
     /// Sets the title, unless it is blank.
     pub(crate) fn set_title(&mut self, title: Option<&str>) {
-        self.title = title
-            .map(|title| one_line(title, MAX_TITLE_CHARS))
-            .filter(|title| !title.is_empty());
+        let title = one_line(title.unwrap_or_default(), MAX_TITLE_CHARS);
+        self.title = (!title.is_empty()).then_some(title);
     }
 }
 
@@ -111,12 +108,12 @@ pub fn extract_document_as(
 fn run_guarded(
     extract: impl FnOnce() -> Result<ExtractedDocument, ContentFailure>,
 ) -> Result<ExtractedDocument, ContentFailure> {
-    let result = catch_unwind(AssertUnwindSafe(extract)).unwrap_or_else(|_| {
-        Err(ContentFailure::new(
+    let Ok(result) = catch_unwind(AssertUnwindSafe(extract)) else {
+        return Err(ContentFailure::new(
             FailureCode::Corrupt,
             "The file could not be read: its structure broke the reader.",
-        ))
-    });
+        ));
+    };
 
     let mut extracted = result?;
     if extracted.text.len() > MAX_TEXT_BYTES {

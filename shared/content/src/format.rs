@@ -149,10 +149,13 @@ fn format_of_office_type(media_type: &str) -> Option<Format> {
         ),
     ];
 
-    kinds
-        .into_iter()
-        .find(|(prefix, _)| media_type.starts_with(prefix))
-        .map(|(_, format)| format)
+    for (prefix, format) in kinds {
+        if media_type.starts_with(prefix) {
+            return Some(format);
+        }
+    }
+
+    None
 }
 
 /// Names of code files without an extension.

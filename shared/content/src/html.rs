@@ -134,7 +134,7 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
     let root = page.root();
     for node in root.descendants_it().filter(NodeRef::is_element) {
         let name = node.node_name()?;
-        if &*name == "main" || node.attr("role").is_some_and(|role| &*role == "main") {
+        if &*name == "main" || node.attr("role").as_deref() == Some("main") {
             return Some(node);
         }
         if &*name == "article" && articles.len() < 2 {
@@ -162,5 +162,6 @@ fn prepend_title(text: String, title: &str) -> String {
 
 fn first_heading(text: &str) -> Option<&str> {
     let line = text.lines().find(|line| !line.is_empty())?;
-    crate::markdown::parse_atx_heading(line).map(|(_, title)| title)
+    let (_, title) = crate::markdown::parse_atx_heading(line)?;
+    Some(title)
 }

@@ -54,25 +54,26 @@ pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
 }
 
 pub(crate) fn read_message(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
-    let message = MessageParser::default()
-        .parse(bytes)
-        .ok_or_else(package::corrupt_failure)?;
-    let mut extracted = ExtractedDocument::new(Format::Email, String::new());
+    let Some(message) = MessageParser::default().parse(bytes) else {
+        return Err(package::corrupt_failure());
+    };
     let from = message.from().map(format_addresses);
+    let to = message.to().map(format_addresses);
+    let cc = message.cc().map(format_addresses);
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);
     let headers = [
-        ("From", from.clone()),
-        ("To", message.to().map(format_addresses)),
-        ("Cc", message.cc().map(format_addresses)),
-        ("Date", date.clone()),
-        ("Subject", message.subject().map(str::to_owned)),
+        ("From", from.as_deref()),
+        ("To", to.as_deref()),
+        ("Cc", cc.as_deref()),
+        ("Date", date.as_deref()),
+        ("Subject", message.subject()),
     ];
 
     let mut text = String::new();
     for (name, value) in headers {
-        let value = value.map(|value| value.split_whitespace().collect::<Vec<_>>().join(" "));
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            text.push_str(&format!("{name}: {value}\n"));
+        let words: Vec<&str> = value.unwrap_or_default().split_whitespace().collect();
+        if !words.is_empty() {
+            text.push_str(&format!("{name}: {}\n", words.join(" ")));
         }
     }
 
@@ -85,15 +86,15 @@ pub(crate) fn read_message(bytes: &[u8]) -> Result<ExtractedDocument, ContentFai
         text.push_str(&format!("\n{body}\n"));
     }
 
-    let names = message
-        .attachments()
-        .map(|part| part.attachment_name().unwrap_or("unnamed").to_owned());
-    let names: Vec<String> = names.collect();
+    let attachments = message.attachments();
+    let names: Vec<&str> = attachments
+        .map(|part| part.attachment_name().unwrap_or("unnamed"))
+        .collect();
     if !names.is_empty() {
         text.push_str(&format!("\nAttachments: {}\n", names.join(", ")));
     }
 
-    extracted.text = text;
+    let mut extracted = ExtractedDocument::new(Format::Email, text);
     extracted.set_title(message.subject());
     extracted.set_property("author", from.as_deref());
     extracted.set_property("created", date.as_deref());
@@ -102,13 +103,14 @@ pub(crate) fn read_message(bytes: &[u8]) -> Result<ExtractedDocument, ContentFai
 
 /// Returns names and addresses on one line.
 fn format_addresses(address: &Address) -> String {
-    let format_address = |person: &mail_parser::Addr| match (person.name(), person.address()) {
-        (Some(name), Some(address)) => format!("{name} <{address}>"),
-        (name, address) => name.or(address).unwrap_or_default().to_owned(),
-    };
-    address
-        .iter()
-        .map(format_address)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let mut people = Vec::new();
+    for person in address.iter() {
+        people.push(match (person.name(), person.address()) {
+            (Some(name), Some(address)) => format!("{name} <{address}>"),
+            (Some(text), None) | (None, Some(text)) => text.to_owned(),
+            (None, None) => String::new(),
+        });
+    }
+
+    people.join(", ")
 }

@@ -12,7 +12,10 @@ pub(crate) fn read_markdown(text: String) -> ExtractedDocument {
     let mut extracted = ExtractedDocument::new(Format::Markdown, String::new());
     let (front_matter, body) = split_front_matter(&text);
     let mut title = None;
-    for (key, value) in front_matter.lines().filter_map(|line| line.split_once(':')) {
+    for line in front_matter.lines() {
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
         let value = value.trim().trim_matches(['"', '\'']);
         match key.to_ascii_lowercase().as_str() {
             "title" => title = Some(value),
@@ -24,11 +27,10 @@ pub(crate) fn read_markdown(text: String) -> ExtractedDocument {
         }
     }
 
-    extracted.set_title(
-        title
-            .filter(|title| !title.is_empty())
-            .or_else(|| first_heading(body)),
-    );
+    match title {
+        Some(title) if !title.is_empty() => extracted.set_title(Some(title)),
+        _ => extracted.set_title(first_heading(body)),
+    }
 
     extracted.text = text;
     extracted
@@ -38,11 +40,12 @@ pub(crate) fn read_markdown(text: String) -> ExtractedDocument {
 pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
     let rest = text.trim_start_matches('\u{FEFF}');
     let mut lines = rest.split_inclusive('\n');
-    if lines.next().map(str::trim_end) != Some("---") {
+    let first = lines.next().unwrap_or_default();
+    if first.trim_end() != "---" {
         return ("", text);
     }
 
-    let start = rest.find('\n').map_or(rest.len(), |newline| newline + 1);
+    let start = first.len();
     let mut at = start;
     for (count, line) in lines.enumerate() {
         let is_end = matches!(line.trim_end(), "---" | "...");
@@ -142,13 +145,17 @@ impl MarkdownSigns {
             return;
         }
 
-        let heading = previous_blank.then(|| parse_atx_heading(line)).flatten();
-        self.headings += usize::from(heading.is_some_and(|(_, title)| !title.is_empty()));
-        self.lists += usize::from(
-            ["- ", "* ", "+ "]
-                .iter()
-                .any(|mark| trimmed.starts_with(mark)),
-        );
+        if previous_blank
+            && let Some((_, title)) = parse_atx_heading(line)
+            && !title.is_empty()
+        {
+            self.headings += 1;
+        }
+
+        let is_item = ["- ", "* ", "+ "]
+            .iter()
+            .any(|mark| trimmed.starts_with(mark));
+        self.lists += usize::from(is_item);
         let is_rule =
             trimmed.contains("---") && trimmed.bytes().all(|byte| b"|:- ".contains(&byte));
         self.tables += usize::from(is_rule && trimmed.contains('|'));

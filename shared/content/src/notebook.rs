@@ -92,59 +92,45 @@ pub(crate) fn is_notebook(text: &str) -> bool {
 }
 
 pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFailure> {
-    let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt_failure())?;
-    let language = notebook
-        .metadata
-        .kernelspec
-        .language
-        .unwrap_or_else(|| "python".to_owned());
-    let mut parts = Vec::new();
-    let worksheet_cells = || {
-        Some(
-            notebook
-                .worksheets?
-                .into_iter()
-                .flat_map(|sheet| sheet.cells)
-                .collect(),
-        )
+    let Ok(notebook) = serde_json::from_str::<Notebook>(text) else {
+        return Err(package::corrupt_failure());
+    };
+    let cells: Vec<Cell> = match (notebook.cells, notebook.worksheets) {
+        (Some(cells), _) => cells,
+        (None, Some(sheets)) => sheets.into_iter().flat_map(|sheet| sheet.cells).collect(),
+        (None, None) => return Err(package::corrupt_failure()),
     };
 
-    for cell in notebook
-        .cells
-        .or_else(worksheet_cells)
-        .ok_or_else(package::corrupt_failure)?
-    {
+    let Metadata { title, kernelspec } = notebook.metadata;
+    let language = kernelspec.language.as_deref().unwrap_or("python");
+    let mut parts = Vec::new();
+    for cell in cells {
         let source = cell.source.text();
         match (cell.kind.as_str(), cell.level) {
-            ("code", _) => parts.push(fence_code(&source, &language)),
+            ("code", _) => parts.push(fence_code(&source, language)),
             ("heading", Some(level)) => {
                 parts.push(format!("{} {source}", "#".repeat(level.clamp(1, 6))))
             }
             _ => parts.push(source),
         }
         for output in cell.outputs {
-            let printed_text = output
-                .text
-                .or(output.data.plain)
-                .map(|lines| fence_code(&lines.text(), ""));
-            parts.extend(
-                output
-                    .data
-                    .markdown
-                    .map(MultilineText::text)
-                    .or(printed_text),
-            );
+            if let Some(markdown) = output.data.markdown {
+                parts.push(markdown.text());
+            } else if let Some(printed) = output.text.or(output.data.plain) {
+                parts.push(fence_code(&printed.text(), ""));
+            }
         }
     }
 
     parts.retain(|part| !part.trim().is_empty());
-    let mut extracted = ExtractedDocument::new(Format::Notebook, parts.join("\n\n"));
-    let title = notebook
-        .metadata
-        .title
-        .or_else(|| first_heading(&extracted.text).map(str::to_owned));
-    extracted.set_title(title.as_deref());
+    let text = parts.join("\n\n");
+    let mut extracted = ExtractedDocument::new(Format::Notebook, String::new());
+    match &title {
+        Some(title) => extracted.set_title(Some(title)),
+        None => extracted.set_title(first_heading(&text)),
+    }
 
+    extracted.text = text;
     Ok(extracted)
 }
 

@@ -18,7 +18,9 @@ pub(crate) fn read_document(
     format: Format,
     bytes: &[u8],
 ) -> Result<ExtractedDocument, ContentFailure> {
-    let input = input_format(format).ok_or_else(package::corrupt_failure)?;
+    let Some(input) = input_format(format) else {
+        return Err(package::corrupt_failure());
+    };
     let package = if package::is_package(bytes) {
         Some(package::check_package(bytes)?)
     } else {
@@ -40,11 +42,9 @@ pub(crate) fn read_document(
         .strict(true)
         .compact_tables(true);
     let metadata = converter.document_metadata(&source);
-    let document = converter
-        .convert(source)
-        .map_err(failure_from_error)?
-        .document;
-    let mut extracted = ExtractedDocument::new(format, export_markdown(format, document));
+    let converted = converter.convert(source).map_err(failure_from_error)?;
+    let text = export_markdown(format, converted.document);
+    let mut extracted = ExtractedDocument::new(format, text);
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
@@ -104,11 +104,7 @@ fn failure_from_error(error: ConversionError) -> ContentFailure {
 /// Returns the text with the parts that the reader leaves out by default: speaker notes and
 /// footnotes.
 fn export_markdown(format: Format, mut document: DoclingDocument) -> String {
-    let nodes = std::mem::take(&mut document.nodes);
-    document.nodes = nodes
-        .into_iter()
-        .map(|node| show_hidden_node(format, node))
-        .collect();
+    document.nodes = show_hidden_nodes(format, document.nodes);
     let options = MarkdownExportOptions {
         escape_html: false,
         escape_underscores: false,
@@ -119,6 +115,13 @@ fn export_markdown(format: Format, mut document: DoclingDocument) -> String {
         .export_to_markdown_with_options(&options)
         .0
         .replace("&#124;", "\\|")
+}
+
+fn show_hidden_nodes(format: Format, nodes: Vec<Node>) -> Vec<Node> {
+    nodes
+        .into_iter()
+        .map(|node| show_hidden_node(format, node))
+        .collect()
 }
 
 fn show_hidden_node(format: Format, node: Node) -> Node {
@@ -132,18 +135,12 @@ fn show_hidden_node(format: Format, node: Node) -> Node {
             name,
             layer,
             children,
-        } => {
-            let children = children
-                .into_iter()
-                .map(|node| show_hidden_node(format, node))
-                .collect();
-            Node::Group {
-                label,
-                name,
-                layer,
-                children,
-            }
-        }
+        } => Node::Group {
+            label,
+            name,
+            layer,
+            children: show_hidden_nodes(format, children),
+        },
         // Footnotes come together with the running headers, each once.
         Node::Furniture {
             layer: ContentLayer::Furniture,
@@ -166,12 +163,12 @@ fn label_note(note: Node) -> Node {
 
 /// Sets the title and the properties from the file's metadata.
 pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut ExtractedDocument) {
-    extracted.set_title(
-        metadata
-            .title
-            .as_deref()
-            .filter(|title| is_human_title(title)),
-    );
+    if let Some(title) = &metadata.title
+        && is_human_title(title)
+    {
+        extracted.set_title(Some(title));
+    }
+
     extracted.set_property("author", Some(&metadata.authors.join(", ")));
     extracted.set_property(
         "created",
@@ -187,11 +184,11 @@ pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut Extracte
             .or(metadata.subject.as_deref()),
     );
 
-    let pages = metadata
-        .properties
-        .get("pages")
-        .filter(|pages| *pages != "0");
-    extracted.set_property("pageCount", pages.map(String::as_str));
+    if let Some(pages) = metadata.properties.get("pages")
+        && pages != "0"
+    {
+        extracted.set_property("pageCount", Some(pages));
+    }
 }
 
 /// Sets the number of slides of a presentation.

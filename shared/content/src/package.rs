@@ -45,23 +45,20 @@ pub(crate) fn detect_format(
     let Some(mut package) = open_package(bytes)? else {
         // The file is truncated, because the directory is at its end. The entries at the start
         // still show the format.
-        let hinted = hints
-            .into_iter()
-            .flatten()
-            .find(|hint| hint.is_binary() && *hint != Format::Pdf);
-        return format_of_names(local_header_names(bytes))
-            .or(hinted)
-            .ok_or_else(|| unsupported_failure("an archive (application/zip)"));
+        let is_package_format = |hint: &Format| hint.is_binary() && *hint != Format::Pdf;
+        let hinted = hints.into_iter().flatten().find(is_package_format);
+        let found = format_of_names(local_header_names(bytes)).or(hinted);
+        return found.ok_or_else(archive_failure);
     };
 
-    if let Some(format) = read_part(&mut package, "mimetype").and_then(|declared| {
-        Format::from_declared_type(&declared).filter(|format| format.is_binary())
-    }) {
+    if let Some(declared) = read_part(&mut package, "mimetype")
+        && let Some(format) = Format::from_declared_type(&declared)
+        && format.is_binary()
+    {
         return Ok(format);
     }
 
-    format_of_names(part_names(&package))
-        .ok_or_else(|| unsupported_failure("an archive (application/zip)"))
+    format_of_names(part_names(&package)).ok_or_else(archive_failure)
 }
 
 /// Opens a package and unpacks everything in it once, so that no parser has to process more than is
@@ -69,10 +66,14 @@ pub(crate) fn detect_format(
 ///
 /// The sizes in the directory are checked first, but never trusted.
 pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, ContentFailure> {
-    let mut package = open_package(bytes)?.ok_or_else(corrupt_failure)?;
+    let Some(mut package) = open_package(bytes)? else {
+        return Err(corrupt_failure());
+    };
     let mut declared_size = 0u64;
     for index in 0..package.len() {
-        let entry = package.by_index_raw(index).map_err(|_| corrupt_failure())?;
+        let Ok(entry) = package.by_index_raw(index) else {
+            return Err(corrupt_failure());
+        };
         if entry.encrypted() {
             return Err(encrypted_failure());
         }
@@ -103,16 +104,21 @@ pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, ContentFailu
 
 /// Unpacks an entry without storing it, and returns its true size.
 fn measure_entry(package: &mut ZipPackage, index: usize) -> Result<u64, ContentFailure> {
-    let entry = package.by_index(index).map_err(|error| match error {
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted_failure(),
-        _ => corrupt_failure(),
-    })?;
+    let entry = match package.by_index(index) {
+        Ok(entry) => entry,
+        Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
+            return Err(encrypted_failure());
+        }
+        Err(_) => return Err(corrupt_failure()),
+    };
+
     let limit = entry
         .compressed_size()
         .saturating_mul(MAX_RATIO)
         .clamp(SMALL_ENTRY_BYTES, MAX_ENTRY_BYTES);
-    let size =
-        std::io::copy(&mut entry.take(limit + 1), &mut sink()).map_err(|_| corrupt_failure())?;
+    let Ok(size) = std::io::copy(&mut entry.take(limit + 1), &mut sink()) else {
+        return Err(corrupt_failure());
+    };
     if size > limit {
         Err(bomb_failure())
     } else {
@@ -149,19 +155,24 @@ pub(crate) fn part_names<'a>(package: &'a ZipPackage) -> impl Iterator<Item = Co
     package.file_names().filter_map(Result::ok)
 }
 
-fn format_of_names<'a>(mut names: impl Iterator<Item = Cow<'a, str>>) -> Option<Format> {
+fn format_of_names<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> Option<Format> {
     let folders = [
         ("word/", Format::Docx),
         ("ppt/", Format::Pptx),
         ("xl/", Format::Xlsx),
     ];
-    names.find_map(|name| match &*name {
-        "META-INF/container.xml" => Some(Format::Epub),
-        name => folders
-            .into_iter()
-            .find(|(folder, _)| name.starts_with(folder))
-            .map(|(_, format)| format),
-    })
+    for name in names {
+        if name == "META-INF/container.xml" {
+            return Some(Format::Epub);
+        }
+        for (folder, format) in folders {
+            if name.starts_with(folder) {
+                return Some(format);
+            }
+        }
+    }
+
+    None
 }
 
 /// Returns the names of entries from their local headers.
@@ -170,32 +181,41 @@ fn local_header_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
         .windows(LOCAL_HEADER.len())
         .enumerate()
         .filter(|(_, window)| *window == LOCAL_HEADER);
-    starts.take(MAX_ENTRIES).filter_map(|(at, _)| {
-        let length = bytes
-            .get(at + LOCAL_NAME_LENGTH_OFFSET..)?
-            .first_chunk::<2>()?;
-        let start = at + LOCAL_NAME_OFFSET;
-        let name = bytes.get(start..start + usize::from(u16::from_le_bytes(*length)))?;
-        Some(String::from_utf8_lossy(name))
-    })
+    starts
+        .take(MAX_ENTRIES)
+        .filter_map(|(at, _)| local_header_name(&bytes[at..]))
+}
+
+fn local_header_name(header: &[u8]) -> Option<Cow<'_, str>> {
+    let length = header.get(LOCAL_NAME_LENGTH_OFFSET..)?.first_chunk::<2>()?;
+    let end = LOCAL_NAME_OFFSET + usize::from(u16::from_le_bytes(*length));
+    let name = header.get(LOCAL_NAME_OFFSET..end)?;
+    Some(String::from_utf8_lossy(name))
 }
 
 /// Checks whether the parts themselves are encrypted, as in `OpenDocument` files and e-books.
 fn is_encrypted(package: &mut ZipPackage) -> bool {
-    let manifest = read_part(package, "META-INF/manifest.xml").unwrap_or_default();
+    if let Some(manifest) = read_part(package, "META-INF/manifest.xml")
+        && manifest.contains(":encryption-data")
+    {
+        return true;
+    }
+
+    let Some(parts) = read_part(package, "META-INF/encryption.xml") else {
+        return false;
+    };
+    let mut uris = parts.split("URI=\"").skip(1);
     // E-books often obfuscate their fonts, which has no effect here.
-    let parts = read_part(package, "META-INF/encryption.xml").unwrap_or_default();
-    let is_text = |uri: &str| {
+    uris.any(|uri| {
+        let uri = uri.split('"').next().unwrap_or_default();
         [".xhtml", ".html", ".htm", ".xml"]
             .iter()
             .any(|end| uri.ends_with(end))
-    };
+    })
+}
 
-    let mut uris = parts
-        .split("URI=\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next());
-    manifest.contains(":encryption-data") || uris.any(is_text)
+fn archive_failure() -> ContentFailure {
+    unsupported_failure("an archive (application/zip)")
 }
 
 fn encrypted_failure() -> ContentFailure {

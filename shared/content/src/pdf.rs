@@ -21,15 +21,16 @@ pub const MAX_PAGES: usize = 5_000;
 const PART_PAGES: usize = 50;
 
 pub(crate) fn read_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
-    parse_pdf(bytes).map_err(|failure| {
-        // The encryption of some producers is unknown to the reader, but the key is in clear text.
-        let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
-        if failure.code == FailureCode::Corrupt && is_encrypted() {
-            unknown_encryption_failure()
-        } else {
-            failure
-        }
-    })
+    let result = parse_pdf(bytes);
+    // The encryption of some producers is unknown to the reader, but the key is in clear text.
+    if let Err(failure) = &result
+        && failure.code == FailureCode::Corrupt
+        && bytes.windows(8).any(|window| window == b"/Encrypt")
+    {
+        return Err(unknown_encryption_failure());
+    }
+
+    result
 }
 
 fn parse_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
@@ -62,25 +63,20 @@ fn parse_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
 /// Returns the text layer, part by part for a long document. The reader joins paragraphs across
 /// pages, in time that grows with the square of the text it joins.
 fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, ContentFailure> {
-    let convert_pages = |pages: Option<(usize, usize)>| {
-        let options = TextOptions {
-            word_gap: None,
-            keep_typography: true,
-        };
-        convert_text_layer_pages_opts(bytes, "", pages, options)
-            .map(|document| document.export_to_markdown())
-    };
+    if pages <= PART_PAGES {
+        return convert_pages(bytes, None);
+    }
 
-    let mut markdown = convert_pages((pages > PART_PAGES).then_some((1, PART_PAGES)))
-        .map_err(failure_from_error)?;
-    if pages > PART_PAGES && markdown.trim().is_empty() {
+    let mut markdown = convert_pages(bytes, Some((1, PART_PAGES)))?;
+    if markdown.trim().is_empty() {
         // The document may be a scan, in which case each part would process all pages again.
-        return convert_pages(None).map_err(failure_from_error);
+        return convert_pages(bytes, None);
     }
 
     for first in (1..=pages).step_by(PART_PAGES).skip(1) {
+        let last = pages.min(first + PART_PAGES - 1);
         // The pages that the file counts do not always exist.
-        let Ok(next) = convert_pages(Some((first, pages.min(first + PART_PAGES - 1)))) else {
+        let Ok(next) = convert_pages(bytes, Some((first, last))) else {
             break;
         };
         markdown.push_str("\n\n");
@@ -93,10 +89,24 @@ fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, ContentFailure>
     Ok(markdown)
 }
 
+/// Returns the text layer of these pages, or of all.
+fn convert_pages(bytes: &[u8], pages: Option<(usize, usize)>) -> Result<String, ContentFailure> {
+    let options = TextOptions {
+        word_gap: None,
+        keep_typography: true,
+    };
+    match convert_text_layer_pages_opts(bytes, "", pages, options) {
+        Ok(document) => Ok(document.export_to_markdown()),
+        Err(error) => Err(failure_from_error(error)),
+    }
+}
+
 fn count_pages(bytes: &[u8]) -> Result<usize, ContentFailure> {
-    let meta = PdfMeta::open_with_password(bytes, None)
-        .map_err(failure_from_error)?
-        .ok_or_else(corrupt_failure)?;
+    let meta = match PdfMeta::open_with_password(bytes, None) {
+        Ok(Some(meta)) => meta,
+        Ok(None) => return Err(corrupt_failure()),
+        Err(error) => return Err(failure_from_error(error)),
+    };
     match meta.page_count() {
         0 => Err(corrupt_failure()),
         pages if pages > MAX_PAGES => {
@@ -151,13 +161,11 @@ fn read_sparse_text(bytes: &[u8]) -> String {
 
 /// Returns the text that another reader finds, which supports more fonts.
 fn read_with_fallback(bytes: &[u8]) -> String {
-    let document = Unpdf::new()
-        .sequential()
-        .with_images(false)
-        .parse_bytes(bytes);
-    document
-        .and_then(|document| document.to_markdown())
-        .unwrap_or_default()
+    let reader = Unpdf::new().sequential().with_images(false);
+    match reader.parse_bytes(bytes) {
+        Ok(document) => document.to_markdown().unwrap_or_default(),
+        Err(_) => String::new(),
+    }
 }
 
 /// Sets the title and the properties from the document information dictionary.

@@ -33,9 +33,11 @@ pub(crate) fn simplify_controls(bytes: &[u8]) -> Vec<u8> {
 
 /// Checks whether a control word announces bytes that belong to it.
 fn is_binary(control: &[u8]) -> bool {
-    control
-        .strip_prefix(b"\\bin")
-        .is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
+    match control.strip_prefix(b"\\bin") {
+        Some([next, ..]) => !next.is_ascii_alphabetic(),
+        Some([]) => true,
+        None => false,
+    }
 }
 
 /// Returns the length of the control at the start: a symbol, or a word with its number and the
@@ -58,14 +60,13 @@ fn control_length(control: &[u8]) -> usize {
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let byte_count = str::from_utf8(&control[word_len..word_len + digit_count])
-        .ok()
-        .and_then(|byte_count| byte_count.parse().ok());
+    let digits = str::from_utf8(&control[word_len..word_len + digit_count]).unwrap_or_default();
+    let byte_count: usize = digits.parse().unwrap_or(0);
     // A space separates the number from the bytes.
     let blank_len = usize::from(control.get(word_len + digit_count) == Some(&b' '));
 
     (word_len + digit_count + blank_len)
-        .saturating_add(byte_count.unwrap_or(0_usize))
+        .saturating_add(byte_count)
         .min(control.len())
 }
 
@@ -95,29 +96,35 @@ fn group_text(info: &str, start: &str) -> Option<String> {
 /// Returns the meaning of an escape and the text after it: `'e9` is a byte, `u8211?` a character
 /// with its substitute.
 fn decode_escape(part: &str) -> String {
-    let byte = part
-        .strip_prefix('\'')
-        .and_then(|hex| Some((u8::from_str_radix(hex.get(..2)?, 16).ok()?, &hex[2..])));
-    if let Some((byte, rest)) = byte {
-        return format!(
-            "{}{rest}",
-            WINDOWS_1252.decode_without_bom_handling(&[byte]).0
-        );
+    if let Some((byte, rest)) = split_byte(part) {
+        let (character, _) = WINDOWS_1252.decode_without_bom_handling(&byte);
+        return format!("{character}{rest}");
     }
 
-    let digits = part
-        .strip_prefix('u')
-        .map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
-    let character = digits
-        .and_then(|digits| digits.parse().ok())
-        .and_then(char::from_u32);
-
-    match (character, digits) {
-        (Some(character), Some(digits)) => {
-            let rest: String = part[1 + digits.len()..].chars().skip(1).collect();
-            format!("{character}{rest}")
-        }
-        // A control word ends at a space.
-        _ => part.split_once(' ').map_or("", |(_, rest)| rest).to_owned(),
+    if let Some((character, rest)) = split_character(part) {
+        let rest: String = rest.chars().skip(1).collect();
+        return format!("{character}{rest}");
     }
+
+    // A control word ends at a space.
+    match part.split_once(' ') {
+        Some((_, rest)) => rest.to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Splits the byte of an escape from the text after it.
+fn split_byte(part: &str) -> Option<([u8; 1], &str)> {
+    let hex = part.strip_prefix('\'')?;
+    let byte = u8::from_str_radix(hex.get(..2)?, 16).ok()?;
+    Some(([byte], &hex[2..]))
+}
+
+/// Splits the character of an escape from the text after it, which begins with its substitute.
+fn split_character(part: &str) -> Option<(char, &str)> {
+    let number = part.strip_prefix('u')?;
+    let digit_count = number.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = number.split_at(digit_count);
+    let character = char::from_u32(digits.parse().ok()?)?;
+    Some((character, rest))
 }

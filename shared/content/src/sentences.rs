@@ -58,10 +58,10 @@ fn find_cut(window: &str, is_torn: bool) -> usize {
         return in_window(at + character.len_utf8());
     }
 
-    let last = window.grapheme_indices(true).next_back().map(|(at, _)| at);
-    last.filter(|_| is_torn)
-        .filter(|at| *at > earliest)
-        .unwrap_or(window.len())
+    match window.grapheme_indices(true).next_back() {
+        Some((last, _)) if is_torn && last > earliest => last,
+        _ => window.len(),
+    }
 }
 
 #[cfg(test)]

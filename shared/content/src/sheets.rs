@@ -57,29 +57,30 @@ pub(crate) fn read_workbook(
 }
 
 fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, ContentFailure> {
-    let encrypted = || {
-        ContentFailure::new(
-            FailureCode::Encrypted,
-            "The workbook is encrypted: it opens only with a password.",
-        )
-    };
-
     let cursor = Cursor::new(bytes);
     match format {
-        Format::Xls => calamine::Xls::new(cursor)
-            .map(Sheets::Xls)
-            .map_err(|error| match error {
-                XlsError::Password => encrypted(),
-                _ => package::corrupt_failure(),
-            }),
-        Format::Ods => calamine::Ods::new(cursor)
-            .map(Sheets::Ods)
-            .map_err(|error| match error {
-                OdsError::Password => encrypted(),
-                _ => package::corrupt_failure(),
-            }),
-        _ => open_workbook_auto_from_rs(cursor).map_err(|_| package::corrupt_failure()),
+        Format::Xls => match calamine::Xls::new(cursor) {
+            Ok(workbook) => Ok(Sheets::Xls(workbook)),
+            Err(XlsError::Password) => Err(encrypted_failure()),
+            Err(_) => Err(package::corrupt_failure()),
+        },
+        Format::Ods => match calamine::Ods::new(cursor) {
+            Ok(workbook) => Ok(Sheets::Ods(workbook)),
+            Err(OdsError::Password) => Err(encrypted_failure()),
+            Err(_) => Err(package::corrupt_failure()),
+        },
+        _ => match open_workbook_auto_from_rs(cursor) {
+            Ok(workbook) => Ok(workbook),
+            Err(_) => Err(package::corrupt_failure()),
+        },
     }
+}
+
+fn encrypted_failure() -> ContentFailure {
+    ContentFailure::new(
+        FailureCode::Encrypted,
+        "The workbook is encrypted: it opens only with a password.",
+    )
 }
 
 /// Returns the cells of a sheet. Those of a newer workbook are read one by one, so that two cells
@@ -97,33 +98,21 @@ fn read_cells(
         };
         while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt_failure())? {
             let (row, column) = cell.get_position();
-            push_cell(
-                &mut cells,
-                row,
-                column,
-                format_value(&Data::from(cell.get_value().clone())),
-                remaining_cells,
-            )?;
+            let text = format_value(&Data::from(cell.get_value().clone()));
+            push_cell(&mut cells, row, column, text, remaining_cells)?;
         }
         cells.sort_by_key(|(row, column, _)| (*row, *column));
         return Ok(cells);
     }
 
-    let range = workbook
-        .worksheet_range(name)
-        .map_err(|_| package::corrupt_failure())?;
+    let Ok(range) = workbook.worksheet_range(name) else {
+        return Err(package::corrupt_failure());
+    };
     for (row, column, value) in range.used_cells() {
-        let (row, column) = (
-            u32::try_from(row).unwrap_or(u32::MAX),
-            u32::try_from(column).unwrap_or(u32::MAX),
-        );
-        push_cell(
-            &mut cells,
-            row,
-            column,
-            format_value(value),
-            remaining_cells,
-        )?;
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        let column = u32::try_from(column).unwrap_or(u32::MAX);
+        let text = format_value(value);
+        push_cell(&mut cells, row, column, text, remaining_cells)?;
     }
 
     Ok(cells)
@@ -211,12 +200,13 @@ fn format_number(number: f64) -> String {
 }
 
 fn format_moment(moment: &ExcelDateTime) -> String {
-    let number = || format_number(moment.as_f64());
     if moment.is_duration() {
-        let seconds = moment.as_duration().map(|duration| duration.num_seconds());
-        return seconds.map_or_else(number, |s| {
-            format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
-        });
+        let Some(duration) = moment.as_duration() else {
+            return format_number(moment.as_f64());
+        };
+        let seconds = duration.num_seconds();
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+        return format!("{hours}:{minutes:02}:{:02}", seconds % 60);
     }
 
     let has_day = moment.as_f64() >= 1.0;
@@ -227,7 +217,8 @@ fn format_moment(moment: &ExcelDateTime) -> String {
         (false, _) => "%H:%M:%S",
     };
 
-    moment
-        .as_datetime()
-        .map_or_else(number, |time| time.format(pattern).to_string())
+    match moment.as_datetime() {
+        Some(time) => time.format(pattern).to_string(),
+        None => format_number(moment.as_f64()),
+    }
 }

@@ -43,9 +43,9 @@ impl ContentSource<'_> {
 /// `UnsupportedType` for a binary format without a reader, naming it. `Corrupt`, `Encrypted` or
 /// `ContentLimit` for a package whose format cannot be determined.
 pub fn detect_format(source: &ContentSource) -> Result<Format, ContentFailure> {
-    sniff_content(source).map(|sniffed| match sniffed {
-        SniffedContent::Binary(format) | SniffedContent::Text { format, .. } => format,
-    })
+    match sniff_content(source)? {
+        SniffedContent::Binary(format) | SniffedContent::Text { format, .. } => Ok(format),
+    }
 }
 
 /// Returns the kind and the media type of an image or a recording, according to its bytes. Does not
@@ -88,9 +88,8 @@ pub(crate) fn sniff_content(source: &ContentSource) -> Result<SniffedContent, Co
         // Something that should be a PDF and is not another known format is a damaged PDF.
         return match (binary_type(bytes), hinted_format) {
             (None, Some(format)) => Ok(SniffedContent::Binary(format)),
-            (found, _) => Err(unsupported_failure(
-                &found.map_or("an unknown binary file".to_owned(), describe_type),
-            )),
+            (None, None) => Err(unsupported_failure("an unknown binary file")),
+            (Some(found), _) => Err(unsupported_failure(&describe_type(found))),
         };
     }
 
@@ -127,11 +126,11 @@ fn detect_binary_format(
     }
 
     if package::is_package(bytes) {
-        return package::detect_format(bytes, hints).map(Some);
+        return Ok(Some(package::detect_format(bytes, hints)?));
     }
 
     if compound::is_compound(bytes) {
-        return compound::detect_format(bytes, hints).map(Some);
+        return Ok(Some(compound::detect_format(bytes, hints)?));
     }
 
     Ok(None)
@@ -163,24 +162,18 @@ fn detect_text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
 
 fn is_pdf(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(PDF_HEADER_BYTES)];
-    let header = head.windows(5).position(|window| window == b"%PDF-");
+    let Some(at) = head.windows(5).position(|window| window == b"%PDF-") else {
+        return false;
+    };
     // After the very start, the header counts only in binary data, because a text may mention it.
-    header.is_some_and(|at| head[..at].trim_ascii().is_empty() || !is_text(bytes))
+    head[..at].trim_ascii().is_empty() || !is_text(bytes)
 }
 
 /// Recognizes images and recordings. Some containers hold audio or video; for these, the name and
 /// the declared type decide.
 fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
-    let is_audio = source
-        .declared_type
-        .is_some_and(|declared| declared.trim().starts_with("audio/"))
-        || source.name.is_some_and(|name| {
-            [".weba", ".mka", ".m4a", ".oga"]
-                .iter()
-                .any(|end| name.ends_with(end))
-        });
-
+    let is_audio = is_named_audio(source);
     match (found.matcher_type(), found.mime_type()) {
         (infer::MatcherType::Image, media_type) => Some((Format::Image, media_type)),
         (infer::MatcherType::Audio, media_type) => Some((Format::Audio, media_type)),
@@ -191,6 +184,20 @@ fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
         (infer::MatcherType::Video, media_type) => Some((Format::Video, media_type)),
         _ => None,
     }
+}
+
+/// Checks whether the declared type or the name is that of a recording without pictures.
+fn is_named_audio(source: &ContentSource) -> bool {
+    if let Some(declared) = source.declared_type
+        && declared.trim().starts_with("audio/")
+    {
+        return true;
+    }
+
+    let name = source.name.unwrap_or_default();
+    [".weba", ".mka", ".m4a", ".oga"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// Checks whether the bytes are text in some encoding: almost no control characters, or UTF-16.

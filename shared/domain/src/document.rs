@@ -4,6 +4,7 @@ mod kind;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use kind::DocumentType;
@@ -16,8 +17,8 @@ use crate::provenance::{Authorship, Provenance};
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-/// The status of a document. `Done` and `Failed` are final until its content changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The status of a document. `done` and `failed` are final until its content changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentStatus {
     /// Accepted and recorded.
@@ -74,7 +75,7 @@ impl DocumentStatus {
 
 /// The time at which memories are formed. Either way, chunks are searchable as soon as the document
 /// is `done`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dreaming {
     /// At a convenient time, possibly for several documents together.
@@ -85,7 +86,7 @@ pub enum Dreaming {
 }
 
 /// The kinds of results that processing produces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskType {
     /// Chunks and memories.
@@ -158,7 +159,7 @@ pub enum BodyForm {
 }
 
 /// The reasons for which a document cannot be processed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// The content exceeds a limit on size, pages, memory or time.
@@ -179,7 +180,7 @@ pub enum FailureCode {
     UploadMissing,
     /// Processing gave up after repeated internal faults.
     ProcessingFailed,
-    /// The stored bytes of the document can no longer be read.
+    /// What was stored of the document can no longer be read. Its content has to be sent again.
     Damaged,
 }
 

@@ -22,7 +22,18 @@ pub const MAX_MEMORY_CHARS: usize = 10_000;
 
 /// The kinds of memories.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
@@ -41,9 +52,22 @@ pub enum MemoryKind {
     Event,
 }
 
-/// The authority of a statement, by its source. The most trusted source comes first.
+/// The authority of a statement, by its source. The most trusted source comes first. `client`,
+/// `user` and `document` are the user's own words, the only ones that may instruct, stand in the
+/// static profile and replace what the user said before.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {

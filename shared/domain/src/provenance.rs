@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::DocumentType;
@@ -13,7 +14,7 @@ use crate::memory::Trust;
 const MAX_SHOWN_CHARS: usize = 80;
 
 /// The provenance of a content, as the caller states it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
     /// The user's own words, which may instruct and replace what the user said before.
@@ -34,7 +35,7 @@ impl Provenance {
 }
 
 /// The kinds of media in which another person's words are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceMedium {
     /// A mail. Its name is the sender.
@@ -56,7 +57,8 @@ pub enum SourceMedium {
 }
 
 /// The place in which another person's words were found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Origin")]
 pub struct Attribution {
     /// The kind of the medium.
     pub r#type: SourceMedium,

@@ -36,7 +36,7 @@ impl Pagination {
 }
 
 /// The field by which a listing is sorted.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SortField {
     /// The time of creation.
@@ -56,8 +56,9 @@ impl From<SortField> for SortBy {
 }
 
 /// The direction of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SortOrder")]
 pub enum Order {
     /// The oldest first.
     Asc,

@@ -3,27 +3,45 @@
 use std::collections::BTreeMap;
 
 use domain::memory::ReviewDecision;
-use domain::{Attribution, ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
+use domain::{
+    Attribution, ContainerId, DocumentId, MemoryId, MemoryKind, Metadata, OrgId, Timestamp, Trust,
+};
 use memory_model::{Ledger, Memory};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// One version of a memory, as in a document or in the history of a memory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryVersion {
+    /// Its id.
     id: MemoryId,
+    /// The text of the memory.
     memory: String,
+    /// The number of the version, from 1.
+    #[schemars(range(min = 1))]
     version: u32,
+    /// True unless another version has replaced it.
     is_latest: bool,
+    /// True if it is forgotten, or its time is over.
     is_forgotten: bool,
+    /// True if it is lasting: a trait rather than an episode.
     is_static: bool,
+    /// True if it was inferred from other memories and has not been approved.
     is_inference: bool,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// The number of documents that state it.
     source_count: usize,
+    /// The version before it; null if there is none.
     parent_memory_id: Option<MemoryId>,
+    /// The id of the first version.
     root_memory_id: MemoryId,
+    /// The caller's own keys.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
     /// The trust in the memory, which follows from its source.
     trust: Trust,
@@ -56,50 +74,82 @@ impl MemoryVersion {
 }
 
 /// A memory with all its properties, sources and older versions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryEntry {
     #[serde(flatten)]
     version: MemoryVersion,
+    /// The id of the container.
     space_id: ContainerId,
+    /// The organization.
     org_id: OrgId,
+    /// The time from which it counts as forgotten; null means never.
     forget_after: Option<Timestamp>,
+    /// The reason why it is or will be forgotten.
+    #[schemars(length(max = 1000))]
     forget_reason: Option<String>,
+    /// The time of the statement, and the time of the event that it describes.
     temporal_context: TemporalContext,
+    /// What it does to other memories, by their ids.
+    #[schemars(
+        with = "BTreeMap<String, String>",
+        extend(
+            "propertyNames" = {"pattern": "^[A-Za-z0-9]{22}$"},
+            "additionalProperties" = {"type": "string", "enum": ["updates", "extends", "derives"]},
+        )
+    )]
     memory_relations: BTreeMap<MemoryId, &'static str>,
     /// Older versions, the newest first.
     history: Vec<MemoryVersion>,
+    /// The documents that state it; none for a correction.
     document_ids: Vec<DocumentId>,
+    /// The kind of the statement.
     kind: MemoryKind,
+    /// The certainty of the statement.
+    #[schemars(range(min = 0, max = 1))]
     confidence: f32,
+    /// The person who said it; null if that is unknown.
     speaker: Option<String>,
+    /// The period of the event that it describes; null if it describes none.
     event_date: Option<EventDate>,
+    /// The sentences that it comes from.
     sources: Vec<SourceSpan>,
+    /// Present memories that contradict it.
     contradicts: Vec<MemoryId>,
+    /// A caller's decision about the inference; null if there is none.
+    #[schemars(extend("enum" = ["approved", "declined", null]))]
     review_status: Option<&'static str>,
 }
 
 /// The time of the statement, and the time of the event that it describes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TemporalContext {
+    /// The time of the statement.
     document_date: Timestamp,
+    /// The first and the last moment of the event, or the only one.
+    #[schemars(length(max = 2))]
     event_date: Vec<Timestamp>,
 }
 
 /// The period of the event that a memory describes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct EventDate {
+    /// The first moment.
     start: Timestamp,
+    /// The last moment.
     end: Timestamp,
 }
 
 /// A range of characters in the text of a document.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SourceSpan {
+    /// The id of the document.
     document_id: DocumentId,
+    /// The first character.
     start: usize,
+    /// The character after the last one.
     end: usize,
 }
 

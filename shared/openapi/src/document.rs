@@ -44,7 +44,7 @@ fn describe_operation(
     if let Some(group) = operation.group {
         item.insert("tags".into(), json!([group]));
     }
-    item.insert("summary".into(), operation.summary.into());
+    item.insert("summary".into(), operation.summary.as_str().into());
     if !operation.description.is_empty() {
         item.insert("description".into(), operation.description.into());
     }

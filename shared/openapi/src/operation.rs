@@ -18,7 +18,7 @@ pub struct Operation {
     /// The id of the operation that this one is an alias of.
     pub(crate) alias_of: Option<String>,
     pub(crate) group: Option<&'static str>,
-    pub(crate) summary: &'static str,
+    pub(crate) summary: String,
     pub(crate) description: &'static str,
     pub(crate) is_open: bool,
     pub(crate) parameters: Vec<Parameter>,
@@ -162,7 +162,7 @@ impl Operation {
             id: id.to_owned(),
             alias_of: None,
             group: None,
-            summary: "",
+            summary: String::new(),
             description: "",
             is_open: false,
             parameters: Vec::new(),
@@ -181,8 +181,8 @@ impl Operation {
 
     /// Sets the summary, which is one sentence.
     #[must_use]
-    pub fn summary(mut self, summary: &'static str) -> Self {
-        self.summary = summary;
+    pub fn summary(mut self, summary: &str) -> Self {
+        self.summary = summary.to_owned();
         self
     }
 
@@ -353,6 +353,11 @@ impl Operation {
             path: path.to_owned(),
             id: format!("{}_alias", self.id),
             alias_of: Some(self.id.clone()),
+            summary: format!(
+                "The same as `{} {}`.",
+                self.method.to_uppercase(),
+                self.path
+            ),
             ..self.clone()
         }
     }

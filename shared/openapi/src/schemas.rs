@@ -182,7 +182,9 @@ impl Transform for Close {
         object.remove("default");
         let is_open = !object.contains_key("additionalProperties")
             && !object.contains_key("unevaluatedProperties");
-        if object.contains_key("properties") && is_open {
+        // Without a type, it is a condition on the fields of the object that it is a part of.
+        let is_object = object.contains_key("type") && object.contains_key("properties");
+        if is_object && is_open {
             object.insert("additionalProperties".into(), false.into());
         }
     }

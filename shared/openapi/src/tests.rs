@@ -101,6 +101,28 @@ fn an_answer_has_only_the_fields_it_names_and_leaves_out_rather_than_null() {
     );
 }
 
+/// An answer with a condition.
+#[derive(serde::Serialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"count": {"const": 0}}},
+    "then" = {"required": ["reason"]},
+))]
+struct ConditionalAnswer {
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[test]
+fn a_condition_on_some_fields_allows_the_others() {
+    let operation = Operation::get("/counts", "get_count")
+        .answer::<ConditionalAnswer>("The count.", json!({"count": 1}));
+    let document = build_sample(&[operation]).unwrap();
+    let schema = &document["components"]["schemas"]["ConditionalAnswer"];
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["if"], json!({"properties": {"count": {"const": 0}}}));
+}
+
 #[test]
 fn variants_become_one_list_of_values() {
     let document = build_sample(&[sample_operation()]).unwrap();
@@ -123,6 +145,8 @@ fn an_alias_shares_the_components_of_its_original() {
     let (alias, original) = (&paths["/examples/{id}"], &paths["/samples/{id}"]);
     assert_eq!(alias["post"]["operationId"], "create_sample_alias");
     assert_eq!(alias["post"]["deprecated"], true);
+    let summary = "The same as `POST /samples/{id}`.";
+    assert_eq!(alias["post"]["summary"], summary);
     assert_eq!(alias["post"]["responses"], original["post"]["responses"]);
 }
 

@@ -13,19 +13,16 @@ use super::ProfileResponse;
 
 /// Checks whether the caller prefers Markdown to JSON.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
-    let accept_headers = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let accepted: Vec<(String, f32)> = accept_headers
-        .flat_map(|value| value.split(','))
-        .map(parse_media_range)
-        .collect();
-    let quality = |name: &str| {
-        accepted
-            .iter()
-            .find(|(media, _)| media == name)
-            .map_or(0.0, |(_, quality)| *quality)
+    let mut accepted: Vec<(String, f32)> = Vec::new();
+    for header in headers.get_all(ACCEPT) {
+        if let Ok(ranges) = header.to_str() {
+            accepted.extend(ranges.split(',').map(parse_media_range));
+        }
+    }
+
+    let quality = |name: &str| match accepted.iter().find(|(media, _)| media == name) {
+        Some((_, quality)) => *quality,
+        None => 0.0,
     };
 
     quality("text/markdown") > quality("application/json")
@@ -67,23 +64,24 @@ fn render_profile(response: &ProfileResponse) -> String {
         push_section(&mut out, &format!("Bucket: {key}"), lines);
     }
 
-    let results = response
-        .search_results
-        .as_ref()
-        .and_then(|search_results| search_results["results"].as_array());
-    let text = |row: &Value| {
-        let text = row["memory"].as_str().or(row["chunk"].as_str())?;
-        let origin = Attribution::deserialize(&row["origin"]).ok();
-        Some(origin.map_or_else(
-            || text.to_owned(),
-            |origin| format!("According to {origin}: {text}"),
-        ))
-    };
-
-    let result_lines: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
+    let mut result_lines = Vec::new();
+    if let Some(search_results) = &response.search_results {
+        for row in search_results["results"].as_array().into_iter().flatten() {
+            result_lines.extend(result_line(row));
+        }
+    }
     push_section(&mut out, "Search results", &result_lines);
 
     out
+}
+
+/// Returns the text of a search result, with the place where it was read.
+fn result_line(row: &Value) -> Option<String> {
+    let text = row["memory"].as_str().or(row["chunk"].as_str())?;
+    match Attribution::deserialize(&row["origin"]) {
+        Ok(origin) => Some(format!("According to {origin}: {text}")),
+        Err(_) => Some(text.to_owned()),
+    }
 }
 
 fn push_section(out: &mut String, title: &str, lines: &[String]) {

@@ -25,7 +25,7 @@ pub(super) struct Section {
 pub(super) fn begin_section(
     sections: &mut Vec<Section>,
     headings: Vec<String>,
-    heading_units: Vec<TextUnit>,
+    mut heading_units: Vec<TextUnit>,
 ) {
     let has_only_headings = |section: &Section| {
         section
@@ -37,10 +37,10 @@ pub(super) fn begin_section(
         Some(last) if has_only_headings(last) => std::mem::take(&mut last.units),
         _ => Vec::new(),
     };
-    units.extend(heading_units.into_iter().map(|unit| TextUnit {
-        boundary: UnitEnd::Heading,
-        ..unit
-    }));
+    for unit in &mut heading_units {
+        unit.boundary = UnitEnd::Heading;
+    }
+    units.append(&mut heading_units);
     sections.push(Section { headings, units });
 }
 
@@ -73,14 +73,10 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
     let mut is_after_heading = false;
     for block in split_blocks(text, format != Format::Text) {
         if let BlockKind::Heading(level) = block.kind {
-            let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
+            let is_child = matches!(path.last(), Some((outer, _)) if *outer < level);
             path.retain(|(outer, _)| *outer < level);
             path.push((level, heading_text(&text[block.bytes.clone()])));
-            let headings = path
-                .iter()
-                .map(|(_, title)| title.clone())
-                .filter(|title| !title.is_empty())
-                .collect();
+            let headings = path_titles(&path);
             match sections.last_mut() {
                 Some(last) if is_after_heading && is_child => last.headings = headings,
                 _ => sections.push(Section {
@@ -103,14 +99,25 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
     sections
 }
 
+/// Returns the titles of a path of headings. Some headings have none.
+fn path_titles(path: &[(u8, String)]) -> Vec<String> {
+    let mut titles = Vec::new();
+    for (_, title) in path {
+        if !title.is_empty() {
+            titles.push(title.clone());
+        }
+    }
+
+    titles
+}
+
 /// Joins adjacent sections up to the target size. They keep the part of their paths that they
 /// share.
 fn join_sections(sections: Vec<Section>, target: usize) -> Vec<Section> {
-    let size = |section: &Section| section.units.iter().map(|unit| unit.chars).sum::<usize>();
     let mut joined: Vec<Section> = Vec::new();
     let mut remaining = 0;
     for section in sections {
-        let chars = size(&section);
+        let chars: usize = section.units.iter().map(|unit| unit.chars).sum();
         match joined.last_mut() {
             Some(last) if chars <= remaining => {
                 let pairs = last.headings.iter().zip(&section.headings);
@@ -137,11 +144,9 @@ fn push_units(text: &str, block: &LineBlock, target: usize, units: &mut Vec<Text
     match block.kind {
         BlockKind::Paragraph => {
             for item in split_list_items(text, bytes) {
-                units.extend(
-                    split_sentences(text, item)
-                        .into_iter()
-                        .flat_map(|part| sentence_units(text, part, target)),
-                );
+                for sentence in split_sentences(text, item) {
+                    units.extend(sentence_units(text, sentence, target));
+                }
                 set_last_end(units, UnitEnd::Item);
             }
         }
@@ -150,9 +155,10 @@ fn push_units(text: &str, block: &LineBlock, target: usize, units: &mut Vec<Text
         }
         _ if chars <= 2 * target => units.push(TextUnit::of(text, bytes, UnitEnd::Block)),
         BlockKind::Table => {
-            let end = text[bytes.clone()]
-                .find('\n')
-                .map_or(bytes.end, |newline| bytes.start + newline);
+            let end = match text[bytes.clone()].find('\n') {
+                Some(newline) => bytes.start + newline,
+                None => bytes.end,
+            };
             let header = bytes.start..end;
             units.extend(line_units(text, bytes, target));
             for row in units.iter_mut().skip(first + 1) {
@@ -191,12 +197,10 @@ pub(super) fn line_units(text: &str, bytes: Range<usize>, target: usize) -> Vec<
         at = range.end;
         if line.trim().is_empty() {
             set_last_end(&mut units, UnitEnd::Block);
-        } else {
-            units.extend(
-                split_pieces(text, range, target)
-                    .into_iter()
-                    .map(|part| TextUnit::of(text, part, UnitEnd::Item)),
-            );
+            continue;
+        }
+        for part in split_pieces(text, range, target) {
+            units.push(TextUnit::of(text, part, UnitEnd::Item));
         }
     }
 
@@ -237,7 +241,10 @@ fn is_item(line: &str) -> bool {
 /// Returns a heading without its marks.
 fn heading_text(block: &str) -> String {
     let line = block.lines().next().unwrap_or_default();
-    let title = parse_atx_heading(line).map_or(line.trim(), |(_, title)| title);
+    let title = match parse_atx_heading(line) {
+        Some((_, title)) => title,
+        None => line.trim(),
+    };
     title.chars().take(MAX_HEADING_CHARS).collect()
 }
 
@@ -300,10 +307,10 @@ impl BlockReader<'_> {
         let end = at + line.len();
 
         if let Some(open) = self.fence {
-            let is_closing = parse_fence(line).is_some_and(|(fence_char, length, rest)| {
-                fence_char == open.0 && length >= open.1 && rest.is_empty()
-            });
-            if is_closing {
+            if let Some((fence_char, length, "")) = parse_fence(line)
+                && fence_char == open.0
+                && length >= open.1
+            {
                 self.fence = None;
                 self.close(end);
             }
@@ -320,9 +327,9 @@ impl BlockReader<'_> {
                 bytes: at..end,
             });
         } else if let Some(level) = self.underline(line, at) {
-            self.open_block = self
-                .open_block
-                .map(|(_, start)| (BlockKind::Heading(level), start));
+            if let Some((kind, _)) = &mut self.open_block {
+                *kind = BlockKind::Heading(level);
+            }
             self.close(end);
         } else {
             self.running_line(line, at);
@@ -336,7 +343,9 @@ impl BlockReader<'_> {
         } else {
             BlockKind::Paragraph
         };
-        if self.open_block.is_some_and(|(open, _)| open != kind) {
+        if let Some((open, _)) = self.open_block
+            && open != kind
+        {
             self.close(at);
         }
         self.open_block.get_or_insert((kind, at));
@@ -372,7 +381,9 @@ impl BlockReader<'_> {
 /// Returns mark, length and rest of a line that fences code.
 fn parse_fence(line: &str) -> Option<(u8, usize, &str)> {
     let line = strip_indent(line)?.trim_end();
-    let fence_char = line.bytes().next().filter(|mark| b"`~".contains(mark))?;
+    let fence_char @ (b'`' | b'~') = line.bytes().next()? else {
+        return None;
+    };
     let length = line.bytes().take_while(|byte| *byte == fence_char).count();
     let rest = line[length..].trim();
     (length >= 3 && !(fence_char == b'`' && rest.contains('`')))

@@ -100,10 +100,11 @@ fn read_lines(text: &str, format: IndentedFormat) -> Vec<CodeLine> {
 /// and the lines after the header of a TOML table are below it.
 fn line_depth(line: &str, format: IndentedFormat) -> usize {
     let trimmed = line.trim_start();
-    let columns = line[..line.len() - trimmed.len()]
-        .bytes()
-        .map(|byte| if byte == b'\t' { TAB_WIDTH } else { 1 });
-    let columns: usize = columns.sum();
+    let mut columns = 0;
+    for byte in line[..line.len() - trimmed.len()].bytes() {
+        columns += if byte == b'\t' { TAB_WIDTH } else { 1 };
+    }
+
     if format == IndentedFormat::Code {
         return columns;
     }
@@ -121,9 +122,6 @@ fn line_role(trimmed: &str, format: IndentedFormat) -> LineRole {
         "end", "else", "elif", "elsif", "except", "finally", "rescue", "ensure", "catch", "fi",
         "done", "esac", "then", "do", "begin", "where", "EOF", "#endif",
     ];
-    let word = trimmed
-        .split(|character: char| !character.is_alphanumeric() && !"_#".contains(character))
-        .next();
     let is_closing = trimmed.starts_with(['}', ')', ']', '{']) || trimmed.starts_with("</");
     if is_closing && format == IndentedFormat::Code
         || trimmed.starts_with(['}', ')', ']'])
@@ -132,7 +130,11 @@ fn line_role(trimmed: &str, format: IndentedFormat) -> LineRole {
         return LineRole::Closing;
     }
 
-    if format == IndentedFormat::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
+    let word = trimmed
+        .split(|character: char| !character.is_alphanumeric() && !"_#".contains(character))
+        .next()
+        .unwrap_or_default();
+    if format == IndentedFormat::Code && CLOSING_WORDS.contains(&word) {
         return LineRole::Closing;
     }
 
@@ -216,11 +218,13 @@ impl CodeOutline<'_> {
 
     /// Checks whether a definition or a paragraph of statements ends with an item.
     fn ends_block(&self, item: &Range<usize>) -> bool {
-        item.len() > 1
-            || self
-                .lines
-                .get(item.end)
-                .is_none_or(|next| next.is_after_blank || next.role == LineRole::Closing)
+        if item.len() > 1 {
+            return true;
+        }
+        match self.lines.get(item.end) {
+            Some(next) => next.is_after_blank || next.role == LineRole::Closing,
+            None => true,
+        }
     }
 
     /// Groups lines into items. A line at the depth of the first line begins an item, together with
@@ -272,7 +276,10 @@ impl CodeOutline<'_> {
         let is_open_line = |at: &usize| self.text[self.lines[*at].bytes.clone()].trim() == "{";
         let limit = item.end.min(end + MAX_SIGNATURE_LINES / 3);
         let own_line = (end..limit).find(|at| self.lines[*at].indent == base && is_open_line(at));
-        end = own_line.map_or(end, |at| at + 1);
+        if let Some(at) = own_line {
+            end = at + 1;
+        }
+
         let tail = (end..item.end)
             .rev()
             .take_while(|at| self.lines[*at].indent <= base)

@@ -37,9 +37,12 @@ impl JsonCutter<'_> {
                 continue;
             }
 
-            let Some((open, close)) =
-                bracketed_range(self.text, member.clone()).filter(|_| depth < MAX_DEPTH)
-            else {
+            let inner = if depth < MAX_DEPTH {
+                bracketed_range(self.text, member.clone())
+            } else {
+                None
+            };
+            let Some((open, close)) = inner else {
                 self.push(line_units(self.text, member, self.target));
                 continue;
             };

@@ -88,12 +88,13 @@ pub(crate) fn pack_units(
 /// Returns the headings above a chunk. A chunk that begins inside a table also gets the table's
 /// header.
 fn chunk_headings(text: &str, headings: &[String], first: &TextUnit) -> Vec<String> {
-    let row = first
-        .header
-        .clone()
-        .map(|row| text[row].trim().trim_matches('|').trim());
-    let header = row.map(|row| row.chars().take(MAX_HEADING_CHARS).collect());
-    headings.iter().cloned().chain(header).collect()
+    let mut chunk_headings = headings.to_vec();
+    if let Some(header) = &first.header {
+        let header = text[header.clone()].trim().trim_matches('|').trim();
+        chunk_headings.push(header.chars().take(MAX_HEADING_CHARS).collect());
+    }
+
+    chunk_headings
 }
 
 /// Returns the best end of the chunk from `first`. The rest of the segment is cut into chunks of
@@ -125,7 +126,10 @@ fn find_best_end(ruler: &UnitRuler, first: usize, rest: Range<usize>, target: us
         }
     }
 
-    best.map_or(rest.start + 1, |(_, end)| end)
+    match best {
+        Some((_, end)) => end,
+        None => rest.start + 1,
+    }
 }
 
 /// A ruler that measures runs of units, with the blank lines between them.
@@ -167,12 +171,10 @@ fn find_overlap_start(
     let target = options.clamped_target();
     let mut start = new_start;
     for _ in 0..options.overlap_sentences {
-        let Some(candidate) = start
-            .checked_sub(1)
-            .filter(|candidate| *candidate > previous_start)
-        else {
+        if start <= previous_start + 1 {
             break;
-        };
+        }
+        let candidate = start - 1;
         let repeated_chars = ruler.length(candidate, new_start - 1);
         let is_small =
             repeated_chars <= target / 5 && ruler.length(candidate, new_start) <= target * 3 / 2;

@@ -52,7 +52,10 @@ fn find_local_minima(text: &str, ruler: &UnitRuler, min_distance: usize) -> Vec<
     let mut found = Vec::new();
     let mut pop_unit =
         |stack: &mut Vec<(usize, (UnitEnd, u64))>, (unit, _): (usize, _), next: usize| {
-            let previous_offset = stack.last().map_or(0, |(before, _)| offset_of(*before));
+            let previous_offset = match stack.last() {
+                Some((before, _)) => offset_of(*before),
+                None => 0,
+            };
             if offset_of(unit) - previous_offset >= min_distance
                 && next - offset_of(unit) >= min_distance
             {
@@ -60,7 +63,10 @@ fn find_local_minima(text: &str, ruler: &UnitRuler, min_distance: usize) -> Vec<
             }
         };
 
-    for unit in (0..last_index).filter(|unit| ruler.units[*unit].boundary != UnitEnd::Heading) {
+    for unit in 0..last_index {
+        if ruler.units[unit].boundary == UnitEnd::Heading {
+            continue;
+        }
         let unit_key = key(unit);
         while let Some(top) = stack.pop_if(|(_, top)| *top > unit_key) {
             pop_unit(&mut stack, top, offset_of(unit));
@@ -79,11 +85,10 @@ fn find_local_minima(text: &str, ruler: &UnitRuler, min_distance: usize) -> Vec<
 /// Computes FNV-1a. It must be the same in every version, because a changed hash would move every
 /// cut.
 fn hash_text(text: &str) -> u64 {
-    let mixed = text
-        .trim()
-        .bytes()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-        });
-    mixed ^ (mixed >> 32)
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for byte in text.trim().bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    }
+
+    hash ^ (hash >> 32)
 }

@@ -47,20 +47,20 @@ pub(crate) fn is_html_document(text: &str) -> bool {
     if starts_with_ignoring_case(start, "<!doctype html") {
         return true;
     }
-    leading_tag_name(start).is_some_and(|name| {
-        ["html", "head", "body"]
-            .iter()
-            .any(|tag| name.eq_ignore_ascii_case(tag))
-    })
+    let name = leading_tag_name(start).unwrap_or_default();
+    ["html", "head", "body"]
+        .iter()
+        .any(|tag| name.eq_ignore_ascii_case(tag))
 }
 
 /// Checks whether the text is a fragment of HTML: tags at both ends, and a closed block element
 /// between them. Templates of programming languages, and Markdown with a little HTML, are not.
 pub(crate) fn is_html_fragment(text: &str) -> bool {
     let start = skip_prolog(text).trim_end();
-    let Some(name) = leading_tag_name(start).map(str::to_ascii_lowercase) else {
+    let Some(name) = leading_tag_name(start) else {
         return false;
     };
+    let name = name.to_ascii_lowercase();
     let starts_block = BLOCKS.contains(&&*name) || FRAGMENT_STARTS.contains(&&*name);
     starts_block
         && start.ends_with('>')
@@ -77,9 +77,8 @@ pub(crate) fn find_charset(bytes: &[u8]) -> Option<&str> {
     let lower = head.to_ascii_lowercase();
     let declaration = lower.find("<meta").or_else(|| lower.find("<?xml"))?;
     let at = ["charset=", "encoding="].iter().find_map(|key| {
-        lower[declaration..]
-            .find(key)
-            .map(|found| declaration + found + key.len())
+        let found = lower[declaration..].find(key)?;
+        Some(declaration + found + key.len())
     })?;
 
     let value = head[at..].trim_start_matches(['"', '\'', ' ']);
@@ -87,7 +86,7 @@ pub(crate) fn find_charset(bytes: &[u8]) -> Option<&str> {
         !character.is_ascii_alphanumeric() && !"-_:.".contains(character)
     })?;
 
-    Some(&value[..end]).filter(|label| !label.is_empty())
+    (end > 0).then(|| &value[..end])
 }
 
 /// Skips white space, a byte order mark, comments and an XML declaration.
@@ -111,7 +110,8 @@ fn skip_prolog(text: &str) -> &str {
     }
 }
 
-fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
+/// Checks whether a text starts with an ASCII prefix in upper or lower case.
+pub(super) fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

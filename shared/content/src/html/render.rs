@@ -2,6 +2,7 @@
 
 use dom_query::NodeRef;
 
+use super::detect::starts_with_ignoring_case;
 use super::table;
 use super::visible::{is_boilerplate, is_invisible};
 use super::writer::MarkdownWriter;
@@ -169,21 +170,15 @@ impl Renderer {
     }
 
     fn render_list(&mut self, node: &NodeRef, is_ordered: bool) {
-        let is_nested = node
-            .parent()
-            .and_then(|parent| parent.node_name())
-            .is_some_and(|name| &*name == "li");
-        let separate: fn(&mut MarkdownWriter) = if is_nested {
+        let outer_name = node.parent().and_then(|outer| outer.node_name());
+        let separate: fn(&mut MarkdownWriter) = if outer_name.as_deref() == Some("li") {
             MarkdownWriter::line
         } else {
             MarkdownWriter::block
         };
 
         separate(&mut self.writer);
-        let mut number: usize = node
-            .attr("start")
-            .and_then(|start| start.parse().ok())
-            .unwrap_or(1);
+        let mut number = number_attribute(node, "start");
         for child in node.children_it(false) {
             if child.node_name().as_deref() != Some("li") {
                 self.render_node(&child);
@@ -265,28 +260,31 @@ impl Renderer {
             "i" | "em" | "cite" | "dfn" | "var" => self.render_wrapped(node, "*", "*"),
             "del" | "s" | "strike" => self.render_wrapped(node, "~~", "~~"),
             "code" | "kbd" | "samp" | "tt" => self.render_code_span(node),
-            "a" => match node.attr("href").filter(|href| is_useful_link(href)) {
-                Some(href) => self.render_wrapped(
-                    node,
-                    "[",
-                    &format!("]({})", href.trim().replace([' ', '\n'], "%20")),
-                ),
-                // This is the sign beside a heading that links to the heading itself.
-                None if matches!(node.text().trim(), "§" | "¶" | "#" | "🔗") => {}
-                None => self.render_children(node),
-            },
+            "a" => self.render_link(node),
             "wbr" => {}
             _ => self.render_children(node),
         }
     }
 
+    fn render_link(&mut self, node: &NodeRef) {
+        if let Some(address) = node.attr("href")
+            && is_useful_link(&address)
+        {
+            let address = address.trim().replace([' ', '\n'], "%20");
+            return self.render_wrapped(node, "[", &format!("]({address})"));
+        }
+
+        // The sign beside a heading links to the heading itself.
+        let is_heading_sign = matches!(node.text().trim(), "§" | "¶" | "#" | "🔗");
+        if !is_heading_sign {
+            self.render_children(node);
+        }
+    }
+
     /// Renders the children between two marks, unless they are empty or contain a block.
     fn render_wrapped(&mut self, node: &NodeRef, open: &str, close: &str) {
-        if node.descendants_it().any(|inner| {
-            inner
-                .node_name()
-                .is_some_and(|name| BLOCKS.contains(&&*name))
-        }) {
+        let is_block = |inner: NodeRef| has_name_of(&inner, BLOCKS);
+        if node.descendants_it().any(is_block) {
             return self.render_children(node);
         }
 
@@ -323,22 +321,35 @@ impl Renderer {
 
     /// Keeps the description of an image, and its address unless that is the image itself.
     fn render_image(&mut self, node: &NodeRef) {
-        let Some(text) = node.attr("alt").filter(|text| !text.trim().is_empty()) else {
+        let text = node.attr("alt").unwrap_or_default();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.is_empty() {
             return;
-        };
+        }
 
-        let text = text
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .replace(['[', ']'], "");
-        match node.attr("src").filter(|source| source.starts_with("http")) {
-            Some(source) => self
-                .writer
-                .span(&format!("![{text}]({})", source.trim().replace(' ', "%20"))),
-            None => self.writer.text(&text),
+        let text = words.join(" ").replace(['[', ']'], "");
+        match node.attr("src") {
+            Some(source) if source.starts_with("http") => {
+                let source = source.trim().replace(' ', "%20");
+                self.writer.span(&format!("![{text}]({source})"));
+            }
+            _ => self.writer.text(&text),
         }
     }
+}
+
+/// Checks whether the node is an element with one of these names.
+pub(super) fn has_name_of(node: &NodeRef, names: &[&str]) -> bool {
+    match node.node_name() {
+        Some(name) => names.contains(&&*name),
+        None => false,
+    }
+}
+
+/// Returns the number in an attribute, or else 1.
+pub(super) fn number_attribute(node: &NodeRef, name: &str) -> usize {
+    let value = node.attr(name).unwrap_or_default();
+    value.parse().unwrap_or(1)
 }
 
 fn has_content(node: &NodeRef) -> bool {
@@ -358,33 +369,29 @@ fn longest_run(text: &str, character: char) -> usize {
 /// Returns the language that the common highlighters put into the class of a code block.
 fn code_language(node: &NodeRef) -> Option<String> {
     let code = node.first_element_child();
-    let classes = [node.class(), code.and_then(|code| code.class())]
-        .into_iter()
-        .flatten();
-    let found = classes
-        .flat_map(|list| {
-            list.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
-        .find_map(|class| {
-            ["language-", "lang-", "highlight-source-"]
-                .iter()
-                .find_map(|p| class.strip_prefix(p).map(str::to_owned))
-        });
+    let class_lists = [node.class(), code.and_then(|code| code.class())];
+    for classes in class_lists.into_iter().flatten() {
+        for class in classes.split_whitespace() {
+            for prefix in ["language-", "lang-", "highlight-source-"] {
+                if let Some(name) = class.strip_prefix(prefix) {
+                    return is_language_name(name).then(|| name.to_owned());
+                }
+            }
+        }
+    }
 
-    found.filter(|name| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+-#_".contains(&byte))
-    })
+    None
+}
+
+fn is_language_name(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"+-#_".contains(&byte))
 }
 
 /// Checks whether a link leads to another page.
 fn is_useful_link(href: &str) -> bool {
     let href = href.trim();
-    let is_script = href
-        .get(..11)
-        .is_some_and(|start| start.eq_ignore_ascii_case("javascript:"));
+    let is_script = starts_with_ignoring_case(href, "javascript:");
     !href.is_empty()
         && !href.starts_with('#')
         && !href.starts_with("data:")

@@ -13,17 +13,18 @@ const MAX_SEARCHED: u64 = 4 << 30;
 /// (`&`, and the first byte of U+0080 to U+00BF), so the time for a text full of them grows with
 /// the square of its length.
 pub(super) fn is_fast_to_serialize(root: &NodeRef) -> bool {
-    let texts = root.descendants_it().map(|node| {
+    let mut searched = 0;
+    for node in root.descendants_it() {
         if node.is_text() {
-            searched_bytes(&node.text())
-        } else {
-            node.attrs()
-                .iter()
-                .map(|attribute| searched_bytes(&attribute.value))
-                .sum()
+            searched += searched_bytes(&node.text());
+            continue;
         }
-    });
-    texts.sum::<u64>() <= MAX_SEARCHED
+        for attribute in node.attrs() {
+            searched += searched_bytes(&attribute.value);
+        }
+    }
+
+    searched <= MAX_SEARCHED
 }
 
 /// Returns the number of bytes that the serializer searches in a text.

@@ -2,7 +2,7 @@
 
 use dom_query::NodeRef;
 
-use super::render::{RenderMode, render_line};
+use super::render::{RenderMode, has_name_of, number_attribute, render_line};
 
 /// The most columns of a table. Wider tables are layout or a bomb.
 const MAX_COLUMNS: usize = 100;
@@ -15,10 +15,7 @@ const LAYOUT: &[&str] = &[
 pub(super) fn render_table(table: &NodeRef, mode: RenderMode) -> Option<String> {
     // This comes before any cell is rendered, because nested tables would be rendered twice on
     // every level.
-    let is_layout = |node: NodeRef| {
-        node.node_name()
-            .is_some_and(|name| LAYOUT.contains(&&*name))
-    };
+    let is_layout = |node: NodeRef| has_name_of(&node, LAYOUT);
     if table.descendants_it().any(is_layout) {
         return None;
     }
@@ -62,11 +59,10 @@ fn row_cells(row: &NodeRef, mode: RenderMode) -> Vec<String> {
         }
         cells.push(render_line(&cell, mode).replace('|', "\\|"));
         // A cell that spans several columns leaves the following ones in their place.
-        let span: usize = cell
-            .attr("colspan")
-            .and_then(|span| span.parse().ok())
-            .unwrap_or(1);
-        cells.extend((1..span.min(MAX_COLUMNS)).map(|_| String::new()));
+        let span = number_attribute(&cell, "colspan").min(MAX_COLUMNS);
+        for _ in 1..span {
+            cells.push(String::new());
+        }
         if cells.len() > MAX_COLUMNS {
             break;
         }

@@ -186,7 +186,9 @@ fn close_implied(open_elements: &mut Vec<OpenElement>, name: &str) {
     let found = find_open(open_elements, |entry| {
         &*entry.name == name || SCOPE_BOUNDARIES.contains(&&*entry.name)
     });
-    if let Some(at) = found.filter(|at| &*open_elements[*at].name == name) {
+    if let Some(at) = found
+        && &*open_elements[at].name == name
+    {
         open_elements.truncate(at);
     }
 }
@@ -197,10 +199,8 @@ fn find_open(
     matches: impl Fn(&OpenElement) -> bool,
 ) -> Option<usize> {
     let first = open_elements.len().saturating_sub(END_TAG_REACH);
-    open_elements[first..]
-        .iter()
-        .rposition(matches)
-        .map(|at| first + at)
+    let at = open_elements[first..].iter().rposition(matches)?;
+    Some(first + at)
 }
 
 impl TokenSink for NestingGuard {

@@ -44,9 +44,7 @@ const BOILERPLATE_NAMES: &[&str] = &[
 pub(super) fn is_invisible(node: &NodeRef, name: &str) -> bool {
     INVISIBLE_ELEMENTS.contains(&name)
         || node.has_attr("hidden")
-        || node
-            .attr("aria-hidden")
-            .is_some_and(|value| &*value == "true")
+        || node.attr("aria-hidden").as_deref() == Some("true")
         || node
             .attr("style")
             .is_some_and(|style| style.replace(' ', "").contains("display:none"))

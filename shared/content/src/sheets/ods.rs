@@ -34,9 +34,10 @@ pub(super) fn make_readable<'a>(
 
     let content =
         percentages_as_text(&content).replace(UNKNOWN_TYPE_CELL, r#"office:value-type="string""#);
-    rebuild_package(package, &content)
-        .map(Cow::Owned)
-        .map_err(|_| package::corrupt_failure())
+    match rebuild_package(package, &content) {
+        Ok(rebuilt) => Ok(Cow::Owned(rebuilt)),
+        Err(_) => Err(package::corrupt_failure()),
+    }
 }
 
 /// Writes percentages as text: a cell that shows 6.2% has the value 0.062 in the file.
@@ -45,17 +46,15 @@ fn percentages_as_text(content: &str) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
 
     for part in parts {
-        let value = part
-            .split_once('"')
-            .and_then(|(value, rest)| Some((value.parse::<f64>().ok()?, rest)));
-        match value {
-            Some((share, rest)) => {
-                let percent = format_number(share * 100.0);
-                out.push_str(&format!(
-                    r#"office:value-type="string" office:string-value="{percent}%"{rest}"#
-                ));
-            }
-            None => out.extend([PERCENTAGE_CELL, part]),
+        if let Some((value, rest)) = part.split_once('"')
+            && let Ok(share) = value.parse::<f64>()
+        {
+            let percent = format_number(share * 100.0);
+            out.push_str(&format!(
+                r#"office:value-type="string" office:string-value="{percent}%"{rest}"#
+            ));
+        } else {
+            out.extend([PERCENTAGE_CELL, part]);
         }
     }
 

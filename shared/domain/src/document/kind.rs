@@ -1,11 +1,12 @@
 //! The types of document content.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::BodyForm;
 
 /// The type of a document's content, with the names of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentType {
     /// Everything else: text, markdown, office files, conversations.
