@@ -339,7 +339,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &PortFixture
             revision: queued.revision.clone(),
             pack: queued.body.blob.clone(),
             chunks: 1,
-            learned: None,
+            statements_ref: None,
             authorship: None,
         };
         let extracted = Document {
@@ -444,7 +444,7 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &PortFix
         revision: new.revision.clone(),
         pack,
         chunks: 1,
-        learned: None,
+        statements_ref: None,
         authorship: None,
     };
     let new = Document {

@@ -348,7 +348,7 @@ async fn try_stages(setting: &PortFixture, document: &Document, revision: &Revis
         revision: revision.clone(),
         pack: document.body.blob.clone(),
         chunks: 1,
-        learned: None,
+        statements_ref: None,
         authorship: None,
     };
     let named = Document {

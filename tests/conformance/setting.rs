@@ -216,7 +216,7 @@ impl PortFixture {
             revision: document.revision.clone(),
             pack,
             chunks: 1,
-            learned: None,
+            statements_ref: None,
             authorship: None,
         };
 

@@ -48,20 +48,21 @@ impl FromRef<DocumentsState> for App {
 /// Returns the routes of this function, which accept files of up to `direct_file_bytes` in a
 /// request. Larger files have to be uploaded.
 pub fn router(app: App, direct_file_bytes: usize) -> Router {
-    let one = || {
+    let document_routes = || {
         get(one::get_document)
             .patch(update::patch_document)
             .delete(one::delete_document)
     };
 
-    let file =
+    let file_routes =
         || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
-    let batch = || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
+    let batch_routes =
+        || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
 
     Router::new()
         .route("/health", get(|| async { "ok" }))
         .route("/v3/documents", post(add::add_document))
-        .route("/v3/documents/batch", batch())
+        .route("/v3/documents/batch", batch_routes())
         .route("/v3/documents/bulk", delete(bulk::delete_bulk))
         .route(
             "/v3/documents/documents",
@@ -71,22 +72,22 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
             "/v3/documents/documents/by-ids",
             post(with_memories::get_by_ids),
         )
-        .route("/v3/documents/file", file())
+        .route("/v3/documents/file", file_routes())
         .route("/v3/documents/file/uploads", post(files::begin_file_upload))
         .route("/v3/documents/list", post(list::list_documents))
         .route("/v3/documents/processing", get(processing::list_processing))
-        .route("/v3/documents/{id}", one())
+        .route("/v3/documents/{id}", document_routes())
         .route("/v3/documents/{id}/chunks", get(one::list_chunks))
         .route("/v3/documents/{id}/file-url", get(files::get_file_url))
         .route("/v3/documents/{id}/retry", post(update::post_retry))
         // compat: older TypeScript clients use `memories` in these paths where the others use
         // `documents`.
         .route("/v3/memories", post(add::add_document))
-        .route("/v3/memories/batch", batch())
+        .route("/v3/memories/batch", batch_routes())
         .route("/v3/memories/bulk", delete(bulk::delete_bulk))
-        .route("/v3/memories/file", file())
+        .route("/v3/memories/file", file_routes())
         .route("/v3/memories/list", post(list::list_documents))
-        .route("/v3/memories/{id}", one())
+        .route("/v3/memories/{id}", document_routes())
         .route("/v4/conversations", post(conversations::add_conversation))
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(DocumentsState {

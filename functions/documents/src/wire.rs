@@ -193,7 +193,7 @@ impl FullDocument {
     ) -> Self {
         let has_memories = document.task_type == TaskType::Memory;
         let (authorship, statements_ref) = match &document.indexed {
-            Some(indexed) => (indexed.authorship.as_ref(), indexed.learned.as_ref()),
+            Some(indexed) => (indexed.authorship.as_ref(), indexed.statements_ref.as_ref()),
             None => (None, None),
         };
         let memory_extraction = match statements_ref {

@@ -329,7 +329,7 @@ async fn store_results(
         revision,
         pack,
         chunks,
-        learned: statements_ref,
+        statements_ref,
         authorship,
     };
 

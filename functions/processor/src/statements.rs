@@ -143,7 +143,7 @@ fn written_memories(
     previous: Option<&StatementSet>,
 ) -> Option<ExtractedStatements> {
     let indexed = document.indexed.as_ref()?;
-    let statements_ref = indexed.learned.as_ref()?;
+    let statements_ref = indexed.statements_ref.as_ref()?;
     if indexed.body != document.body.blob || statements_ref.extractor != CLIENT_EXTRACTOR {
         return None;
     }
@@ -164,7 +164,7 @@ fn written_memories(
     })
 }
 
-/// Returns the value of `Learned::extractor`.
+/// Returns the value of `StatementsRef::extractor`.
 fn extractor_name(extractor: ExtractorKind) -> &'static str {
     match extractor {
         ExtractorKind::BuiltIn => "builtin",

@@ -25,7 +25,7 @@ pub(crate) struct DynamoKeys(pub(crate) Table);
 impl Keys for DynamoKeys {
     async fn get(&self, id: &KeyId) -> PortResult<Option<ApiKey>> {
         self.0
-            .get_record(&table_keys::api_key(id), read_api_key)
+            .get_record(&table_keys::api_key_record_key(id), read_api_key)
             .await
     }
 
@@ -36,6 +36,7 @@ impl Keys for DynamoKeys {
             items.push(api_key_pointer_item(&tenant, key)?);
         }
 
+        // No condition is needed: the id is random.
         let mut transaction = self.0.client.transact_write_items();
         for item in items {
             let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
@@ -70,7 +71,7 @@ impl Keys for DynamoKeys {
             if let Some(id) = read_sort_key(pointer)?.strip_prefix(table_keys::KEY_PREFIX)
                 && let Some(id) = KeyId::parse(id)
             {
-                record_keys.push(table_keys::api_key(&id));
+                record_keys.push(table_keys::api_key_record_key(&id));
             }
         }
 
@@ -86,7 +87,7 @@ impl Keys for DynamoKeys {
     }
 
     async fn delete(&self, tenant: &Tenant, id: &KeyId) -> PortResult<bool> {
-        let key = table_keys::api_key(id);
+        let key = table_keys::api_key_record_key(id);
         let Some(item) = self.0.get(&key).await? else {
             return Ok(false);
         };
@@ -117,7 +118,7 @@ impl Keys for DynamoKeys {
         } = ApiKeyRecord::ATTRIBUTES;
 
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&table_keys::api_key(id))));
+        let update = update.set_key(Some(key_item(&table_keys::api_key_record_key(id))));
         let update = update
             .update_expression(format!("SET {enabled_attribute} = :enabled"))
             .condition_expression(format!("{organization} = :organization"));

@@ -162,9 +162,9 @@ impl Index for DynamoIndex {
         for change in changes {
             entries.push(log_entry(change, now)?);
         }
-        let head = self.advance_head(tenant, container, head, changes, now)?;
+        let next_head = self.advance_head(tenant, container, head, changes, now)?;
         let record = self.put_log_record(tenant, container, seq, token.as_str(), &entries)?;
-        let mut items = vec![head, record];
+        let mut items = vec![next_head, record];
         // The change to which each item belongs.
         let mut change_indexes = Vec::new();
         for (index, change) in changes.iter().enumerate() {

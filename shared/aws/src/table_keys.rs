@@ -214,7 +214,8 @@ pub(crate) fn due_sort_key(at: Timestamp) -> String {
     format!("{:014}", at.as_millis().max(0))
 }
 
-pub(crate) fn api_key(id: &KeyId) -> Key {
+/// Returns the key of the item with an API key.
+pub(crate) fn api_key_record_key(id: &KeyId) -> Key {
     (format!("K#{id}"), SINGLE_ITEM_SORT_KEY.into())
 }
 

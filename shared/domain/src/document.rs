@@ -247,8 +247,8 @@ pub struct IndexedRevision {
     pub title: Option<String>,
     /// The statements of that content, or `None` for a document with chunks only and for revisions
     /// from before memories were introduced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<StatementsRef>,
+    #[serde(rename = "learned", default, skip_serializing_if = "Option::is_none")]
+    pub statements_ref: Option<StatementsRef>,
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
@@ -265,8 +265,8 @@ pub struct ProcessingResult {
     pub chunks: u32,
     /// The statements of that content, or `None` for a document with chunks only and for revisions
     /// from before memories were introduced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<StatementsRef>,
+    #[serde(rename = "learned", default, skip_serializing_if = "Option::is_none")]
+    pub statements_ref: Option<StatementsRef>,
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
@@ -275,31 +275,31 @@ pub struct ProcessingResult {
 impl IndexedRevision {
     /// Returns the blob of the statements.
     pub fn statements_blob(&self) -> Option<&BlobRef> {
-        statements_blob(self.learned.as_ref())
+        statements_blob(self.statements_ref.as_ref())
     }
 
     /// Returns all blobs that search needs of the revision, and the bytes that it was made from.
     pub fn all_blobs(&self) -> impl Iterator<Item = &BlobRef> {
         [&self.pack, &self.body]
             .into_iter()
-            .chain(statements_blob(self.learned.as_ref()))
+            .chain(statements_blob(self.statements_ref.as_ref()))
     }
 }
 
 impl ProcessingResult {
     /// Returns the blobs that processing has made from the revision.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
-        std::iter::once(&self.pack).chain(statements_blob(self.learned.as_ref()))
+        std::iter::once(&self.pack).chain(statements_blob(self.statements_ref.as_ref()))
     }
 
     /// Returns the blob of the statements.
     pub fn statements(&self) -> Option<&BlobRef> {
-        statements_blob(self.learned.as_ref())
+        statements_blob(self.statements_ref.as_ref())
     }
 }
 
-fn statements_blob(learned: Option<&StatementsRef>) -> Option<&BlobRef> {
-    learned.and_then(|learned| learned.statements.as_ref())
+fn statements_blob(statements_ref: Option<&StatementsRef>) -> Option<&BlobRef> {
+    statements_ref?.statements.as_ref()
 }
 
 /// The record of a document.

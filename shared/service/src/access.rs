@@ -79,7 +79,7 @@ impl Authenticator {
 
         let presented =
             PresentedKey::parse(text).ok_or(Error::Unauthenticated("the API key is not valid"))?;
-        let record = self.record(presented.id()).await?;
+        let record = self.find_key(presented.id()).await?;
 
         presented.verify_against(record.as_ref(), self.clock.now())
     }
@@ -90,7 +90,7 @@ impl Authenticator {
         self.lock().remove(id);
     }
 
-    async fn record(&self, id: &KeyId) -> Result<Option<ApiKey>> {
+    async fn find_key(&self, id: &KeyId) -> Result<Option<ApiKey>> {
         let now = self.clock.now();
         if let Some(cached) = self.lock().get(id)
             && cached.until > now

@@ -256,7 +256,7 @@ fn is_written(document: &Document) -> bool {
     let Some(indexed) = &document.indexed else {
         return false;
     };
-    matches!(&indexed.learned, Some(learned) if learned.extractor == CLIENT_EXTRACTOR)
+    matches!(&indexed.statements_ref, Some(statements_ref) if statements_ref.extractor == CLIENT_EXTRACTOR)
 }
 
 async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<RepairOutcome> {

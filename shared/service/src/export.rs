@@ -161,7 +161,7 @@ fn copy_served(
         kind,
         title,
         pack: Pack::decode(&pack)?,
-        learned: indexed.learned.as_ref().map(copy_statements),
+        learned: indexed.statements_ref.as_ref().map(copy_statements),
         authorship: indexed.authorship.clone(),
     }))
 }

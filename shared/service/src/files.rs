@@ -6,7 +6,7 @@ use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::{read_document, visible_document};
 use crate::place::{Place, Target, place_of, repeated};
-use crate::revise::{Identity, NewBody, announce, compose, is_blob_used, record};
+use crate::revise::{Identity, NewBody, build_revision, is_blob_used, send_jobs, write_revision};
 use crate::submit::{AcceptedDocument, Content, NewDocument, open_container};
 use crate::update::retry_document;
 use domain::blob::BlobRef;
@@ -90,13 +90,21 @@ async fn try_upload(
 
     let creation_conditions = location.creation_conditions.clone();
     let identity = Identity::new(container, location, new.custom_id.clone());
-    let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
+    let document = build_revision(
+        ctx,
+        tenant,
+        identity,
+        &new.declared_properties(),
+        body,
+        old.as_ref(),
+    )
+    .await?;
     let path = document.body.blob.path();
     let form = ctx
         .blobs
         .sign_upload_form(tenant, path, max_bytes, now, until)
         .await?;
-    if !record(ctx, tenant, &document, old.as_ref(), &creation_conditions).await? {
+    if !write_revision(ctx, tenant, &document, old.as_ref(), &creation_conditions).await? {
         return Ok(None);
     }
 
@@ -192,7 +200,7 @@ pub async fn accept_file(ctx: &Ctx, arrival: &UploadArrival) -> Result<()> {
                 // The upload began in time but took longer than the wait.
                 retry_document(ctx, &tenant, document).await?;
             } else if !document.status.is_final() {
-                announce(
+                send_jobs(
                     ctx,
                     &[JobMessage::process_document(&arrival.org, &document)],
                 )

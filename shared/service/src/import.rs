@@ -10,7 +10,7 @@ use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::orphans::named_blobs;
 use crate::place::Place;
-use crate::revise::{Identity, NewBody, Said, announce, compose};
+use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision, send_jobs};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, ContainerChange, ContainerOwner, DocumentChange};
 use domain::document::{Document, DocumentStatus, IndexedRevision, StatementsRef};
@@ -222,7 +222,7 @@ pub async fn import_documents(
         }
     }
     for batch in messages.chunks(MAX_CHANGES_PER_COMMIT) {
-        announce(ctx, batch).await;
+        send_jobs(ctx, batch).await;
     }
 
     imported.queued += messages.len();
@@ -285,7 +285,7 @@ async fn prepare(
         return Err(Error::invalid_field("body", "is missing"));
     };
     let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
-    let declared_properties = Said {
+    let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
         task_type: copy.task_type,
         dreaming: copy.dreaming,
@@ -302,7 +302,8 @@ async fn prepare(
 
     let identity = Identity::new(container, location, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
-    let mut document = compose(ctx, tenant, identity, &declared_properties, body, None).await?;
+    let mut document =
+        build_revision(ctx, tenant, identity, &declared_properties, body, None).await?;
     document.revision_number = copy.revision_number.max(1);
     (document.created_at, document.updated_at) = (copy.created_at, copy.updated_at);
     (document.kind, document.title) = (copy.kind, copy.title);
@@ -364,7 +365,7 @@ async fn serve(
         chunks: u32::try_from(served_copy.pack.chunks.len()).unwrap_or(u32::MAX),
         kind: served_copy.kind,
         title: served_copy.title.clone(),
-        learned: statements_ref,
+        statements_ref,
         authorship: served_copy.authorship.clone(),
     })
 }

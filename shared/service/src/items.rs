@@ -18,7 +18,9 @@ use crate::describe::{DocumentDescription, write_description};
 use crate::find::read_document;
 use crate::place::{place_of, places_of};
 use crate::remove::remove_documents;
-use crate::revise::{Identity, NewBody, Said, announce, compose, record};
+use crate::revise::{
+    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+};
 use crate::submit::{AcceptedDocument, open_container};
 use domain::connection::{DocumentClaim, DocumentOrigin, Provider};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
@@ -98,7 +100,7 @@ pub async fn file_item(
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let lookup = look(ctx, tenant, &item).await?;
+        let lookup = look_up_document(ctx, tenant, &item).await?;
         lookup.claim(ctx, tenant, &item.claim).await?;
         let body = NewBody::sent(bytes.clone(), form.clone());
         let accepted = match &lookup.old {
@@ -128,7 +130,7 @@ pub async fn refile_item(
 ) -> Result<Option<DocumentId>> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let lookup = look(ctx, tenant, item).await?;
+        let lookup = look_up_document(ctx, tenant, item).await?;
         let Some(old) = &lookup.old else {
             return Ok(None);
         };
@@ -153,13 +155,13 @@ pub async fn refile_item(
     }
 }
 
-/// Gives up a claim, including the copies of it that merges have put on the documents that
+/// Releases a claim, including the copies of it that merges have put on the documents that
 /// superseded this one. Returns the document that the claim was on in the end.
 ///
 /// # Errors
-/// Returns the errors of the ports. The claim may have been given up then; calling it again
+/// Returns the errors of the ports. The claim may have been released then; calling it again
 /// resumes.
-pub async fn give_up_claim(
+pub async fn release_claim(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &DocumentId,
@@ -194,11 +196,11 @@ pub async fn give_up_claim(
     Ok(last)
 }
 
-/// Gives up a claim as [`give_up_claim`] does, and removes the document with its last claim.
+/// Releases a claim as [`release_claim`] does, and removes the document with its last claim.
 /// Returns whether it was removed. A document that is no longer made from an item stays.
 ///
 /// # Errors
-/// Returns the errors of the ports. The claim may have been given up then; calling it again
+/// Returns the errors of the ports. The claim may have been released then; calling it again
 /// resumes.
 pub async fn release_item(
     ctx: &Ctx,
@@ -206,7 +208,7 @@ pub async fn release_item(
     document: &DocumentId,
     claim: &DocumentClaim,
 ) -> Result<bool> {
-    let document = &give_up_claim(ctx, tenant, document, claim).await?;
+    let document = &release_claim(ctx, tenant, document, claim).await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         // The document is read before the claims: a claim that is not seen here comes with an edit
@@ -252,7 +254,7 @@ struct Found {
 /// Looks up the document of an item. A container is deleted after its connections have ended, and
 /// the connection is read after the container. So a step that was under way neither brings the
 /// container back nor files into a later one of the same tag.
-async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> {
+async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> {
     if ctx.containers.get(tenant, &item.tag).await?.is_none() {
         check_wanted(ctx, tenant, item).await?;
     }
@@ -300,7 +302,7 @@ impl Found {
         Ok(())
     }
 
-    /// Gives up the item's claims on superseded documents. The item has claimed the document that
+    /// Releases the claims of the item on superseded documents. The item has claimed the document that
     /// stays.
     async fn leave_superseded(
         &self,
@@ -368,7 +370,7 @@ async fn revise(
         Some(old) => (old.task_type, old.dreaming),
         None => (TaskType::default(), Dreaming::default()),
     };
-    let declared_properties = Said {
+    let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
         task_type,
         dreaming,
@@ -376,7 +378,7 @@ async fn revise(
         provenance: None,
     };
 
-    let mut document = compose(
+    let mut document = build_revision(
         ctx,
         tenant,
         lookup.identity.clone(),
@@ -386,11 +388,11 @@ async fn revise(
     )
     .await?;
     item.describe(&mut document);
-    if !record(ctx, tenant, &document, old, &lookup.creation_conditions).await? {
+    if !write_revision(ctx, tenant, &document, old, &lookup.creation_conditions).await? {
         return Ok(None);
     }
 
-    announce(
+    send_jobs(
         ctx,
         &[JobMessage::process_document(tenant.org(), &document)],
     )

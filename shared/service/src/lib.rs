@@ -73,7 +73,7 @@ pub use find::{
 pub use hints::{explain_emptiness, explain_empty_list, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};
 pub use items::{
-    ItemDocument, file_item, give_up_claim, item_custom_id, item_document_id, refile_item,
+    ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_claim,
     release_item,
 };
 pub use list::{DocumentPage, ListQuery, SortBy, list_documents, path_matches};

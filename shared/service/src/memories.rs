@@ -6,7 +6,7 @@ use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::find::read_document;
 use crate::place::{Target, repeated};
-use crate::revise::{Identity, NewBody, Said, compose};
+use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::submit::{Content, NewDocument};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, DocumentChange};
@@ -93,14 +93,14 @@ pub async fn write_memories(
     }
 
     let id = location.id.clone();
-    let declared_properties = Said {
+    let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
         task_type: TaskType::Memory,
         dreaming: Dreaming::Instant,
         document_date: None,
         provenance: None,
     };
-    let mut document = compose(
+    let mut document = build_revision(
         ctx,
         tenant,
         Identity::new(container, location, None),
@@ -136,7 +136,7 @@ pub async fn write_memories(
         chunks: 0,
         kind: document.kind,
         title: None,
-        learned: Some(statements_ref),
+        statements_ref: Some(statements_ref),
         authorship: Some(Authorship::own_words(Trust::Client)),
     });
 

@@ -37,7 +37,7 @@ pub(super) async fn step(
 ) -> Result<Next> {
     match merge.phase {
         MergePhase::Queued => {
-            follow(ctx, tenant, merge).await?;
+            move_source_connections(ctx, tenant, merge).await?;
             merge.phase = MergePhase::WaitingForIngest;
             let end = started_at.plus_seconds(REQUEST_SECONDS);
             return Ok(Next::Later(ctx.clock.now().seconds_until(end)));
@@ -47,10 +47,10 @@ pub(super) async fn step(
             (merge.source, merge.container, merge.cursor) = (0, 0, None);
             (merge.looked_at, merge.in_flight) = (0, 0);
         }
-        MergePhase::CopyingVectors => return look(ctx, tenant, merge).await,
+        MergePhase::CopyingVectors => return check_page(ctx, tenant, merge).await,
         MergePhase::DbCommitting => {
             // Connections that were created meanwhile are moved as well.
-            follow(ctx, tenant, merge).await?;
+            move_source_connections(ctx, tenant, merge).await?;
             // The sources end before the target opens: a deletion of the target in between would
             // leave sources that read a deleted container.
             for (source, _) in &merge.sources {
@@ -72,14 +72,14 @@ pub(super) async fn step(
 }
 
 /// Moves the connections of the sources to the target.
-async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &ContainerMerge) -> Result<()> {
+async fn move_source_connections(ctx: &Ctx, tenant: &Tenant, merge: &ContainerMerge) -> Result<()> {
     let sources: Vec<&ContainerTag> = merge.sources.iter().map(|(tag, _)| tag).collect();
     move_connections(ctx, tenant, &sources, &merge.target).await
 }
 
 /// Opens the tags again after a failed merge. The target has all documents, perhaps some with equal
 /// customIds, and the sources are gone.
-pub(super) async fn give_up(
+pub(super) async fn fail_merge(
     ctx: &Ctx,
     tenant: &Tenant,
     task: &TaskId,
@@ -97,7 +97,7 @@ pub(super) async fn give_up(
 }
 
 /// Looks at one page of the sources' documents.
-async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<Next> {
+async fn check_page(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<Next> {
     let Some((_, containers)) = merge.sources.get(merge.source) else {
         if merge.in_flight > 0 {
             merge.phase = MergePhase::WaitingForIngest;
@@ -118,7 +118,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<
         .await?;
     let container_ids = merge.container_ids();
     let (mut losers, mut in_flight) = (Vec::new(), 0);
-    for duplicates in rivals(ctx, tenant, &container_ids, &documents).await? {
+    for duplicates in find_duplicates(ctx, tenant, &container_ids, &documents).await? {
         if duplicates
             .iter()
             .any(|document| !document.status.is_final())
@@ -126,7 +126,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<
             in_flight += 1;
             continue;
         }
-        losers.extend(decided(duplicates));
+        losers.extend(find_losers(duplicates));
     }
 
     let outcome = supersede(ctx, tenant, losers).await?;
@@ -142,7 +142,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<
 
 /// Returns, for each listed document with a customId, all current documents with that customId in
 /// any of the containers, if there are several.
-async fn rivals(
+async fn find_duplicates(
     ctx: &Ctx,
     tenant: &Tenant,
     containers: &[ContainerId],
@@ -186,7 +186,7 @@ async fn rivals(
 
 /// Returns all but the document with the newest content, each naming that document as its
 /// successor.
-fn decided(mut duplicates: Vec<Document>) -> Vec<Document> {
+fn find_losers(mut duplicates: Vec<Document>) -> Vec<Document> {
     duplicates.sort_by_key(Document::content_order);
     let Some(winner) = duplicates.pop() else {
         return Vec::new();
@@ -200,15 +200,15 @@ fn decided(mut duplicates: Vec<Document>) -> Vec<Document> {
 
 /// The outcome of superseding documents.
 #[derive(Default)]
-struct Settled {
+struct SupersedeOutcome {
     superseded: u64,
     /// Documents whose content has changed since they were looked at. Another pass is needed.
     changed: u64,
 }
 
 /// Removes documents from the index and from listings.
-async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<Settled> {
-    let mut outcome = Settled::default();
+async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<SupersedeOutcome> {
+    let mut outcome = SupersedeOutcome::default();
     for (container, batch) in batches(losers) {
         supersede_batch(ctx, tenant, &container, batch, &mut outcome).await?;
     }
@@ -240,7 +240,7 @@ async fn supersede_batch(
     tenant: &Tenant,
     container: &ContainerId,
     mut losers: Vec<Document>,
-    outcome: &mut Settled,
+    outcome: &mut SupersedeOutcome,
 ) -> Result<()> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
@@ -378,9 +378,9 @@ async fn preview(
             .await?;
 
         overlap.documents += documents.len() as u64;
-        for duplicates in rivals(ctx, tenant, container_ids, &documents).await? {
+        for duplicates in find_duplicates(ctx, tenant, container_ids, &documents).await? {
             overlap.equal_custom_ids += 1;
-            let is_superseded = decided(duplicates)
+            let is_superseded = find_losers(duplicates)
                 .iter()
                 .any(|loser| loser.container == *container);
             overlap.superseded += u64::from(is_superseded);

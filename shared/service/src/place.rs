@@ -170,7 +170,7 @@ pub(crate) async fn repeated(
 impl Target {
     /// Returns the document if the request was repeated and asks for nothing more. A document that
     /// failed with the same content is processed again.
-    pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
+    pub(crate) fn unchanged_document(&self, body: &NewBody) -> Option<&Document> {
         let old = self.old.as_ref()?;
         let is_settled = old.status != DocumentStatus::Failed || !body.is_of(old);
         is_settled.then_some(old)

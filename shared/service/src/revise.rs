@@ -28,7 +28,7 @@ use domain::time::Timestamp;
 
 /// The client's description of a content and its document.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct DeclaredProperties {
     pub(crate) description: DocumentDescription,
     pub(crate) task_type: TaskType,
     pub(crate) dreaming: Dreaming,
@@ -179,7 +179,7 @@ impl Identity {
 
 /// Builds the next revision of the document `old`, or the first one. Its bytes are stored; its
 /// record is not.
-pub(crate) async fn compose(
+pub(crate) async fn build_revision(
     ctx: &Ctx,
     tenant: &Tenant,
     Identity {
@@ -188,7 +188,7 @@ pub(crate) async fn compose(
         tag,
         container,
     }: Identity,
-    declared_properties: &Said,
+    declared_properties: &DeclaredProperties,
     body: NewBody,
     old: Option<&Document>,
 ) -> Result<Document> {
@@ -285,7 +285,7 @@ fn inherit_fields(document: &mut Document, old: &Document) {
 /// Writes the record of a new revision in place of `old`, or a first one on condition of
 /// `creation_conditions`. Returns `false` when another writer was first; the new bytes are deleted
 /// then.
-pub(crate) async fn record(
+pub(crate) async fn write_revision(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
@@ -340,7 +340,7 @@ pub(crate) async fn is_blob_used(
 
 /// Sends messages about records that are written. A message that cannot be sent delays its document
 /// by a minute, but does not lose it.
-pub(crate) async fn announce(ctx: &Ctx, messages: &[JobMessage]) {
+pub(crate) async fn send_jobs(ctx: &Ctx, messages: &[JobMessage]) {
     if messages.is_empty() {
         return;
     }

@@ -17,7 +17,9 @@ use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
 use crate::find::read_document;
 use crate::place::{Place, REPEAT_SECONDS, place_of, repeated};
-use crate::revise::{Identity, NewBody, Said, announce, compose, record};
+use crate::revise::{
+    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+};
 use domain::container::Container;
 use domain::conversation::{self, ConversationTurn};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
@@ -106,7 +108,7 @@ pub async fn submit_document(
 ) -> Result<AcceptedDocument> {
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let (accepted, message) = accept(ctx, tenant, new).await?;
-    announce(ctx, message.as_slice()).await;
+    send_jobs(ctx, message.as_slice()).await;
     Ok(accepted)
 }
 
@@ -177,7 +179,7 @@ pub async fn submit_documents(
 
     messages.sort_by_key(|(order, _)| *order);
     let messages: Vec<JobMessage> = messages.into_iter().map(|(_, message)| message).collect();
-    announce(ctx, &messages).await;
+    send_jobs(ctx, &messages).await;
 
     results.sort_by_key(|(position, _)| *position);
     Ok(results.into_iter().map(|(_, result)| result).collect())
@@ -225,7 +227,7 @@ async fn add(
     let body = NewBody::sent(bytes, new.content.form());
     let target = repeated(ctx, tenant, container, new, &body).await?;
     // A repeated request returns the present status. Changes made to the document since are kept.
-    if let Some(existing) = target.settled(&body) {
+    if let Some(existing) = target.unchanged_document(&body) {
         return Ok(Some((
             AcceptedDocument {
                 id: existing.id.clone(),
@@ -271,7 +273,7 @@ async fn upsert(
     };
 
     let body = NewBody::sent(bytes, new.content.form());
-    let declared_properties = new.said();
+    let declared_properties = new.declared_properties();
     if let Some(old) = &old
         && is_unchanged(old, &body, &declared_properties, ctx.clock.now())
         && inspect_document(ctx, tenant, old).await?.is_none()
@@ -302,8 +304,9 @@ async fn write(
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let creation_conditions = location.creation_conditions.clone();
     let identity = Identity::new(container, location, new.custom_id.clone());
-    let document = compose(ctx, tenant, identity, &new.said(), body, old).await?;
-    if !record(ctx, tenant, &document, old, &creation_conditions).await? {
+    let document =
+        build_revision(ctx, tenant, identity, &new.declared_properties(), body, old).await?;
+    if !write_revision(ctx, tenant, &document, old, &creation_conditions).await? {
         return Ok(None);
     }
 
@@ -323,7 +326,7 @@ async fn write(
 fn is_unchanged(
     old: &Document,
     body: &NewBody,
-    declared_properties: &Said,
+    declared_properties: &DeclaredProperties,
     now: Timestamp,
 ) -> bool {
     let may_be_retry = old.updated_at.plus_seconds(REPEAT_SECONDS) > now || !old.status.is_final();
@@ -393,8 +396,8 @@ impl NewDocument {
     }
 
     /// Returns the client's description, apart from the content.
-    pub(crate) fn said(&self) -> Said {
-        Said {
+    pub(crate) fn declared_properties(&self) -> DeclaredProperties {
+        DeclaredProperties {
             description: DocumentDescription {
                 metadata: self.metadata.clone().into(),
                 filepath: self.filepath.clone().into(),

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use tracing::{error, info, warn};
 
 use crate::Ctx;
-use crate::revise::announce;
+use crate::revise::send_jobs;
 use crate::{merge, purge};
 use domain::error::{Error, Result};
 use domain::ids::TaskId;
@@ -64,7 +64,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
         }
     }
 
-    announce(ctx, &[JobMessage::continue_task(tenant.org(), &task)]).await;
+    send_jobs(ctx, &[JobMessage::continue_task(tenant.org(), &task)]).await;
     Ok(())
 }
 
@@ -131,7 +131,10 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
         return pause;
     };
 
-    if merge::give_up(ctx, tenant, &task.id, merge).await.is_err() {
+    if merge::fail_merge(ctx, tenant, &task.id, merge)
+        .await
+        .is_err()
+    {
         // The tags stay closed until giving up succeeds.
         return pause;
     }

@@ -8,7 +8,9 @@ use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
 use crate::find::{read_document, visible_document};
 use crate::place::{Place, place_of};
-use crate::revise::{Identity, NewBody, Said, announce, compose, record};
+use crate::revise::{
+    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+};
 use crate::submit::{AcceptedDocument, open_container};
 use crate::{Committed, ConflictRetry, commit_changes};
 use domain::container::{Container, DocumentChange};
@@ -186,16 +188,16 @@ async fn revise(
     body: NewBody,
 ) -> Result<Option<AcceptedDocument>> {
     let identity = Identity::of(document);
-    let next = compose(
+    let next = build_revision(
         ctx,
         tenant,
         identity,
-        &update.said(document),
+        &update.declared_properties(document),
         body,
         Some(document),
     )
     .await?;
-    if !record(
+    if !write_revision(
         ctx,
         tenant,
         &next,
@@ -207,7 +209,7 @@ async fn revise(
         return Ok(None);
     }
 
-    announce(ctx, &[JobMessage::process_document(tenant.org(), &next)]).await;
+    send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &next)]).await;
     Ok(Some(AcceptedDocument {
         id: next.id,
         status: DocumentStatus::Queued,
@@ -225,7 +227,7 @@ async fn relocate(
 ) -> Result<Option<AcceptedDocument>> {
     let (to, alternative_ids) = relocated(ctx, tenant, from, update).await?;
     if move_over(ctx, tenant, from, &to, alternative_ids).await? {
-        announce(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
+        send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
         return Ok(Some(AcceptedDocument {
             id: to.id,
             status: DocumentStatus::Queued,
@@ -300,7 +302,15 @@ async fn relocated(
         NewBody::sent(bytes, form),
     );
 
-    let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
+    let mut to = build_revision(
+        ctx,
+        tenant,
+        identity,
+        &update.declared_properties(from),
+        body,
+        Some(from),
+    )
+    .await?;
     to.indexed = None;
     let has_same_properties = to.task_type == from.task_type
         && to.document_date == from.document_date
@@ -344,13 +354,13 @@ async fn take_over(
 
     let makes_memories =
         to.task_type == TaskType::Memory && container.makes_memories_from(to.filepath.as_deref());
-    if makes_memories && indexed.learned.is_none() {
+    if makes_memories && indexed.statements_ref.is_none() {
         // The document was in a folder that yields no memories, and now it is in one that does.
         return Ok(());
     }
 
     let mut statements_ref = if makes_memories {
-        indexed.learned.clone()
+        indexed.statements_ref.clone()
     } else {
         None
     };
@@ -374,7 +384,7 @@ async fn take_over(
         revision,
         pack,
         chunks: indexed.chunks,
-        learned: statements_ref,
+        statements_ref,
         authorship,
     });
 
@@ -434,8 +444,8 @@ impl DocumentUpdate {
         }
     }
 
-    fn said(&self, document: &Document) -> Said {
-        Said {
+    fn declared_properties(&self, document: &Document) -> DeclaredProperties {
+        DeclaredProperties {
             description: self.description.clone(),
             task_type: self.task_type.unwrap_or(document.task_type),
             dreaming: document.dreaming,

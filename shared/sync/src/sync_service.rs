@@ -220,7 +220,7 @@ impl SyncService for PortService<'_> {
         document: &DocumentId,
         claim: &DocumentClaim,
     ) -> Result<()> {
-        service::give_up_claim(self.0, tenant, document, claim)
+        service::release_claim(self.0, tenant, document, claim)
             .await
             .map(|_| ())
     }

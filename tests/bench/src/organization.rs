@@ -250,7 +250,7 @@ async fn document(
         chunks: 0,
         kind: DocumentType::Text,
         title: None,
-        learned: None,
+        statements_ref: None,
         authorship: None,
     };
 

@@ -249,7 +249,7 @@ fn publish_record(
         pack: extracted.pack.clone(),
         body: document.body.blob.clone(),
         chunks: extracted.chunks,
-        learned: extracted.learned.clone(),
+        statements_ref: extracted.statements_ref.clone(),
         authorship: extracted.authorship.clone(),
         kind: document.kind,
         title: document.title.clone(),

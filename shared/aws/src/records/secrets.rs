@@ -74,7 +74,7 @@ pub(crate) fn api_key_item(key: &ApiKey) -> PortResult<Item> {
         expires_at: key.expires_at.map(Millis::from),
     };
 
-    let mut item = record_item(&table_keys::api_key(&key.id), &record)?;
+    let mut item = record_item(&table_keys::api_key_record_key(&key.id), &record)?;
     add_removal_time(&mut item, key)?;
     Ok(item)
 }

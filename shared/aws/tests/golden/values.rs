@@ -151,7 +151,7 @@ pub(crate) fn largest_document(name: &str) -> Document {
             revision: revision(name),
             pack: BlobRef::Object("pack".to_owned()),
             chunks: u32::MAX,
-            learned: Some(largest_statements()),
+            statements_ref: Some(largest_statements()),
             authorship: Some(Authorship::external_words(Attribution::new(
                 SourceMedium::Mail,
                 Some("ann@example.org"),
@@ -159,7 +159,7 @@ pub(crate) fn largest_document(name: &str) -> Document {
         }),
         indexed: Some(IndexedRevision {
             title: Some("The title before".to_owned()),
-            learned: Some(largest_statements()),
+            statements_ref: Some(largest_statements()),
             authorship: Some(Authorship::own_words(Trust::User)),
             chunks: u32::MAX,
             ..smallest_indexed_revision(name)
@@ -199,7 +199,7 @@ pub(crate) fn smallest_result(name: &str) -> ProcessingResult {
         revision: revision(name),
         pack: BlobRef::Inline(format!("{name}/pack")),
         chunks: 0,
-        learned: None,
+        statements_ref: None,
         authorship: None,
     }
 }
@@ -213,7 +213,7 @@ pub(crate) fn smallest_indexed_revision(name: &str) -> IndexedRevision {
         chunks: 0,
         kind: DocumentType::Text,
         title: None,
-        learned: None,
+        statements_ref: None,
         authorship: None,
     }
 }

@@ -6,7 +6,7 @@ use super::create::is_abandoned;
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
-use crate::revise::announce;
+use crate::revise::send_jobs;
 use domain::connection::{
     CONNECT_LINK_SECONDS, Connection, ConnectionStatus, Provider, RunTrigger,
 };
@@ -174,7 +174,7 @@ pub(super) async fn change_and_run(
 
 /// Sends the message that a connection has work to do. The sweep sends a lost message again.
 pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
-    announce(ctx, &[to_sync(tenant, id)]).await;
+    send_jobs(ctx, &[to_sync(tenant, id)]).await;
 }
 
 /// Acts as [`wake`], after `seconds` or the longest delay of a message.

@@ -7,8 +7,8 @@ use super::change::{change_connection, missing};
 use super::failure::{of_answer, of_consent};
 use super::settle::settle;
 use super::tickets::{
-    ConsentQuestion, TicketKind, TicketValue, derive_token, digest_token, issue_ticket, look_at,
-    redeem,
+    ConsentQuestion, TicketKind, TicketValue, derive_token, digest_token, issue_ticket,
+    read_ticket, redeem,
 };
 use crate::Ctx;
 use domain::connection::{
@@ -46,7 +46,7 @@ pub async fn open_consent_link(
     connectors: &Connectors,
     ticket: &str,
 ) -> Result<ConsentInvitation> {
-    let Some(ticket_value) = look_at(ctx, TicketKind::Link, ticket).await? else {
+    let Some(ticket_value) = read_ticket(ctx, TicketKind::Link, ticket).await? else {
         return Err(Error::NotFound("Link"));
     };
     let tenant = ticket_value.tenant();
@@ -211,7 +211,7 @@ pub async fn accept_consent(
 ) -> Result<ConsentOutcome> {
     let invalid_answer =
         || Error::invalid("this answer was given before, or came too late; open the link again");
-    let Some(ticket_value) = look_at(ctx, TicketKind::State, &answer.state).await? else {
+    let Some(ticket_value) = read_ticket(ctx, TicketKind::State, &answer.state).await? else {
         return Err(invalid_answer());
     };
     let Some(question) = &ticket_value.asked else {

@@ -1,7 +1,7 @@
 //! Notifications of providers.
 
 use super::change::{change_connection, request_at, wake_later};
-use super::tickets::{TicketKind, look_at};
+use super::tickets::{TicketKind, read_ticket};
 use crate::Ctx;
 use domain::connection::{Connection, RunTrigger};
 use domain::error::Result;
@@ -16,7 +16,7 @@ const EVENT_SECONDS: i64 = 30;
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
-    let Some(ticket_value) = look_at(ctx, TicketKind::Channel, token).await? else {
+    let Some(ticket_value) = read_ticket(ctx, TicketKind::Channel, token).await? else {
         return Ok(false);
     };
 

@@ -1,7 +1,7 @@
 //! The hosted picker: a browser that may select items for one connection, for half an hour.
 
 use super::consent::visible;
-use super::tickets::{TicketKind, TicketValue, issue_ticket, look_at, redeem};
+use super::tickets::{TicketKind, TicketValue, issue_ticket, read_ticket, redeem};
 use crate::Ctx;
 use domain::connection::{Connection, ConnectionStatus, SyncScope};
 use domain::error::{Error, Result};
@@ -98,7 +98,7 @@ pub async fn find_picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<Pick
         return Err(session_ended);
     };
 
-    let Some(ticket_value) = look_at(ctx, TicketKind::Session, cookie).await? else {
+    let Some(ticket_value) = read_ticket(ctx, TicketKind::Session, cookie).await? else {
         return Err(session_ended);
     };
     let tenant = ticket_value.tenant();

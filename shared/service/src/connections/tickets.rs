@@ -145,7 +145,7 @@ pub async fn issue_ticket(
 }
 
 /// Returns the value of a ticket, or `None` if it has expired or never existed.
-pub(super) async fn look_at(
+pub(super) async fn read_ticket(
     ctx: &Ctx,
     kind: TicketKind,
     token: &str,
@@ -160,7 +160,7 @@ pub(super) async fn look_at(
     }
 }
 
-/// Returns the value of a ticket as [`look_at`] does, and uses the ticket up.
+/// Returns the value of a ticket as [`read_ticket`] does, and uses the ticket up.
 pub(super) async fn redeem(
     ctx: &Ctx,
     kind: TicketKind,

@@ -124,8 +124,8 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<Pur
         }
         if let Some(indexed) = &document.indexed {
             report.chunks += u64::from(indexed.chunks);
-            if let Some(learned) = &indexed.learned {
-                report.statements += u64::from(learned.count);
+            if let Some(statements_ref) = &indexed.statements_ref {
+                report.statements += u64::from(statements_ref.count);
             }
         }
     }
