@@ -119,21 +119,33 @@ fn deserialize_fields<'de, T: Deserialize<'de>>(
         Err(error) => error,
     };
 
-    let (path, message) = (error.path().to_string(), error.inner().to_string());
-    if path == "." {
-        return Err(Error::invalid(format!(
-            "the body is not as expected: {message}"
-        )));
-    }
+    let mut path: Vec<String> = error.path().iter().map(segment_name).collect();
+    let place = error.path().to_string();
+    let reason = error.inner().to_string();
+    let message = if path.is_empty() {
+        format!("the body is not as expected: {reason}")
+    } else {
+        format!("{place}: {reason}")
+    };
 
+    path.extend(missing_field(&reason).map(str::to_owned));
+    if path.is_empty() {
+        return Err(Error::invalid(message));
+    }
     let issue = RequestIssue {
-        path: error.path().iter().map(segment_name).collect(),
-        message: message.clone(),
+        path,
+        message: reason,
     };
     Err(Error::Invalid {
-        message: format!("{path}: {message}"),
+        message,
         issues: vec![issue],
     })
+}
+
+/// Returns the name of the field in serde's message about a missing field.
+fn missing_field(reason: &str) -> Option<&str> {
+    let (name, _) = reason.strip_prefix("missing field `")?.split_once('`')?;
+    Some(name)
 }
 
 fn segment_name(segment: &Segment) -> String {
@@ -187,9 +199,21 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
             Some((_, reason)) => reason,
             None => &text,
         };
-        Err(ApiError(Error::invalid(format!(
-            "the query string is not as expected: {reason}"
-        ))))
+        Err(ApiError(query_error(reason)))
+    }
+}
+
+/// Returns the error for a query string. `reason` names the parameter before a colon, or in serde's
+/// message about a missing field.
+fn query_error(reason: &str) -> Error {
+    if let Some(name) = missing_field(reason) {
+        return Error::invalid_field(name, "missing");
+    }
+    match reason.split_once(": ") {
+        Some((name, message)) if name.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            Error::invalid_field(name, message)
+        }
+        _ => Error::invalid(format!("the query string is not as expected: {reason}")),
     }
 }
 
@@ -218,12 +242,12 @@ mod tests {
 
     #[test]
     fn wrong_types_name_their_place() {
-        let message = |text: &str| {
+        let error = |text: &str| {
             parse_object(text.as_bytes())
                 .and_then(deserialize_fields::<Shape>)
                 .unwrap_err()
-                .to_string()
         };
+        let message = |text: &str| error(text).to_string();
 
         assert!(
             message(r#"{"outer":[1,"x"]}"#).starts_with("outer[1]: invalid type"),
@@ -233,6 +257,10 @@ mod tests {
         assert!(message("{").contains("not valid JSON"));
         assert!(message("[[1]]").contains("not a JSON object"));
         assert!(message("{}").contains("missing field `outer`"));
+        let Error::Invalid { issues, .. } = error("{}") else {
+            panic!("a missing field is another error");
+        };
+        assert_eq!(issues[0].path, ["outer"]);
         assert!(message(r#"{"outer":[]} x"#).contains("goes on"));
     }
 }
