@@ -67,6 +67,7 @@ pub fn build_service(
         options.cache_bytes,
         external_services.connectors.clone(),
         external_services.public_url.clone(),
+        external_services.readers.models.reads_memories(),
     );
     let routes = routes.merge(bucket_routes(system.services.clone()).layer(for_pages));
     let in_flight = BytesInFlight::new(options.body_bytes);

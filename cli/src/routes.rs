@@ -12,17 +12,19 @@ use embedded::EmbeddedServices;
 
 /// Returns all routes, which keep up to `cache_bytes` of search indexes and memories warm.
 /// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
+/// `has_model` is `true` if a model decides by filter prompts.
 pub fn all_routes(
     app: &App,
     cache_bytes: usize,
     connectors: Connectors,
     public_url: Option<String>,
+    has_model: bool,
 ) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
     let memory_cache_bytes = cache_bytes / 4;
     let memories = memories::router(app.clone(), memory_cache_bytes);
     let search = search::router(app.clone(), cache_bytes - memory_cache_bytes);
-    let settings = settings::router(app.clone());
+    let settings = settings::router(app.clone(), has_model);
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());
     let connections = connections::router(app.clone(), connectors, public_url);

@@ -52,6 +52,7 @@ impl MeteredSystem {
             CACHE_BYTES,
             outside.connectors.clone(),
             outside.public_url.clone(),
+            outside.readers.models.reads_memories(),
         );
         let queues = QueueSet::open(&system, &outside).await?;
 

@@ -41,6 +41,22 @@ async fn documents_stay_and_a_new_connection_takes_them_over() {
     );
 }
 
+/// compat: the Python client 3.62 expects a list here, and the TypeScript client an object.
+#[tokio::test]
+async fn the_python_client_gets_a_list_of_what_was_deleted() {
+    let client = DriveClient::new().await;
+    let connection = client.connect_all().await;
+    let request = http::Request::delete(format!("/v3/connections/{connection}"))
+        .header("authorization", format!("Bearer {}", client.key))
+        .header("x-stainless-lang", "python")
+        .body(axum::body::Body::empty());
+
+    let answer = client.app.send(request.expect("a request")).await;
+
+    let deleted = json!([{"id": connection, "provider": "cloud-drive"}]);
+    assert_eq!(answer.body, deleted);
+}
+
 #[tokio::test]
 async fn documents_go_along_when_asked_unless_another_connection_has_them() {
     let client = DriveClient::new().await;

@@ -344,7 +344,8 @@ async fn keys_are_listed_without_their_secrets() {
 
     let shown = &keys[1];
     let wanted = json!({
-        "id": one["id"], "name": "scoped_box", "start": format!("rk_{}", text(&one["id"])), "kind": "scoped",
+        "id": one["id"], "name": "scoped_box", "kind": "scoped",
+        "start": format!("rk_{}", text(&one["id"])), "key": format!("rk_{}", text(&one["id"])),
         "permission": "write", "containerTags": ["box"], "containerTag": "box", "createdAt": shown["createdAt"],
         "expiresAt": one["expiresAt"], "enabled": true, "rateLimitMax": 7, "rateLimitTimeWindow": 60_000,
     });

@@ -400,6 +400,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
         1024 * 1024,
         Connectors::default(),
         None,
+        false,
     );
     let response = routes
         .oneshot(request("text/markdown", &client.key, body.clone()))

@@ -257,6 +257,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
         1024 * 1024,
         Connectors::default(),
         None,
+        false,
     );
 
     let key = app.create_key("acme").await;

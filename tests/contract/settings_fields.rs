@@ -155,18 +155,19 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         (
             "includeItems",
             vec![
-                json!(["*.md"]),
-                patterns(json!("*.md")),
-                patterns(json!([1])),
                 patterns(json!([""])),
+                patterns(json!(["a["])),
+                json!(["x".repeat(1001)]),
                 patterns(json!(vec!["a"; 101])),
                 patterns(json!(["x".repeat(1001)])),
-                json!({"pattern": ["*.md"]}),
             ],
         ),
         (
             "excludeItems",
-            vec![json!("x"), json!({"folders": vec!["日".repeat(1000); 60]})],
+            vec![
+                json!({"other": "x".repeat(65 * 1024)}),
+                json!({"folders": vec!["日".repeat(1000); 60]}),
+            ],
         ),
         (
             "cloudDriveClientId",
@@ -343,4 +344,41 @@ async fn the_vendors_names_are_taken_and_ours_answered() {
         get_settings(&client).await["cloudDriveCustomKeyEnabled"],
         true
     );
+}
+
+/// compat: the hosted service stores any JSON as the rules for items.
+#[tokio::test]
+async fn rules_for_items_are_given_back_as_sent_and_those_without_effect_are_named() {
+    let client = OrgClient::new().await;
+    change_settings(&client, json!({"shouldLLMFilter": true})).await;
+    for (rules, ignored) in [
+        (json!(["drafts"]), json!(null)),
+        (json!({"extensions": ["pdf"]}), json!(null)),
+        (json!({"titlePatterns": "Draft*"}), json!(null)),
+        (
+            json!({"owners": ["me"], "extensions": ["pdf"]}),
+            json!(["excludeItems.owners"]),
+        ),
+        (json!(["drafts", {"size": 1}]), json!(["excludeItems.1"])),
+        (json!(true), json!(["excludeItems.value"])),
+    ] {
+        let body = json!({"excludeItems": rules});
+        let answer = client.send_patch(PATH, body).await;
+        assert_eq!(answer.status, 200, "{rules}: {}", answer.body);
+        assert_eq!(answer.body["updated"]["excludeItems"], rules);
+        assert_eq!(answer.body["ignored"], ignored, "{rules}");
+        assert_eq!(get_settings(&client).await["excludeItems"], rules);
+    }
+}
+
+#[tokio::test]
+async fn a_filter_prompt_without_a_model_is_answered_with_a_hint() {
+    let client = OrgClient::new().await;
+    let body = json!({"shouldLLMFilter": true, "filterPrompt": "Birds."});
+    let answer = client.send_patch(PATH, body).await.body;
+    let hint = answer["hint"].as_str().expect("a hint");
+    assert!(hint.contains("RECOLLECT_MEMORY_MODEL"), "{hint}");
+
+    let answer = client.send_patch(PATH, json!({"chunkSize": 600})).await;
+    assert_eq!(answer.body["hint"], json!(null));
 }

@@ -207,6 +207,7 @@ pub(crate) fn listed_document_shape() -> Value {
         "filepath": "string|null",
         "createdAt": "time",
         "updatedAt": "time",
+        "containerTag": "string",
         "containerTags": ["string"],
     })
 }

@@ -21,8 +21,19 @@ fn updated_at() -> Value {
     })
 }
 
+fn current() -> Value {
+    let additions = json!({
+        "createdAt": "time",
+        "context": "string|null",
+        "documentCount": "int",
+        "memoryCount": "int",
+        "lastActivityAt": "time",
+    });
+    merge_shapes(updated_at(), &additions)
+}
+
 async fn get(client: &OrgClient, tag: &str) -> Value {
-    let mut shape = merge_shapes(updated_at(), &json!({"createdAt": "time"}));
+    let mut shape = current();
     let answer = client.get(&tag_path(tag)).await;
     if answer.body["memoryFilesystemPaths"].is_array() {
         shape["memoryFilesystemPaths"] = json!(["string"]);
@@ -122,6 +133,8 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
         let mut wanted = before.clone();
         wanted[name] = shown;
         wanted["updatedAt"] = after["updatedAt"].clone();
+        wanted["lastActivityAt"] = after["updatedAt"].clone();
+        wanted["context"] = after["entityContext"].clone();
         assert_eq!(get(&client, "box").await, wanted);
         assert!(
             after["updatedAt"].as_str() > before["updatedAt"].as_str(),

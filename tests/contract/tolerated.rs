@@ -201,3 +201,88 @@ async fn a_profile_has_all_buckets_unless_the_request_selects_parts() {
         assert_eq!(keys(answer.body), expected, "{body}");
     }
 }
+
+/// compat: the command line of the TypeScript client prints these fields.
+#[tokio::test]
+async fn the_command_line_finds_the_fields_that_it_prints() {
+    let client = OrgClient::new().await;
+    let id = client
+        .add_document(json!({"content": "I prefer tea.", "containerTag": "home"}))
+        .await;
+    client
+        .send_patch(
+            "/v3/container-tags/home",
+            json!({"entityContext": "Notes about drinks."}),
+        )
+        .await;
+
+    let document = client.get_document(&id).await;
+    assert_eq!(document["containerTag"], "home");
+
+    let tag = client.get("/v3/container-tags/home").await.body;
+    assert_eq!(tag["documentCount"], 1);
+    assert_eq!(tag["memoryCount"], 1);
+    assert_eq!(tag["context"], "Notes about drinks.");
+    assert!(tag["lastActivityAt"].is_string(), "{tag}");
+
+    let keys = client.get("/v3/auth/keys").await.body;
+    let shown = keys["keys"][0]["key"].as_str().expect("a beginning");
+    assert!(client.key.starts_with(shown), "{shown}");
+    assert!(shown.len() < client.key.len() / 2, "{shown}");
+}
+
+/// compat: the command line ends every key under the path of scoped keys.
+#[tokio::test]
+async fn a_key_of_any_kind_is_deleted_under_the_path_of_scoped_keys() {
+    let client = OrgClient::new().await;
+    let request = json!({"name": "agent", "permission": "write"});
+    let created = client.post("/v3/auth/agent-key", request).await.body;
+    let id = created["id"].as_str().expect("an id");
+    let answer = client.delete(&format!("/v3/auth/scoped-key/{id}")).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+
+    let key = created["key"].as_str().expect("a key");
+    let answer = client.app.get("/v3/documents/processing", key).await;
+    assert_eq!(answer.status, 401);
+}
+
+#[tokio::test]
+async fn a_wrong_or_missing_field_is_named_in_the_issues() {
+    let client = OrgClient::new().await;
+    for (method, path, body, field) in [
+        ("POST", "/v3/documents", json!({}), json!(["content"])),
+        (
+            "POST",
+            "/v3/documents",
+            json!({"content": 7}),
+            json!(["content"]),
+        ),
+        (
+            "POST",
+            "/v4/conversations",
+            json!({"conversationId": "c"}),
+            json!(["messages"]),
+        ),
+        (
+            "POST",
+            "/v4/conversations",
+            json!({"conversationId": "c", "messages": [{"content": "Hi."}]}),
+            json!(["messages", "0", "role"]),
+        ),
+        ("POST", "/v4/search", json!({}), json!(["q"])),
+        (
+            "GET",
+            "/v3/documents/processing?limit=x",
+            json!(null),
+            json!(["limit"]),
+        ),
+    ] {
+        let answer = client.app.call_json(method, path, &client.key, &body).await;
+        assert_eq!(answer.status, 400, "{path} {body}");
+        assert_eq!(
+            answer.body["issues"][0]["path"], field,
+            "{path} {body}: {}",
+            answer.body
+        );
+    }
+}

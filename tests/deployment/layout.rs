@@ -71,6 +71,8 @@ fn functions_get_exactly_the_variables_that_are_read() {
             .collect();
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
+            // Settings say whether a filter prompt has a model.
+            "SettingsFunction" => BTreeSet::from(["RECOLLECT_MEMORY_MODEL".to_owned()]),
             "ConnectionsFunction" => drive_variables(),
             // The synchronizer asks a model whether an item is wanted, but sends it neither
             // pictures nor recordings.

@@ -191,7 +191,7 @@ fn its_paths_are_those_of_the_routers() {
 /// Checks whether any route of the local server accepts this method on this path.
 async fn is_routed(app: &App, method: &str, path: &str) -> bool {
     let request = http::Request::builder().method(method).uri(fill_path(path));
-    let response = cli::all_routes(app, 1024 * 1024, Connectors::default(), None);
+    let response = cli::all_routes(app, 1024 * 1024, Connectors::default(), None, false);
     let response = response
         .oneshot(request.body(Body::Empty).unwrap())
         .await

@@ -151,13 +151,13 @@ pub(crate) fn fill_path(path: &str) -> String {
 async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
     let router = match function {
         "documents" => documents::router(app.clone(), documents::LAMBDA_FILE_BYTES),
-        "settings" => settings::router(app.clone()),
+        "settings" => settings::router(app.clone(), false),
         "container-tags" => container_tags::router(app.clone()),
         "memories" => memories::router(app.clone(), 1024 * 1024),
         "search" => search::router(app.clone(), 1024 * 1024),
         "analytics" => analytics::router(app.clone()),
         "connections" => connections::router(app.clone(), Connectors::default(), None),
-        _ => cli::all_routes(app, 1024 * 1024, Connectors::default(), None),
+        _ => cli::all_routes(app, 1024 * 1024, Connectors::default(), None, false),
     };
     let router = if function == "local" {
         router

@@ -45,12 +45,8 @@ pub(crate) struct ListedTag {
     visibility: &'static str,
     /// True if the tag has the prefix of the clients' projects.
     is_nova: bool,
-    /// The number of its documents.
-    document_count: u64,
-    /// The number of its memories.
-    memory_count: u64,
-    /// The time of the last change of the container or a document in it.
-    last_activity_at: Option<Timestamp>,
+    #[serde(flatten)]
+    counts: TagCounts,
     /// Its role in a merge that is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["source", "target"]))]
@@ -62,6 +58,19 @@ pub(crate) struct ListedTag {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ContainerTag>")]
     merge_target_tag: Option<String>,
+}
+
+/// The amount of content under a container tag, and the time of its last use.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(crate) struct TagCounts {
+    /// The number of its documents.
+    document_count: u64,
+    /// The number of its memories.
+    memory_count: u64,
+    /// The time of the last change of the container or a document in it.
+    last_activity_at: Option<Timestamp>,
 }
 
 /// Returns the containers that the key reaches, by tag.
@@ -92,21 +101,35 @@ pub(crate) async fn list_container_tags(
     ))
 }
 
+impl TagCounts {
+    /// Counts the content of a container.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn of(
+        state: &TagsState,
+        tenant: &Tenant,
+        container: &Container,
+    ) -> Result<Self> {
+        let ctx = &state.app.ctx;
+        let size = measure_container(ctx, tenant, container).await?;
+        let exact_limit = EXACT_COUNT_LIMIT as u64;
+        let memories = count_memories(ctx, tenant, &state.ledgers, container, exact_limit).await?;
+
+        Ok(Self {
+            document_count: size.documents,
+            memory_count: memories,
+            last_activity_at: Some(size.last_activity),
+        })
+    }
+}
+
 async fn describe_tag(
     state: &TagsState,
     tenant: &Tenant,
     container: Container,
 ) -> Result<ListedTag> {
-    let ctx = &state.app.ctx;
-    let size = measure_container(ctx, tenant, &container).await?;
-    let memories = count_memories(
-        ctx,
-        tenant,
-        &state.ledgers,
-        &container,
-        EXACT_COUNT_LIMIT as u64,
-    )
-    .await?;
+    let counts = TagCounts::of(state, tenant, &container).await?;
     let merge = container.merge.as_ref();
     let target = merge.and_then(|merge| merge.into.as_ref());
 
@@ -123,9 +146,7 @@ async fn describe_tag(
         is_experimental: false,
         visibility: "private",
         is_nova: container.tag.as_str().starts_with(PROJECT_PREFIX),
-        document_count: size.documents,
-        memory_count: memories,
-        last_activity_at: Some(size.last_activity),
+        counts,
         merge_status: merge.map(|merge| {
             if merge.into.is_some() {
                 "source"

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{change_container, find_existing_container};
 
+use crate::TagsState;
+use crate::list::TagCounts;
+
 /// The changes to a container tag.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -41,6 +44,11 @@ pub(crate) struct UpdateRequest {
 pub(crate) struct TagResponse {
     #[serde(flatten)]
     current: UpdatedTag,
+    // compat: the command line of the TypeScript client prints this field.
+    /// The same as `entityContext`.
+    context: Option<String>,
+    #[serde(flatten)]
+    counts: TagCounts,
     /// The time of creation.
     created_at: Timestamp,
 }
@@ -78,12 +86,15 @@ impl From<Container> for UpdatedTag {
 }
 
 pub(crate) async fn get_container_tag(
-    State(app): State<App>,
+    State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<TagResponse>> {
-    let container = find_existing_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let tag = ContainerTag::parse(&tag)?;
+    let container = find_existing_container(&state.app.ctx, &tenant, &tag).await?;
     Ok(Json(TagResponse {
+        context: container.entity_context.clone(),
+        counts: TagCounts::of(&state, &tenant, &container).await?,
         created_at: container.created_at,
         current: container.into(),
     }))
@@ -121,8 +132,8 @@ pub(crate) fn operations() -> Vec<Operation> {
             .group("Container Tags")
             .summary("Get a container tag.")
             .description(
-                "Its name, its description, its buckets, and the paths from which memories are \
-                 made.",
+                "Its name, its description, its buckets, the paths from which memories are made, \
+                 and the amount of its content.",
             )
             .path_parameter::<ContainerTag>("tag", "A container tag.")
             .answer::<TagResponse>(
@@ -133,6 +144,10 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "entityContext": "Notes of somebody who watches birds.",
                     "memoryFilesystemPaths": null,
                     "profileBuckets": [],
+                    "context": "Notes of somebody who watches birds.",
+                    "documentCount": 12,
+                    "memoryCount": 31,
+                    "lastActivityAt": "2026-03-05T08:12:40.000Z",
                     "createdAt": "2026-03-01T09:30:00.000Z",
                     "updatedAt": "2026-03-02T10:00:00.000Z",
                 }),

@@ -206,6 +206,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                 "filepath": null,
                 "createdAt": "2026-03-01T09:30:00.000Z",
                 "updatedAt": "2026-03-01T09:30:02.120Z",
+                "containerTag": "user_42",
                 "containerTags": ["user_42"],
                 "errorCode": "encrypted",
                 "errorMessage": "The file is protected by a password.",

@@ -45,7 +45,10 @@ pub(crate) struct DocumentRecord {
     created_at: Timestamp,
     /// The time of the last change.
     updated_at: Timestamp,
+    // compat: the command line of the TypeScript client prints this field.
     /// The container tag.
+    container_tag: ContainerTag,
+    /// The container tag, as an array.
     container_tags: [ContainerTag; 1],
     /// The address that it is fetched from, if it is a page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +172,7 @@ impl DocumentRecord {
             filepath: document.filepath.clone(),
             created_at: document.created_at,
             updated_at: document.updated_at,
+            container_tag: document.tag.clone(),
             container_tags: [document.tag.clone()],
             url: document.url.clone(),
             failure,
@@ -242,6 +246,7 @@ pub(crate) fn record_example() -> Value {
         "filepath": "/notes/heron.md",
         "createdAt": "2026-03-01T09:30:00.000Z",
         "updatedAt": "2026-03-01T09:30:02.120Z",
+        "containerTag": "user_42",
         "containerTags": ["user_42"],
     })
 }

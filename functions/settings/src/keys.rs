@@ -156,6 +156,10 @@ struct KeyShape {
     /// The first characters of the key.
     #[schemars(regex(pattern = r"^rk_[A-Za-z0-9]{1,32}$"))]
     start: String,
+    // compat: the command line of the TypeScript client prints this field.
+    /// The same as `start`.
+    #[schemars(regex(pattern = r"^rk_[A-Za-z0-9]{1,32}$"))]
+    key: String,
     /// A `full` key administers the organization, unless it is limited to container tags or to
     /// reading. An `agent` key does not. A `scoped` key reaches the content of one container tag.
     #[schemars(with = "String", extend("enum" = ["full", "agent", "scoped"]))]
@@ -202,6 +206,7 @@ impl From<ApiKey> for KeyShape {
 
         Self {
             start: format!("rk_{}", key.id),
+            key: format!("rk_{}", key.id),
             id: key.id,
             name: key.name,
             kind: key.kind,
@@ -363,6 +368,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                             "id": "8hZc1KReVt",
                             "name": "notes of the web app",
                             "start": "rk_8hZc1KReVt",
+                            "key": "rk_8hZc1KReVt",
                             "kind": "agent",
                             "permission": "write",
                             "containerTags": ["user_42"],

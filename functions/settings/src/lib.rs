@@ -9,16 +9,27 @@ mod session;
 mod suggest;
 mod wire;
 
-use axum::Router;
 use axum::extract::State;
 use axum::routing::{delete, get, post, put};
+use axum::{Extension, Router};
+use domain::Patch;
 use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
 use openapi::Operation;
 use serde_json::{Map, Value, json};
 use service::update_settings;
 
-/// Returns the routes of this function.
-pub fn router(app: App) -> Router {
+/// The hint beside a filter prompt that nothing can decide by.
+const NO_MODEL_HINT: &str = "filterPrompt needs a model, and the service has none: set \
+    RECOLLECT_MODEL_URL and RECOLLECT_MEMORY_MODEL. Until then, the files of connections wait as \
+    pending_filter.";
+
+/// `true` if the service has a model that decides by a filter prompt.
+#[derive(Debug, Clone, Copy)]
+struct HasModel(bool);
+
+/// Returns the routes of this function. `has_model` is `true` if the service has a model that
+/// decides by a filter prompt.
+pub fn router(app: App, has_model: bool) -> Router {
     Router::new()
         .route("/v3/settings", get(get_settings).patch(change_settings))
         .route("/v3/settings/reset", post(reset::reset_settings))
@@ -44,6 +55,7 @@ pub fn router(app: App) -> Router {
         .route("/docs", get(docs::show_page))
         .route("/docs/app.js", get(docs::show_script))
         .route("/docs/app.css", get(docs::show_style))
+        .layer(Extension(HasModel(has_model)))
         .with_state(app)
 }
 
@@ -70,6 +82,7 @@ async fn get_settings(
 async fn change_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
+    Extension(HasModel(has_model)): Extension<HasModel>,
     Json(fields): Json<Map<String, Value>>,
 ) -> ApiResult<Json<Map<String, Value>>> {
     let (names, change) = wire::parse_change(&fields)?;
@@ -88,6 +101,13 @@ async fn change_settings(
     response.insert("orgId".into(), json!(tenant.org()));
     response.insert("orgSlug".into(), json!(tenant.org()));
     response.insert("updated".into(), updated.into());
+    let ignored = wire::ignored_rules(&fields);
+    if !ignored.is_empty() {
+        response.insert("ignored".into(), json!(ignored));
+    }
+    if matches!(change.filter_prompt, Patch::Set(_)) && !has_model {
+        response.insert("hint".into(), json!(NO_MODEL_HINT));
+    }
 
     Ok(Json(response))
 }

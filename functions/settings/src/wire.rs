@@ -40,8 +40,14 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
     set("profileBuckets".into(), json!(settings.profile_buckets));
     set("shouldLLMFilter".into(), json!(settings.should_llm_filter));
     set("filterPrompt".into(), json!(settings.filter_prompt));
-    set("includeItems".into(), json!(settings.include_items));
-    set("excludeItems".into(), json!(settings.exclude_items));
+    set(
+        "includeItems".into(),
+        json!(settings.include_items.as_ref().map(ItemRules::as_sent)),
+    );
+    set(
+        "excludeItems".into(),
+        json!(settings.exclude_items.as_ref().map(ItemRules::as_sent)),
+    );
     set("workspacePrompt".into(), json!(settings.workspace_prompt));
     set("trustedSources".into(), json!(settings.trusted_sources));
     set("logContent".into(), json!(settings.log_content));
@@ -113,9 +119,11 @@ fn parse_setting(
         }
         "filterPrompt" => change.filter_prompt = parse_patch(name, value, TEXT_RULE, as_text)?,
         "includeItems" | "excludeItems" => {
-            let rule =
-                "an object of `patterns` and `folders`, which are arrays of strings; or null";
-            let rules = parse_patch(name, value, rule, parse_item_rules)?;
+            let rules = if value.is_null() {
+                Patch::Clear
+            } else {
+                Patch::Set(ItemRules::read(value).0)
+            };
             *(if canonical_name == "includeItems" {
                 &mut change.include_items
             } else {
@@ -265,22 +273,19 @@ fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
     })
 }
 
-fn parse_item_rules(value: &Value) -> Option<ItemRules> {
-    let object = value.as_object()?;
-    let known_keys = ["patterns", "folders"];
-    if object.keys().any(|key| !known_keys.contains(&key.as_str())) {
-        return None;
+/// Returns the parts of the rules for items that have no effect, as in `excludeItems.owner`.
+pub(crate) fn ignored_rules(fields: &Map<String, Value>) -> Vec<String> {
+    let mut ignored = Vec::new();
+    for name in ["includeItems", "excludeItems"] {
+        if let Some(value) = fields.get(name)
+            && !value.is_null()
+        {
+            let (_, parts) = ItemRules::read(value);
+            ignored.extend(parts.iter().map(|part| format!("{name}.{part}")));
+        }
     }
 
-    let list = |key: &str| match object.get(key) {
-        None | Some(Value::Null) => Some(Vec::new()),
-        Some(entries) => entries.as_array()?.iter().map(as_text).collect(),
-    };
-
-    Some(ItemRules {
-        patterns: list("patterns")?,
-        folders: list("folders")?,
-    })
+    ignored
 }
 
 #[cfg(test)]

@@ -141,6 +141,8 @@ pub enum ConnectionErrorKind {
     ProviderUnavailable,
     /// So many documents were to be removed at once that a second run has to confirm it.
     RemovalHeld,
+    /// The organization has a filter prompt, and the service has no model that could decide.
+    ModelRequired,
     /// An internal fault.
     Internal,
 }
@@ -159,6 +161,7 @@ impl ConnectionErrorKind {
             Self::QuotaExceeded => "quota_exceeded",
             Self::ProviderUnavailable => "provider_unavailable",
             Self::RemovalHeld => "removal_held",
+            Self::ModelRequired => "model_required",
             Self::Internal => "internal",
         }
     }
@@ -174,7 +177,7 @@ impl ConnectionErrorKind {
             | Self::AdminPolicy => "auth_expired",
             Self::RateLimited | Self::QuotaExceeded => "rate_limited",
             Self::ProviderUnavailable => "provider_unavailable",
-            Self::RemovalHeld | Self::Internal => "internal",
+            Self::RemovalHeld | Self::ModelRequired | Self::Internal => "internal",
         }
     }
 }

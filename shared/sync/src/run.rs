@@ -8,7 +8,8 @@ use domain::job::MAX_DELAY_SECONDS;
 use crate::context::NextStep;
 use crate::decide::failures::new_problem;
 use crate::decide::schedule::{
-    self, MODEL_RETRY_SECONDS, REMOVAL_HELD_MESSAGE, WaitingWork, is_synchronized,
+    self, MODEL_REQUIRED_MESSAGE, MODEL_RETRY_SECONDS, REMOVAL_HELD_MESSAGE, WaitingWork,
+    is_synchronized,
 };
 use crate::limits::MAX_MODEL_QUESTIONS;
 use crate::queue::{self, FetchEntry};
@@ -58,11 +59,13 @@ pub(crate) async fn begin_run(step: &mut StepState<'_>) -> Result<(), TickError>
 pub(crate) async fn complete_run(step: &mut StepState<'_>) -> Result<NextStep, TickError> {
     let now = step.now();
     let pause = seconds_until_next_run(step).await?;
-    let mut problem = None;
-    if step.state.held_by_run == Some(step.run_number()) {
-        let kind = ConnectionErrorKind::RemovalHeld;
-        problem = Some(new_problem(kind, REMOVAL_HELD_MESSAGE, now, None));
-    }
+    let problem = match completed_run_problem(step) {
+        Some((kind, message)) => {
+            let known = step.connection.problem.as_ref();
+            Some(new_problem(kind, message, now, known))
+        }
+        None => None,
+    };
 
     let run = close_run(step, RunState::Completed, None);
     step.release_lease(None).await?;
@@ -93,6 +96,16 @@ pub(crate) async fn complete_run(step: &mut StepState<'_>) -> Result<NextStep, T
         // A later time is only stored in the record of the connection.
         NextStep::Idle
     })
+}
+
+/// Returns the problem that a completed run leaves to a person.
+fn completed_run_problem(step: &StepState<'_>) -> Option<(ConnectionErrorKind, &'static str)> {
+    if step.state.held_by_run == Some(step.run_number()) {
+        return Some((ConnectionErrorKind::RemovalHeld, REMOVAL_HELD_MESSAGE));
+    }
+
+    let needs_model = step.filter.prompt.is_some() && !step.filter.has_model;
+    needs_model.then_some((ConnectionErrorKind::ModelRequired, MODEL_REQUIRED_MESSAGE))
 }
 
 /// Ends the run in the state, which the next commit stores.

@@ -74,6 +74,7 @@ impl BenchSystem {
             CACHE_BYTES,
             Connectors::default(),
             None,
+            false,
         );
 
         Ok(Self {

@@ -5,6 +5,7 @@ fn rules(patterns: &[&str], folders: &[&str]) -> ItemRules {
     ItemRules {
         patterns: owned(patterns),
         folders: owned(folders),
+        sent: None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests of the engine in single situations.
 
-use domain::connection::{ConnectionStatus, ItemState, SkipReason, SyncQueue, SyncScope};
+use domain::connection::{
+    ConnectionErrorKind, ConnectionStatus, ItemState, SkipReason, SyncQueue, SyncScope,
+};
 use domain::settings::{ItemRules, Settings};
 
 use super::drive::DriveEvents;
@@ -227,7 +229,7 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
     assert_eq!(world.service.docs.lock().unwrap().len(), 5);
     let rules = ItemRules {
         patterns: vec!["*.tmp".into()],
-        folders: Vec::new(),
+        ..ItemRules::default()
     };
 
     let prompt = Some("no lunch".to_owned());
@@ -290,9 +292,16 @@ async fn without_a_model_what_it_is_to_filter_waits() {
             reason: SkipReason::PendingFilter
         }
     );
+    let connection = world.connection(&id);
+    assert_eq!(
+        connection.problem.map(|problem| problem.kind),
+        Some(ConnectionErrorKind::ModelRequired)
+    );
+
     *world.judge.0.lock().unwrap() = Ok(0);
     world.execute_run(&id).await;
     assert_eq!(world.document_differences(&id), [""; 0]);
+    assert!(world.connection(&id).problem.is_none());
 }
 
 #[tokio::test]

@@ -157,6 +157,7 @@ impl TestApp {
             CACHE_BYTES,
             external_services.connectors,
             external_services.public_url,
+            external_services.readers.models.reads_memories(),
         );
         let router = openapi::with_contract_checks(routes);
         let router = router.merge(cli::bucket_routes(environment.services.clone()));
