@@ -10,6 +10,7 @@ fn result_shape(more: &Value) -> Value {
         "id": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
         "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
         "trust?": "string", "origin?": origin_shape(),
+        "chunks?": [{"content": "string", "position": "int", "documentId": "id"}],
     });
     json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int", "hint?": "string"})
 }
@@ -296,4 +297,19 @@ async fn a_wrong_field_is_named() {
         "q",
     );
     faults.assert_none();
+}
+
+/// compat: clients of the mode `documents` read `chunks` of every result.
+#[tokio::test]
+async fn the_mode_documents_answers_with_the_chunks_as_a_list_too() {
+    let client = OrgClient::new().await;
+    let id = client
+        .add_document(json!({"content": "The heron waits in the reeds."}))
+        .await;
+    let body = json!({"q": "heron", "searchMode": "documents", "threshold": 0});
+    let results = search(&client, body, &json!({})).await;
+    assert_eq!(
+        results[0]["chunks"],
+        json!([{"content": results[0]["chunk"], "position": 0, "documentId": id}])
+    );
 }

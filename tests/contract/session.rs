@@ -25,7 +25,7 @@ async fn session(client: &OrgClient, key: &str) -> Value {
         json!([{"containerTag": "string", "permission": "string"}])
     };
     let shape = json!({
-        "user": {"id": "string", "email": "null", "name": "string"},
+        "user": {"id": "string", "email": "string", "name": "string"},
         "org": {"id": "string", "name": "string", "slug": "string"},
         "role": "string", "accessType": "string", "containerTags": tags, "scope": scope,
     });
@@ -109,7 +109,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
     let scoped = session(&client, text(&made["key"])).await;
     assert_eq!(
         scoped["user"],
-        json!({"id": made["id"], "email": null, "name": "scoped_box"})
+        json!({"id": made["id"], "email": "scoped_box", "name": "scoped_box"})
     );
 
     let scope = json!({

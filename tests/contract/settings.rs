@@ -17,7 +17,7 @@ pub(crate) fn empty_settings() -> Value {
         "includeItems": null, "excludeItems": null, "workspacePrompt": null, "trustedSources": null, "logContent": "redacted",
         "allowedRedirectUrls": null,
     });
-    for provider in ["cloudDrive", "notion", "onedrive", "github"] {
+    for provider in ["cloudDrive", "googleDrive", "notion", "onedrive", "github"] {
         settings[format!("{provider}ClientId")] = Value::Null;
         settings[format!("{provider}ClientSecret")] = Value::Null;
         settings[format!("{provider}ClientSecretSet")] = json!(false);

@@ -27,12 +27,13 @@ async fn change_settings(client: &OrgClient, body: Value) -> Value {
         assert_eq!((value, value), (&answer[name], &stored[name]), "{name}");
     }
 
-    let sent = body.as_object().expect("an object").len();
-    let secrets = updated
-        .keys()
-        .filter(|name| name.ends_with("SecretSet"))
-        .count();
-    assert_eq!(updated.len(), sent + secrets, "{answer}");
+    // The answer has both names of a setting of the cloud drive.
+    let is_counted = |name: &&String| !name.starts_with("googleDrive");
+    let sent = body.as_object().expect("an object").keys();
+    let secrets = updated.keys().filter(is_counted);
+    let secrets = secrets.filter(|name| name.ends_with("SecretSet")).count();
+    let shown = updated.keys().filter(is_counted).count();
+    assert_eq!(shown, sent.filter(is_counted).count() + secrets, "{answer}");
 
     stored
 }
@@ -89,6 +90,9 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
             let before = get_settings(&client).await;
             let after = change_settings(&client, json!({name: value})).await;
             let mut wanted = before;
+            if let Some(rest) = name.strip_prefix("cloudDrive") {
+                wanted[format!("googleDrive{rest}")] = value.clone();
+            }
             wanted[name] = value;
             assert_eq!(after, wanted, "{name}");
         }
@@ -328,24 +332,6 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
     );
 }
 
-#[tokio::test]
-async fn the_vendors_names_are_taken_and_ours_answered() {
-    let client = OrgClient::new().await;
-    let sent = json!({
-        "googleDriveClientId": "app", "googleDriveClientSecret": "shh", "googleDriveCustomKeyEnabled": true,
-    });
-    let answer = client.send_patch(PATH, sent).await.body;
-    let wanted = json!({
-        "cloudDriveClientId": "app", "cloudDriveClientSecret": null, "cloudDriveClientSecretSet": true,
-        "cloudDriveCustomKeyEnabled": true,
-    });
-    assert_eq!(answer["updated"], wanted);
-    assert_eq!(
-        get_settings(&client).await["cloudDriveCustomKeyEnabled"],
-        true
-    );
-}
-
 /// compat: the hosted service stores any JSON as the rules for items.
 #[tokio::test]
 async fn rules_for_items_are_given_back_as_sent_and_those_without_effect_are_named() {
@@ -381,4 +367,27 @@ async fn a_filter_prompt_without_a_model_is_answered_with_a_hint() {
 
     let answer = client.send_patch(PATH, json!({"chunkSize": 600})).await;
     assert_eq!(answer.body["hint"], json!(null));
+}
+
+/// compat: clients of the hosted service use the vendor's name for the cloud drive.
+#[tokio::test]
+async fn settings_of_the_drive_have_both_names() {
+    let client = OrgClient::new().await;
+    let sent = json!({
+        "googleDriveClientId": "app", "googleDriveClientSecret": "shh", "googleDriveCustomKeyEnabled": true,
+    });
+    let answer = client.send_patch(PATH, sent).await.body;
+    for name in ["googleDrive", "cloudDrive"] {
+        let updated = |field: &str| &answer["updated"][format!("{name}{field}")];
+        assert_eq!(updated("ClientId"), "app", "{name}");
+        assert_eq!(updated("ClientSecret"), &Value::Null, "{name}");
+        assert_eq!(updated("ClientSecretSet"), true, "{name}");
+        assert_eq!(updated("CustomKeyEnabled"), true, "{name}");
+    }
+
+    // What was read may be sent back.
+    let read = get_settings(&client).await;
+    assert_eq!(read["googleDriveClientId"], read["cloudDriveClientId"]);
+    let both = json!({"googleDriveClientId": "app", "cloudDriveClientId": "app"});
+    assert_eq!(client.send_patch(PATH, both).await.status, 200);
 }

@@ -278,7 +278,7 @@ pub(crate) fn listing_shape() -> Value {
 pub(crate) fn chunk_list_shape() -> Value {
     let metadata = json!({"start": "int", "end": "int", "headings": ["string"]});
     let chunk = json!({
-        "id": "string", "position": "int", "content": "string", "type": "string", "metadata": metadata,
+        "id": "string", "position": "int", "index": "int", "content": "string", "type": "string", "metadata": metadata,
         "createdAt": "time",
     });
     json!({"documentId": "id", "chunks": [chunk], "total": "int"})

@@ -12,9 +12,11 @@ use crate::tree::{read_file, workspace_root};
 fn described_operations() -> Vec<Operation> {
     [
         analytics::operations(),
+        connections::operations(),
         container_tags::operations(),
         documents::operations(),
         memories::operations(),
+        search::operations(),
         settings::operations(),
     ]
     .concat()
@@ -108,7 +110,7 @@ fn openapi_yaml_is_what_the_code_describes() {
     assert!(
         built == committed,
         "openapi.yaml differs from the code at line {:?}; to write it anew: \
-         RECOLLECT_OPENAPI=write cargo test -p acceptance --test deployment openapi",
+         RECOLLECT_OPENAPI=write cargo test -p acceptance --test deployment openapi_yaml_is",
         difference.map(|line| line + 1)
     );
 }

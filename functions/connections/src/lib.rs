@@ -22,6 +22,7 @@ use domain::connection::Provider;
 use domain::ports::{Connector, Connectors};
 use domain::{Error, Result};
 use edge::App;
+use openapi::Operation;
 
 /// The state of these routes.
 #[derive(Clone)]
@@ -137,4 +138,15 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
             connectors,
             public_url,
         })
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [
+        overview::operations(),
+        create::operations(),
+        manage::operations(),
+        resources::operations(),
+    ]
+    .concat()
 }

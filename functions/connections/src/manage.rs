@@ -3,33 +3,41 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, Provider};
-use domain::{ConnectionId, Error};
+use domain::{ConnectionId, ContainerTag, Error};
 use edge::{
-    ApiResult, App, Auth, Json, Path, Query, WriteSurroundings, deserialize_bool,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, WriteSurroundings, deserialize_bool,
     deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use http::{HeaderMap, StatusCode};
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{
     self, ImportOutcome, change_document_limit, delete_connection, delete_connections,
     find_connection, find_connections, request_import,
 };
 
-use crate::create::named_scope;
-use crate::overview::show_connection;
+use crate::create::{CONNECTION, MAX_DOCUMENT_LIMIT, NO_CONNECTION, NO_PROVIDER, named_scope};
+use crate::overview::{connection_example, show_connection};
 use crate::page::wants_text;
-use crate::wire::{ConnectionShape, parse_provider};
+use crate::wire::{ConnectionShape, parse_provider, provider_schema};
 
 /// The number of connections that are asked to run at the same time.
 const PARALLEL_IMPORTS: usize = 8;
 /// The header with the token of a notification channel.
 const CHANNEL_TOKEN: &str = "x-goog-channel-token";
 
-#[derive(Debug, Default, Deserialize)]
+/// The changes to a connection.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "UpdateConnectionRequest")]
 pub(crate) struct ChangeRequest {
+    /// The most documents. If there is more room than before, items that were left out are
+    /// included. If there are more documents already, they stay, and none is added.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_DOCUMENT_LIMIT>")]
     document_limit: Option<usize>,
 }
 
@@ -48,38 +56,58 @@ pub(crate) async fn change_connection(
 }
 
 /// The options of a deletion, in the query string or in the body.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "DeleteConnectionsRequest")]
 pub(crate) struct DeleteRequest {
+    /// True to delete the documents as well.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     delete_documents: bool,
+    /// The container tags whose connections are deleted, if the path names a provider.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The options of a deletion in the query string.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteQuery {
+    /// True to delete the documents as well.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     delete_documents: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// The connections that were deleted: an object, and a list for the Python client, which names
+/// itself in the header `X-Stainless-Lang`.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "DeletedConnections")]
 pub(crate) enum DeleteResponse {
+    /// The newest of them.
     Object {
+        /// The id of the newest deleted connection.
         id: ConnectionId,
+        /// Its provider.
+        #[schemars(schema_with = "provider_schema")]
         provider: &'static str,
         /// All deleted connections, if the request named a provider.
         #[serde(skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<ConnectionId>>,
     },
-    /// compat: the Python client expects a list, and the one for TypeScript an object.
+    // compat: the Python client expects a list, and the one for TypeScript an object.
+    /// All of them.
     List(Vec<DeletedConnection>),
 }
 
-#[derive(Debug, Serialize)]
+/// A connection that was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DeletedConnection {
+    /// Its id.
     id: ConnectionId,
+    /// Its provider.
+    #[schemars(schema_with = "provider_schema")]
     provider: &'static str,
 }
 
@@ -142,16 +170,27 @@ pub(crate) async fn delete_connections_of(
     Ok(Json(response))
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The containers whose connections are synchronized, if the path names a provider.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ImportConnectionsRequest")]
 pub(crate) struct ImportRequest {
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
 }
 
-#[derive(Debug, Serialize)]
+/// The runs that were requested.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportRequested")]
 struct ImportResponse {
+    /// A sentence about what was requested, and what was skipped for which reason.
     message: String,
+    /// The provider.
+    #[schemars(schema_with = "provider_schema")]
     provider: &'static str,
 }
 
@@ -256,6 +295,62 @@ pub(crate) async fn receive_notification(
     } else {
         StatusCode::NOT_FOUND
     })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::patch("/v3/connections/{id}", "update_connection")
+            .group("Connections")
+            .summary("Change the most documents of a connection.")
+            .description("The next run follows the new limit.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .body::<ChangeRequest>(json!({"documentLimit": 500}))
+            .answer::<ConnectionShape>("The connection.", connection_example())
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION),
+        Operation::delete("/v3/connections/{id}", "delete_connection")
+            .group("Connections")
+            .summary("Delete a connection, or those of a provider to some containers.")
+            .description(
+                "Its documents stay unless the request says otherwise. The permission is revoked \
+                 once no other connection uses it. A provider in the path needs `containerTags`.",
+            )
+            .path_parameter::<PathId>("id", "The id of a connection, or a provider.")
+            .query::<DeleteQuery>()
+            .optional_body::<DeleteRequest>(json!({"containerTags": ["user_42"]}))
+            .answer::<DeleteResponse>(
+                "The connections that were deleted.",
+                json!({"id": "c7VhPq2mZt9bXw4KsYdRu1", "provider": "cloud-drive"}),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+        Operation::post("/v3/connections/{id}/import", "import_connection")
+            .group("Connections")
+            .summary("Synchronize a connection now, or all of a provider.")
+            .description(
+                "Answered at once. Connections without permission or selection are skipped. One \
+                 that is being synchronized is synchronized once more.",
+            )
+            .path_parameter::<PathId>("id", "The id of a connection, or a provider.")
+            .optional_body::<ImportRequest>(json!({"containerTags": ["user_42"]}))
+            .answer_with::<ImportResponse>(
+                202,
+                "What was requested.",
+                json!({
+                    "message": "Importing cloud-drive: 1 connection asked to sync.",
+                    "provider": "cloud-drive",
+                }),
+            )
+            .or_as::<String>(
+                "text/plain",
+                json!("Importing cloud-drive: 1 connection asked to sync."),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+    ]
 }
 
 #[cfg(test)]

@@ -2,16 +2,20 @@
 
 use axum::extract::State;
 use domain::connection::{Connection, ConnectionStatus, Provider, RunState};
-use domain::{Error, Result, Tenant};
+use domain::{ContainerTag, Error, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, Path, Query, ReadSurroundings, deserialize_count, parse_scope,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, ReadSurroundings, deserialize_count,
+    parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use service::Ctx;
 use service::{count_left_out_items, find_connection, find_connections};
 
-use crate::create::named_scope;
+use crate::create::{CONNECTION, NO_CONNECTION, NO_PROVIDER, PROVIDER, named_scope};
 use crate::wire::{ConnectionShape, ItemShape, RunShape, SyncedDocument, parse_provider};
 
 /// The number of states that are read at the same time.
@@ -22,11 +26,18 @@ const DEFAULT_ITEMS: usize = 50;
 /// The most runs or items of an answer.
 const MAX_LISTED: usize = 100;
 
-#[derive(Debug, Default, Deserialize)]
+/// The containers and the provider of connections.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ConnectionScope")]
 pub(crate) struct ListRequest {
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
+    /// The provider. A route with the provider in its path ignores it.
     provider: Option<String>,
 }
 
@@ -126,10 +137,13 @@ pub(crate) async fn list_documents(
     ))
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The runs to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct RunsQuery {
+    /// The most runs. The default is 20.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LISTED>")]
     limit: Option<usize>,
 }
 
@@ -169,17 +183,27 @@ fn check_list_limit(requested: Option<usize>, default: usize) -> Result<usize> {
     Ok(limit)
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The items to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ItemsQuery {
+    /// The state of the items.
+    #[schemars(extend("enum" = ITEM_STATES))]
     state: Option<String>,
+    /// The most items. The default is 50.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LISTED>")]
     limit: Option<usize>,
+    /// The value of `next` in the last page.
+    #[schemars(length(min = 1))]
     after: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A page of items, which may be short or empty while there are more.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Items")]
 pub(crate) struct ItemsResponse {
+    /// The items.
     items: Vec<ItemShape>,
     /// The value to send as `after` for the next page.
     next: Option<String>,
@@ -220,4 +244,136 @@ pub(crate) async fn list_items(
         items: nodes.into_iter().map(ItemShape::from).collect(),
         next,
     }))
+}
+
+/// Returns an example of a connection.
+pub(crate) fn connection_example() -> Value {
+    json!({
+        "id": "c7VhPq2mZt9bXw4KsYdRu1",
+        "provider": "cloud-drive",
+        "status": "active",
+        "email": "mara@example.com",
+        "createdAt": "2026-03-01T09:30:00.000Z",
+        "updatedAt": "2026-03-01T09:31:20.000Z",
+        "documentLimit": 2000,
+        "documentCount": 118,
+        "metadata": {"team": "ringers"},
+        "containerTags": ["user_42"],
+        "nextSyncAt": "2026-03-01T10:31:20.000Z",
+    })
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let containers = json!({"containerTags": ["user_42"]});
+    vec![
+        Operation::post("/v3/connections/list", "list_connections")
+            .group("Connections")
+            .summary("List connections, oldest first.")
+            .description("A provider whose connections are not supported has none.")
+            .optional_body::<ListRequest>(containers.clone())
+            .answer::<Vec<ConnectionShape>>("The connections.", json!([connection_example()]))
+            .error(ErrorAnswer::Invalid, ""),
+        Operation::get("/v3/connections/{id}", "get_connection")
+            .group("Connections")
+            .summary("Get a connection.")
+            .description("Its status, its newest run, and what a person has to do.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .answer::<ConnectionShape>("The connection.", connection_example())
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION),
+        Operation::post("/v3/connections/{id}/connection", "find_connection")
+            .group("Connections")
+            .summary("Get the newest connection of a provider to a container.")
+            .description(
+                "A connection for which no permission was given yet comes after all others. A key \
+                 that reaches all containers has to name one.",
+            )
+            .path_parameter::<PathId>("id", PROVIDER)
+            .body::<ListRequest>(containers.clone())
+            .answer::<ConnectionShape>("The connection.", connection_example())
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+        Operation::post("/v3/connections/{id}/documents", "list_connected_documents")
+            .group("Connections")
+            .summary("List the documents that came from a provider, newest first.")
+            .description(
+                "At most the newest 1,000. `POST /v3/documents/list` lists all of them, page by \
+                 page.",
+            )
+            .path_parameter::<PathId>("id", PROVIDER)
+            .optional_body::<ListRequest>(containers)
+            .answer::<Vec<SyncedDocument>>(
+                "The documents.",
+                json!([
+                    {
+                        "id": "acxV5LHMEsG2hMSNb4umbn",
+                        "createdAt": "2026-03-01T09:31:05.000Z",
+                        "updatedAt": "2026-03-01T09:31:06.120Z",
+                        "status": "done",
+                        "title": "Survey of the north bank",
+                        "summary": null,
+                        "type": "cloud_doc",
+                    },
+                ]),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+        Operation::get("/v3/connections/{id}/sync-runs", "list_sync_runs")
+            .group("Connections")
+            .summary("List the runs of a connection, newest first.")
+            .description("A run that is not completed comes first.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .query::<RunsQuery>()
+            .answer::<Vec<RunShape>>(
+                "The runs.",
+                json!([
+                    {
+                        "id": "c7VhPq2mZt9bXw4KsYdRu1:7",
+                        "connectionId": "c7VhPq2mZt9bXw4KsYdRu1",
+                        "status": "completed",
+                        "triggerType": "cron",
+                        "startedAt": "2026-03-01T09:31:00.000Z",
+                        "completedAt": "2026-03-01T09:31:20.000Z",
+                        "itemsProcessed": 12,
+                        "itemsFailed": 0,
+                        "itemsSkipped": 3,
+                        "itemsRemoved": 1,
+                        "errorCode": null,
+                        "error": null,
+                    },
+                ]),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION),
+        Operation::get("/v3/connections/{id}/items", "list_items")
+            .group("Connections")
+            .summary("List the items of a connection, and why some are left out.")
+            .description("A page may be short or empty while there are more.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .query::<ItemsQuery>()
+            .answer::<ItemsResponse>(
+                "A page of items.",
+                json!({
+                    "items": [
+                        {
+                            "id": "1aBcSurvey",
+                            "name": "Survey.pdf",
+                            "path": "/My Drive/Plans/Survey.pdf",
+                            "state": "skipped",
+                            "reason": "excluded",
+                            "documentId": null,
+                            "mimeType": "application/pdf",
+                            "size": 48213,
+                            "modifiedAt": "2026-02-20T16:02:00.000Z",
+                            "url": "https://drive.example.com/file/1aBcSurvey",
+                        },
+                    ],
+                    "next": null,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION),
+    ]
 }

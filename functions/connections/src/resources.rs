@@ -8,7 +8,10 @@ use domain::connection::Connection;
 use domain::ports::{Connector, PickerView};
 use domain::{Error, Result, Tenant, Timestamp};
 use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteSurroundings, deserialize_count};
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use service::{
     PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
     save_selection,
@@ -16,6 +19,7 @@ use service::{
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, check_permitted_redirect};
+use crate::create::{CONNECTION, MAX_URL_CHARS, NO_CONNECTION, NO_PROVIDER};
 use crate::wire::ChoiceShape;
 
 /// The number of resources on a page if the request does not set it. Part of the API.
@@ -25,35 +29,52 @@ const MAX_PER_PAGE: usize = 100;
 /// The most pages of the provider that are read for one answer. Pages of this API are numbered, and
 /// those of the provider are not.
 const MAX_PAGES: usize = 20;
+/// The most items of a selection. Part of the API.
+const MAX_SELECTED_ITEMS: usize = 500;
 /// The lifetime of the picker's address, in words.
 const PICKER_LIFETIME: &str = "5 minutes";
 
-#[derive(Debug, Default, Deserialize)]
+/// The resources to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ResourcesQuery {
+    /// The number of the page, from 1.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, { usize::MAX }>")]
     page: Option<usize>,
+    /// The number of resources on a page.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_PER_PAGE>")]
     per_page: Option<usize>,
+    /// The id of the folder whose content is listed. Without it, the top.
+    #[schemars(length(min = 1))]
     parent_id: Option<String>,
+    /// The place: the user's own items, those that others share, or shared drives.
+    #[schemars(extend("enum" = ["my", "shared", "drives"]))]
     view: Option<String>,
+    /// The beginning of words of a name, for a search everywhere.
     q: Option<String>,
 }
 
-/// A resource, and whether it is currently selected.
-#[derive(Debug, Serialize)]
+/// An item of the account, and whether it is selected.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Resource {
     #[serde(flatten)]
     item: ChoiceShape,
+    /// True if it is selected.
     selected: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// A page of what can be selected.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Resources")]
 pub(crate) struct ResourcesResponse {
+    /// The items of the account.
     resources: Vec<Resource>,
-    /// Known only if the listing was read to its end.
+    /// Their number. Known only if the listing was read to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_count: Option<usize>,
+    /// True if there is another page.
     has_more: bool,
 }
 
@@ -149,22 +170,31 @@ async fn read_resources(
     ))
 }
 
-#[derive(Debug, Deserialize)]
+/// The selection, which replaces the former one.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ConfigureRequest {
+    /// The items to include. A folder includes everything below it, also in future.
+    #[schemars(length(min = 1, max = MAX_SELECTED_ITEMS))]
     resources: Vec<SentResource>,
 }
 
 /// A resource as [`list_resources`] returned it. Only its id is used, and everything else is looked
 /// up.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct SentResource {
+    /// The id of the item.
+    #[schemars(length(min = 1))]
     id: String,
 }
 
-#[derive(Debug, Serialize)]
+/// A saved selection.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Configured")]
 pub(crate) struct ConfigureResponse {
+    /// Always true.
     success: bool,
+    /// A sentence about what was saved.
     message: String,
     /// Always zero: notifications are requested when a run ends, not here.
     webhooks_registered: usize,
@@ -206,17 +236,27 @@ pub(crate) async fn configure_selection(
     }))
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The way back from the picker.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "OpenPickerRequest")]
 pub(crate) struct PickerRequest {
+    /// The address to which the user's browser is sent after the picker. The default is that of the
+    /// connection.
+    #[schemars(length(max = MAX_URL_CHARS))]
     return_url: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A link to the picker, which works once.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PickerLink")]
 pub(crate) struct PickerResponse {
+    /// The link.
     url: String,
+    /// Its lifetime.
     expires_in: &'static str,
+    /// The time at which it ends.
     expires_at: Timestamp,
 }
 
@@ -251,4 +291,96 @@ pub(crate) async fn open_hosted_picker(
         expires_in: PICKER_LIFETIME,
         expires_at,
     }))
+}
+
+/// The description of the conflicts of a connection that cannot be browsed.
+const NOT_READY: &str = "The user has not given permission yet, or has to give it again.";
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let picker = |path: &str, id: &str| {
+        Operation::post(path, id)
+            .group("Connections")
+            .summary("Make a link to the picker.")
+            .description("It works once, in any browser, and needs no key.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .optional_body::<PickerRequest>(json!({"returnUrl": "https://app.example/connected"}))
+            .answer::<PickerResponse>(
+                "The link.",
+                json!({
+                    "url": "https://api.example.com/picker/s/Qm3xVt9bXw4KsYdRu1c7VhPq",
+                    "expiresIn": PICKER_LIFETIME,
+                    "expiresAt": "2026-03-01T09:36:20.000Z",
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Conflict, NOT_READY)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER)
+    };
+
+    vec![
+        Operation::get("/v3/connections/{id}/resources", "list_resources")
+            .group("Connections")
+            .summary("List what can be selected.")
+            .description("For callers with a picker of their own.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .query::<ResourcesQuery>()
+            .answer::<ResourcesResponse>(
+                "A page of what can be selected.",
+                json!({
+                    "resources": [
+                        {
+                            "id": "1aBcPlans",
+                            "name": "Plans",
+                            "type": "folder",
+                            "mimeType": "application/vnd.google-apps.folder",
+                            "parentId": null,
+                            "driveId": null,
+                            "size": null,
+                            "modifiedAt": "2026-02-20T16:02:00.000Z",
+                            "url": null,
+                            "owner": "Mara",
+                            "selectable": true,
+                            "reason": null,
+                            "selected": false,
+                        },
+                    ],
+                    "total_count": 1,
+                    "has_more": false,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Conflict, NOT_READY)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+        Operation::post("/v3/connections/{id}/configure", "configure_connection")
+            .group("Connections")
+            .summary("Select what is included, in place of the former selection.")
+            .description("The items that are no longer selected lose their documents.")
+            .path_parameter::<PathId>("id", CONNECTION)
+            .body::<ConfigureRequest>(json!({
+                "resources": [{"id": "1aBcPlans", "name": "Plans", "type": "folder"}],
+            }))
+            .answer::<ConfigureResponse>(
+                "The selection is saved.",
+                json!({
+                    "success": true,
+                    "message": "1 item is selected; a sync has been asked for.",
+                    "webhooksRegistered": 0,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Conflict, NOT_READY)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
+        picker(
+            "/v3/connections/{id}/cloud-drive/hosted-picker",
+            "open_hosted_picker",
+        ),
+        picker(
+            "/v3/connections/{id}/google-drive/hosted-picker",
+            "open_hosted_picker_alias",
+        ),
+    ]
 }

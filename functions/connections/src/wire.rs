@@ -1,14 +1,15 @@
 //! Connections and their parts in the shape of the API.
 
 use domain::connection::{
-    Connection, ConnectionStatus, ItemRecord, ItemState, Provider, Run, RunState, RunTrigger,
-    SyncState,
+    Connection, ConnectionErrorKind, ConnectionStatus, ItemRecord, ItemState, Provider, Run,
+    RunState, RunTrigger, SyncState,
 };
 use domain::ports::{ItemKind, ProviderItem};
 use domain::{
-    ConnectionId, ContainerTag, Document, DocumentStatus, DocumentType, Error, Metadata, Result,
-    Timestamp,
+    ConnectionId, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Error,
+    Metadata, Result, Timestamp,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use service::item_state_name;
 
@@ -26,17 +27,35 @@ pub(crate) fn parse_provider(name: &str) -> Result<Provider> {
     })
 }
 
-/// A connection.
-#[derive(Debug, Serialize)]
+/// Returns the schema of the name of a provider.
+pub(crate) fn provider_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": Provider::ALL.map(Provider::as_str)})
+}
+
+/// A connection of a container to an account of a provider.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Connection")]
 pub(crate) struct ConnectionShape {
+    /// Its id.
     id: ConnectionId,
+    /// The provider of the items.
+    #[schemars(schema_with = "provider_schema")]
     provider: &'static str,
+    /// Its status.
+    #[schemars(extend("enum" = [
+        "pending_oauth", "awaiting_selection", "active", "expired", "suspended",
+    ]))]
     status: &'static str,
+    /// The address of the account.
     #[serde(skip_serializing_if = "Option::is_none")]
     email: Option<String>,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// The most documents.
+    #[schemars(range(min = 1, max = 10_000))]
     document_limit: u32,
     /// The current number of documents.
     document_count: u64,
@@ -44,16 +63,24 @@ pub(crate) struct ConnectionShape {
     /// the items have to be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped_by_limit: Option<u64>,
+    /// The time at which the permission ends, or was found to have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
+    /// The caller's own keys.
     metadata: Option<Metadata>,
+    /// The container tag of its documents.
     container_tags: [ContainerTag; 1],
+    /// The newest run.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_sync_run: Option<LastRun>,
+    /// The time at which the next run begins by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_sync_at: Option<Timestamp>,
+    /// The kind of its problem. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ConnectionErrorKind>")]
     error_kind: Option<&'static str>,
+    /// A sentence about the problem that says what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -92,18 +119,36 @@ impl ConnectionShape {
 }
 
 /// A summary of the newest run of a connection.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LastRun {
+    /// Its outcome, or `running`.
+    #[schemars(extend("enum" = RUN_STATUSES))]
     status: &'static str,
+    /// The reason why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = RUN_ERROR_CODES))]
     error_code: Option<&'static str>,
+    /// A sentence about the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The time at which it began.
     started_at: Timestamp,
+    /// The time at which it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
 }
+
+/// The statuses of a run.
+const RUN_STATUSES: [&str; 3] = ["running", "completed", "failed"];
+/// The reasons why a run failed. Part of the API.
+const RUN_ERROR_CODES: [&str; 5] = [
+    "auth_expired",
+    "rate_limited",
+    "plan_required",
+    "provider_unavailable",
+    "internal",
+];
 
 impl From<Run> for LastRun {
     fn from(run: Run) -> Self {
@@ -127,21 +172,43 @@ const fn run_status(state: RunState) -> &'static str {
 }
 
 /// A run of a connection.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SyncRun")]
 pub(crate) struct RunShape {
+    /// Its id.
     id: String,
+    /// The id of the connection.
     connection_id: ConnectionId,
+    /// Its outcome, or `running`.
+    #[schemars(extend("enum" = RUN_STATUSES))]
     status: &'static str,
+    /// What began it: a notification, the schedule, or a request.
+    #[schemars(extend("enum" = ["event", "cron", "manual"]))]
     trigger_type: &'static str,
+    /// The time at which it began.
     started_at: Timestamp,
+    /// The time at which it ended.
     completed_at: Option<Timestamp>,
+    /// The number of items that were filed, renamed, moved or removed.
     items_processed: u64,
+    /// The number of items that failed.
     items_failed: u64,
+    /// The number of items that were left out.
     items_skipped: u64,
+    /// The number of items that were removed.
     items_removed: u64,
+    /// The reason why it failed.
+    #[schemars(schema_with = "error_code_schema")]
     error_code: Option<&'static str>,
+    /// A sentence about the reason.
     error: Option<String>,
+}
+
+fn error_code_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [{"type": "string", "enum": RUN_ERROR_CODES}, {"type": "null"}],
+    })
 }
 
 impl RunShape {
@@ -165,18 +232,30 @@ impl RunShape {
 }
 
 /// An item of a connection, and its state.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Item")]
 pub(crate) struct ItemShape {
+    /// Its id at the provider.
     id: String,
+    /// Its name.
     name: String,
+    /// Its path.
     path: String,
+    /// Its state.
+    #[schemars(extend("enum" = ["skipped", "failed", "pending", "filed", "folder"]))]
     state: &'static str,
+    /// The reason why it was skipped or failed.
     reason: Option<String>,
-    document_id: Option<String>,
+    /// The id of its document.
+    document_id: Option<DocumentId>,
+    /// Its MIME type.
     mime_type: String,
+    /// Its size in bytes.
     size: Option<u64>,
+    /// The time of its last change at the provider.
     modified_at: Option<Timestamp>,
+    /// The address at which a person sees it.
     url: Option<String>,
 }
 
@@ -191,7 +270,7 @@ impl From<ItemRecord> for ItemShape {
         Self {
             state: item_state_name(&record.state),
             reason,
-            document_id: record.filed.map(|filed| filed.document.to_string()),
+            document_id: record.filed.map(|filed| filed.document),
             id: record.id,
             name: record.name,
             path: record.path,
@@ -209,19 +288,31 @@ fn reported_time(at: Timestamp) -> Option<Timestamp> {
 }
 
 /// An item that may be selected, in the terms of the picker.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChoiceShape {
+    /// Its id at the provider.
     pub(crate) id: String,
+    /// Its name.
     pub(crate) name: String,
+    /// Its kind.
+    #[schemars(extend("enum" = ["folder", "file", "shortcut"]))]
     pub(crate) r#type: &'static str,
+    /// Its MIME type.
     pub(crate) mime_type: String,
+    /// The id of the folder that it is in.
     pub(crate) parent_id: Option<String>,
+    /// The id of the shared drive that it is in.
     pub(crate) drive_id: Option<String>,
+    /// Its size in bytes.
     pub(crate) size: Option<u64>,
+    /// The time of its last change at the provider.
     pub(crate) modified_at: Option<Timestamp>,
+    /// The address at which a person sees it.
     pub(crate) url: Option<String>,
+    /// The name of its owner.
     pub(crate) owner: Option<String>,
+    /// True if it can be selected.
     pub(crate) selectable: bool,
     /// The reason why it cannot be selected.
     pub(crate) reason: Option<&'static str>,
@@ -253,23 +344,30 @@ impl From<ProviderItem> for ChoiceShape {
 }
 
 /// A document of a connection.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ConnectedDocument")]
 pub(crate) struct SyncedDocument {
-    id: String,
+    /// Its id.
+    id: DocumentId,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
+    /// The status of its processing.
     status: DocumentStatus,
+    /// Its title.
     title: Option<String>,
-    /// Always `null`.
+    /// Always null: summaries are not made yet.
     summary: Option<String>,
+    /// The type of its content.
     r#type: DocumentType,
 }
 
 impl From<Document> for SyncedDocument {
     fn from(document: Document) -> Self {
         Self {
-            id: document.id.to_string(),
+            id: document.id,
             created_at: document.created_at,
             updated_at: document.updated_at,
             status: document.status,

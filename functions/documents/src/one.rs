@@ -122,6 +122,9 @@ struct WireChunk {
     id: String,
     /// The position among the chunks, from 0.
     position: usize,
+    // compat: the command line of the TypeScript client prints this field.
+    /// The same as `position`.
+    index: usize,
     /// Its text.
     content: String,
     /// Always `text`.
@@ -170,6 +173,7 @@ fn chunk_shapes(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireC
         shapes.push(WireChunk {
             id: format!("{document}-{position}"),
             position,
+            index: position,
             content: text.to_owned(),
             r#type: "text",
             metadata: ChunkPlace {
@@ -247,6 +251,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                     {
                         "id": "acxV5LHMEsG2hMSNb4umbn-0",
                         "position": 0,
+                        "index": 0,
                         "content": "The heron waits in the reeds of the north bank.",
                         "type": "text",
                         "metadata": {"start": 0, "end": 47, "headings": ["Birds"]},

@@ -74,6 +74,7 @@ pub fn operations() -> Vec<Operation> {
         forget::operations(),
         matching::operations(),
         inferred::operations(),
+        list::operations(),
     ]
     .concat()
 }

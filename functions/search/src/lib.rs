@@ -15,6 +15,7 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use container_index::{IndexedChunks, IndexedMemories, ViewCache};
 use edge::App;
+use openapi::Operation;
 
 pub use rank::MEMORY_SHARE;
 pub use v4::DEFAULT_THRESHOLD;
@@ -54,4 +55,9 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             memories: Arc::new(ViewCache::new(cache_bytes / 2)),
             sorters: Arc::default(),
         })
+}
+
+/// Describes the operations of this function.
+pub fn operations() -> Vec<Operation> {
+    [v4::operations(), v3::operations(), profile::operations()].concat()
 }

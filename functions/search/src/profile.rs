@@ -15,53 +15,94 @@ use edge::{
 };
 use http::HeaderMap;
 use memory_model::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use service::{ContainerScope, find_containers, find_existing_container};
 
 use crate::SearchState;
 use crate::engine::open_memories;
-use crate::v4::check_threshold;
+use crate::v4::{MAX_QUESTION_CHARS, SearchResponse, check_threshold};
 
-#[derive(Debug, Default, Deserialize)]
+/// A container, and the parts of its profile.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "GetProfileRequest")]
 pub(crate) struct ProfileRequest {
+    /// The container tag. This or one of `containerTags` is required.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
+    /// A question for which the memories are searched as well.
+    #[schemars(length(max = MAX_QUESTION_CHARS))]
     q: Option<String>,
+    /// The similarity below which a result of the question is left out.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.6))]
     threshold: Option<f32>,
+    /// Conditions on metadata, for the profile and for the search.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Filters"))]
     filters: Option<Value>,
+    /// The parts of the profile. The default is all.
+    #[schemars(length(max = MAX_ENTRIES))]
     include: Option<Vec<ProfilePart>>,
+    /// The keys of the buckets to show, which are then included. Unknown keys are ignored. The
+    /// default is all.
+    #[schemars(length(max = MAX_ENTRIES))]
     buckets: Option<Vec<String>>,
 }
 
 /// A part of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum ProfilePart {
     Static,
     Dynamic,
     Buckets,
 }
 
-#[derive(Debug, Serialize)]
+/// A profile, and the results of the question.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileResponse {
+    /// The requested parts.
     profile: ProfileParts,
+    /// The results of the question. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<SearchResponse>")]
     search_results: Option<Value>,
 }
 
 /// The requested parts of a profile.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 struct ProfileParts {
+    /// Lasting traits: instructions, then preferences, then facts.
     #[serde(rename = "static", skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(length(min = 1)))]
     statics: Option<Vec<String>>,
+    /// Everything else, the newest first, each sentence after its day. Words of others come with
+    /// the place where they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(regex(pattern = DATED_LINE)))]
     dynamic: Option<Vec<String>>,
+    /// The sentences of each bucket, each after its day.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<DatedLine>>>")]
     buckets: Option<BTreeMap<String, Vec<String>>>,
 }
+
+/// The form of a sentence after the day that it is about or on which it was said.
+const DATED_LINE: &str = r"^\[[0-9+-]+-[0-9]{2}-[0-9]{2}\] ";
+
+/// A sentence after the day that it is about or on which it was said.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes a sentence of a bucket")]
+struct DatedLine(#[schemars(regex(pattern = DATED_LINE))] String);
 
 pub(crate) async fn get_profile(
     State(state): State<SearchState>,
@@ -150,15 +191,23 @@ pub(crate) async fn get_tag_profile(
     }))
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The container whose buckets are listed.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ListBucketsRequest")]
 pub(crate) struct BucketsRequest {
+    /// The container tag. This or one of `containerTags` is required.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// The older form of `containerTag`, with one tag.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
 }
 
-#[derive(Debug, Serialize)]
+/// The buckets of a profile.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BucketsResponse {
+    /// The buckets, those of the organization first.
     buckets: Vec<ProfileBucket>,
 }
 
@@ -324,3 +373,69 @@ impl SorterCache {
         sorter
     }
 }
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    let profile = json!({
+        "profile": {
+            "static": ["Answer in one sentence.", "Mara is a ringer of birds."],
+            "dynamic": ["[2026-03-20] Mara counts the herons."],
+        },
+    });
+
+    vec![
+        Operation::post("/v4/profile", "get_profile")
+            .group("Recall (Search)")
+            .summary("Get what is known at a glance.")
+            .description(
+                "Lasting traits come in the order of instructions, preferences and facts. \
+                 Everything else, and the sentences in buckets, come with their day, the newest \
+                 first. Instructions and preferences are always included, whatever the room. A \
+                 container that does not exist has an empty profile. A request with the header \
+                 `Accept: text/markdown` is answered with Markdown.",
+            )
+            .body::<ProfileRequest>(json!({
+                "containerTag": "user_42",
+                "q": "Where does the heron wait?",
+                "include": ["static", "dynamic", "buckets"],
+            }))
+            .answer::<ProfileResponse>("The profile.", profile.clone())
+            .or_as::<MarkdownProfile>(
+                "text/markdown",
+                json!("# Profile\n\n## Static\n\n- Mara is a ringer of birds.\n"),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+        Operation::post("/v4/profile/buckets", "list_profile_buckets")
+            .group("Recall (Search)")
+            .summary("List the buckets of a profile.")
+            .description("Those of the organization, then those that the container adds.")
+            .body::<BucketsRequest>(json!({"containerTag": "user_42"}))
+            .answer::<BucketsResponse>(
+                "The buckets.",
+                json!({
+                    "buckets": [{"key": "preferences", "description": "Likes and dislikes."}],
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+        Operation::get(
+            "/v3/container-tags/{tag}/profile",
+            "get_container_tag_profile",
+        )
+        .group("Recall (Search)")
+        .summary("Get the profile of a container tag.")
+        .description("Without buckets. The container tag has to exist.")
+        .path_parameter::<ContainerTag>("tag", "A container tag.")
+        .answer::<ProfileResponse>("The profile.", profile)
+        .error(ErrorAnswer::Invalid, "The container tag is malformed.")
+        .error(
+            ErrorAnswer::NotFound,
+            "No document has this container tag yet, or it was deleted.",
+        ),
+    ]
+}
+
+/// A profile as Markdown.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes the answer in Markdown")]
+struct MarkdownProfile(#[schemars(regex(pattern = "^# Profile"))] String);

@@ -1,110 +1,220 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
 use container_index::{IndexedChunks, IndexedMemories};
-use domain::{Attribution, DocumentType, IndexedDocument, Result, Timestamp, Trust};
+use domain::memory::{EventPeriod, MemoryKind};
+use domain::{
+    Attribution, DocumentId, DocumentType, IndexedDocument, MemoryId, Metadata, Result, Timestamp,
+    Trust,
+};
 use memory_model::{Ledger, Memory, MemoryRelation};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::engine::{FoundChunk, FoundMemory, load_document_chunks};
 use crate::v4::{IncludedParts, non_empty_metadata};
 
-/// One row of the answer.
-#[derive(Debug, Serialize)]
+/// A memory or a chunk that was found.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum SearchResult {
     Chunk(Box<ChunkSearchResult>),
     Memory(Box<MemorySearchResult>),
 }
 
-/// A chunk of a document.
-#[derive(Debug, Serialize)]
+/// A chunk of a document that was found.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChunkSearchResult {
+    /// The id of the document and the position of the chunk.
+    #[schemars(regex(pattern = "^[A-Za-z0-9]{22}-[0-9]+$"))]
     id: String,
+    /// The text.
     chunk: String,
+    /// The metadata of the document.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
+    /// The time of the last change of the document.
     updated_at: Timestamp,
+    /// How well it answers the question.
+    #[schemars(range(min = 0, max = 1))]
     similarity: f32,
-    /// The trust in the text, which follows from its source. `None` for documents that were
+    /// The trust in the text, which follows from its source. Absent for documents that were
     /// processed before trust was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
     /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
+    /// The path of the document, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     filepath: Option<String>,
+    /// The document, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents: Option<Vec<ResultDocument>>,
+    // compat: clients of the mode `documents` read `chunks` of every result.
+    /// The chunk itself, if the request searches documents or asks for chunks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Vec<SourceChunk>>,
+    /// The place of the text and the parts of its score, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<ChunkExplanation>,
 }
 
 /// The place of a chunk, and the parts of its score.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChunkExplanation {
-    document_id: String,
+    /// The id of the document.
+    document_id: DocumentId,
+    /// The position of the chunk in the document, from 0.
     position: u32,
+    /// Its characters in the text of the document.
     span: Span,
+    /// The headings above it, the outermost first.
     headings: Vec<String>,
+    /// The parts of its score.
     scores: RowScores,
 }
 
-/// A memory. Several about one subject if the request aggregates.
-#[derive(Debug, Serialize)]
+/// A memory that was found.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemorySearchResult {
-    id: String,
+    /// The id of the memory.
+    id: MemoryId,
+    /// The sentence. If the request aggregates, the sentences about one subject.
     memory: String,
+    /// The metadata of the memory.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
+    /// The time of its last change.
     updated_at: Timestamp,
+    /// How well it answers the question.
+    #[schemars(range(min = 0, max = 1))]
     similarity: f32,
     /// The trust in the text, which follows from its source.
     trust: Trust,
     /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
+    /// The number of the version.
+    #[schemars(range(min = 1))]
     version: u32,
-    root_memory_id: String,
+    /// The id of the first version.
+    root_memory_id: MemoryId,
+    /// The path of its document, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     filepath: Option<String>,
+    /// True if it is found only by requests that ask for forgotten memories.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = true))]
     is_forgotten: Option<bool>,
+    /// Its relations to other memories, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<RelatedContext>,
+    /// Its documents, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents: Option<Vec<ResultDocument>>,
+    /// The chunks in which it was stated, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Vec<SourceChunk>>,
+    /// True if it joins several memories about one subject.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = true))]
     is_aggregated: Option<bool>,
+    /// Its sources, its history and the parts of its score, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<Value>,
+    explain: Option<MemoryExplanation>,
     /// The subject of a memory.
     #[serde(skip)]
     subject: Option<String>,
 }
 
-/// A range of characters of a document's text.
-#[derive(Debug, Serialize)]
-struct Span {
-    start: u32,
-    end: u32,
+/// The sources of a memory, its history and the parts of its score.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemoryExplanation {
+    /// The parts of its score.
+    scores: RowScores,
+    /// The places where it was stated. There are none if a caller has edited it.
+    sources: Vec<StatedSource>,
+    /// Its kind.
+    kind: MemoryKind,
+    /// How certain it is.
+    #[schemars(range(min = 0, max = 1))]
+    confidence: f32,
+    /// The trust in it, which follows from its source.
+    trust: Trust,
+    /// The person who said it; null if nobody is named.
+    speaker: Option<String>,
+    /// True if it was inferred from other memories and nobody has approved it.
+    is_inference: bool,
+    /// The time from which it is true.
+    valid_from: Timestamp,
+    /// The time at which the next version was said.
+    valid_until: Option<Timestamp>,
+    /// The time of the event that it describes.
+    event: Option<EventPeriod>,
+    /// All versions, the oldest first.
+    history: Vec<MemoryHistoryEntry>,
+    /// The ids of present memories that contradict it.
+    contradicts: Vec<MemoryId>,
 }
 
-/// The parts of the score of a row.
-#[derive(Debug, Serialize)]
+/// A place in a document where a memory was stated.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StatedSource {
+    /// The id of the document.
+    document_id: DocumentId,
+    /// The characters of its text.
+    span: Span,
+}
+
+/// A version of a memory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemoryHistoryEntry {
+    /// Its id.
+    id: MemoryId,
+    /// The sentence.
+    memory: String,
+    /// Its number.
+    #[schemars(range(min = 1))]
+    version: u32,
+    /// The time from which it was true.
+    valid_from: Timestamp,
+    /// The time at which the next version was said.
+    valid_until: Option<Timestamp>,
+}
+
+/// A range of characters of a document's text.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TextSpan")]
+struct Span {
+    /// The first character.
+    start: u64,
+    /// The character after the last one.
+    end: u64,
+}
+
+/// The parts of a score, each on a scale of its own.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Scores")]
 struct RowScores {
+    /// The score of the words.
     lexical: f32,
+    /// The score of the meaning.
     vector: f32,
+    /// The score of title and headings.
     context: f32,
+    /// The score of all of them.
     fused: f32,
 }
 
 /// The relations of a memory to others.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct RelatedContext {
     /// The memories that it replaces, extends or follows from. Older versions come with the nearest
     /// first.
@@ -115,15 +225,22 @@ struct RelatedContext {
     related: Vec<RelatedMemory>,
 }
 
-#[derive(Debug, Serialize)]
+/// A memory that is related to a result.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RelatedMemory {
+    /// The relation of the child to its parent. `contradicts` holds in both directions.
+    #[schemars(extend("enum" = ["updates", "extends", "derives", "contradicts"]))]
     relation: &'static str,
     /// The version relative to the result: -1 is the version before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<i64>,
+    /// The sentence.
     memory: String,
+    /// The metadata of the memory.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
+    /// The time of its last change.
     updated_at: Timestamp,
     /// The trust in the memory, which follows from its source.
     trust: Trust,
@@ -132,26 +249,39 @@ struct RelatedMemory {
     origin: Option<Attribution>,
 }
 
-#[derive(Debug, Serialize)]
+/// The document of a result.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ResultDocument {
-    id: String,
+    /// Its id.
+    id: DocumentId,
+    /// Its title.
     title: Option<String>,
+    /// The type of its content.
     r#type: DocumentType,
+    /// Its metadata.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
-    /// Requested by `include.summaries`. Always `null`, because no summaries are made.
+    /// Its summary, if the request asks for it. Always null: summaries are not made yet.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<()>")]
     summary: Option<Value>,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
 }
 
-#[derive(Debug, Serialize)]
+/// A chunk in which a memory was stated.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SourceChunk {
+    /// The text.
     content: String,
+    /// Its position in the document, from 0.
     position: u32,
-    document_id: String,
+    /// The id of the document.
+    document_id: DocumentId,
 }
 
 /// Returns the row of a found chunk with the parts that the request includes.
@@ -163,11 +293,11 @@ pub(crate) fn chunk_result(
     let FoundChunk { hit, document } = found;
     let headings = hit.headings.split('\n').filter(|text| !text.is_empty());
     let explain = explain.then(|| ChunkExplanation {
-        document_id: document.id.to_string(),
+        document_id: document.id.clone(),
         position: hit.position,
         span: Span {
-            start: hit.start,
-            end: hit.end,
+            start: u64::from(hit.start),
+            end: u64::from(hit.end),
         },
         headings: headings.map(str::to_owned).collect(),
         scores: row_scores(&hit.scores),
@@ -175,6 +305,13 @@ pub(crate) fn chunk_result(
     let documents = include
         .documents
         .then(|| vec![result_document(&document, include)]);
+    let chunks = include.chunks.then(|| {
+        vec![SourceChunk {
+            content: hit.text.clone(),
+            position: hit.position,
+            document_id: document.id.clone(),
+        }]
+    });
     let (trust, origin) = match document.authorship {
         Some(authorship) => (Some(authorship.trust), authorship.attribution),
         None => (None, None),
@@ -190,6 +327,7 @@ pub(crate) fn chunk_result(
         origin,
         filepath: document.filepath,
         documents,
+        chunks,
         explain,
     }))
 }
@@ -205,7 +343,7 @@ fn row_scores(scores: &search_engine::HitScores) -> RowScores {
 
 fn result_document(document: &IndexedDocument, include: &IncludedParts) -> ResultDocument {
     ResultDocument {
-        id: document.id.to_string(),
+        id: document.id.clone(),
         title: document.title.clone(),
         r#type: document.kind,
         metadata: non_empty_metadata(document.metadata.clone()),
@@ -248,7 +386,7 @@ pub(crate) fn memory_result(
     };
 
     Ok(SearchResult::Memory(Box::new(MemorySearchResult {
-        id: memory.id.to_string(),
+        id: memory.id.clone(),
         memory: memory.text.clone(),
         metadata: non_empty_metadata(memory.metadata.clone()),
         updated_at: memory.updated_at,
@@ -256,7 +394,7 @@ pub(crate) fn memory_result(
         trust: memory.trust,
         origin: memory.attribution.clone(),
         version: memory.version,
-        root_memory_id: memory.first_version.to_string(),
+        root_memory_id: memory.first_version.clone(),
         filepath,
         is_forgotten: memory.is_forgotten(now).then_some(true),
         context: include
@@ -338,7 +476,7 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
                     found.push(SourceChunk {
                         content: chunk.text,
                         position: chunk.position,
-                        document_id: source.document.to_string(),
+                        document_id: source.document.clone(),
                     });
                 }
             }
@@ -349,44 +487,48 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
     Ok(found)
 }
 
-/// Returns the origin and history of a memory, with the source of each of its words.
-fn explain_memory(ledger: &Ledger, memory: &Memory, scores: &search_engine::HitScores) -> Value {
-    let sources: Vec<Value> = memory
-        .sources
-        .iter()
-        .map(|source| {
-            json!({"documentId": source.document, "span": {"start": source.start, "end": source.end}})
-        })
-        .collect();
+/// Returns the sources and the history of a memory, with the parts of its score.
+fn explain_memory(
+    ledger: &Ledger,
+    memory: &Memory,
+    scores: &search_engine::HitScores,
+) -> MemoryExplanation {
+    let mut sources = Vec::with_capacity(memory.sources.len());
+    for source in &memory.sources {
+        sources.push(StatedSource {
+            document_id: source.document.clone(),
+            span: Span {
+                start: source.start as u64,
+                end: source.end as u64,
+            },
+        });
+    }
 
-    let history: Vec<Value> = ledger
-        .memory_history(memory)
-        .into_iter()
-        .map(|version| {
-            json!({
-                "id": version.id,
-                "memory": version.text,
-                "version": version.version,
-                "validFrom": version.said_at,
-                "validUntil": version.superseded_at,
-            })
-        })
-        .collect();
+    let mut history = Vec::new();
+    for version in ledger.memory_history(memory) {
+        history.push(MemoryHistoryEntry {
+            id: version.id.clone(),
+            memory: version.text.clone(),
+            version: version.version,
+            valid_from: version.said_at,
+            valid_until: version.superseded_at,
+        });
+    }
 
-    json!({
-        "scores": row_scores(scores),
-        "sources": sources,
-        "kind": memory.kind,
-        "confidence": memory.confidence,
-        "trust": memory.trust,
-        "speaker": memory.speaker,
-        "isInference": memory.is_inference,
-        "validFrom": memory.said_at,
-        "validUntil": memory.superseded_at,
-        "event": memory.event,
-        "history": history,
-        "contradicts": memory.contradicts,
-    })
+    MemoryExplanation {
+        scores: row_scores(scores),
+        sources,
+        kind: memory.kind,
+        confidence: memory.confidence,
+        trust: memory.trust,
+        speaker: memory.speaker.clone(),
+        is_inference: memory.is_inference,
+        valid_from: memory.said_at,
+        valid_until: memory.superseded_at,
+        event: memory.event,
+        history,
+        contradicts: memory.contradicts.clone(),
+    }
 }
 
 /// Joins the memories about one subject into one row, at the position of the best of them. Their

@@ -6,13 +6,18 @@ use std::time::Instant;
 use axum::extract::State;
 use container_index::IndexedChunks;
 use domain::{
-    Attribution, ContainerId, DocumentType, Filter, IndexedDocument, Result, Tenant, Timestamp,
-    Trust,
+    Attribution, ContainerId, ContainerTag, DocumentId, DocumentType, Filter, IndexedDocument,
+    Metadata, Result, Tenant, Timestamp, Trust,
 };
-use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, parse_scope};
+use edge::{
+    ApiResult, Auth, Json, MAX_ENTRIES, ReadContent, deserialize_bool, deserialize_count,
+    parse_scope,
+};
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use search_engine::ContainerIndex;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::{ContainerScope, explain_emptiness, find_document, join_reasons, read_document_text};
 
 use crate::SearchState;
@@ -21,7 +26,9 @@ use crate::engine::{
     find_physical_containers, load_document_chunks, open_chunks,
 };
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
-use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
+use crate::v4::{
+    MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question, check_threshold, non_empty_metadata,
+};
 
 /// The number of documents if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
@@ -29,71 +36,125 @@ const DEFAULT_LIMIT: usize = 10;
 /// many hits does not crowd out the others.
 const CHUNKS_PER_DOCUMENT: usize = 8;
 
-#[derive(Debug, Default, Deserialize)]
+/// A question, and the documents to search.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "SearchDocumentsRequest", extend("required" = ["q"]))]
 pub(crate) struct DocumentSearchRequest {
+    /// A question or single terms.
+    #[schemars(length(min = 1, max = MAX_QUESTION_CHARS))]
     q: String,
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
+    /// The id or customId of the only document to search.
     doc_id: Option<String>,
+    /// The similarity below which a chunk is left out.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0))]
     chunk_threshold: Option<f32>,
+    /// Conditions on metadata.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Filters"))]
     filters: Option<Value>,
+    /// The path of the documents, or a prefix of it if it ends with `/`.
     filepath: Option<String>,
+    /// True for documents with their whole text.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_full_docs: bool,
+    /// True for documents with a summary, which is null because none are made yet.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_summary: bool,
+    /// The most documents.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LIMIT>")]
+    #[schemars(extend("default" = DEFAULT_LIMIT))]
     limit: Option<usize>,
+    /// False to get the chunks before and after each hit as well.
+    #[schemars(extend("default" = true))]
     only_matching_chunks: Option<bool>,
+    /// Orders the chunks by a second look at their words. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,
+    /// Asks in up to three wordings and takes the best of each chunk. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rewrite_query: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// The documents that were found.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DocumentSearchResponse {
+    /// The documents, the one with the best chunk first.
+    #[schemars(length(max = MAX_LIMIT))]
     results: Vec<DocumentResult>,
     /// The duration in milliseconds.
     timing: u64,
+    /// The number of documents.
     total: usize,
     /// The reason why there are no results, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A document with the chunks that were found in it.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DocumentSearchResult")]
 struct DocumentResult {
-    document_id: String,
+    /// Its id.
+    document_id: DocumentId,
+    /// Its title.
     title: Option<String>,
+    /// The type of its content.
     r#type: DocumentType,
+    /// The score of its best chunk.
+    #[schemars(range(min = 0, max = 1))]
     score: f32,
+    /// Its metadata.
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
+    /// The time of creation.
     created_at: Timestamp,
+    /// The time of the last change.
     updated_at: Timestamp,
-    /// The trust in the content. `None` for documents that were processed before trust was
+    /// The trust in the content. Absent for documents that were processed before trust was
     /// recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
     /// The place where the content was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
+    /// The chunks that were found, the best first, or in the order of the text if neighbours are
+    /// among them.
+    #[schemars(length(min = 1))]
     chunks: Vec<ChunkResult>,
-    /// Requested by `includeSummary`. Always `null`, because no summaries are made.
+    /// Its summary, if the request asks for it. Always null: summaries are not made yet.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<()>")]
     summary: Option<Value>,
+    /// Its whole text, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+/// A chunk of a document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "FoundChunk")]
 struct ChunkResult {
+    /// The text.
     content: String,
+    /// True if it was found itself, false for the neighbour of a chunk that was.
     is_relevant: bool,
+    /// Its position in the document, from 0.
     position: u32,
+    /// How well it answers the question.
+    #[schemars(range(min = 0, max = 1))]
     score: f32,
 }
 
@@ -302,7 +363,7 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
     };
 
     DocumentResult {
-        document_id: document.id.to_string(),
+        document_id: document.id,
         title: document.title,
         r#type: document.kind,
         score,
@@ -323,10 +384,10 @@ async fn add_full_texts(
     results: &mut [DocumentResult],
 ) -> Result<()> {
     let ctx = &state.app.ctx;
-    let ids: Vec<_> = results
-        .iter()
-        .filter_map(|result| domain::DocumentId::parse(&result.document_id))
-        .collect();
+    let mut ids = Vec::with_capacity(results.len());
+    for result in results.iter() {
+        ids.push(result.document_id.clone());
+    }
     let documents = ctx.documents.get(tenant, &ids).await?;
 
     for (result, document) in results.iter_mut().zip(documents) {
@@ -336,4 +397,57 @@ async fn add_full_texts(
     }
 
     Ok(())
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v3/search", "search_documents")
+            .group("Recall (Search)")
+            .summary("Find chunks, grouped by document.")
+            .description(
+                "Fields of other services such as `documentThreshold` are accepted and have no \
+                 effect.",
+            )
+            .body::<DocumentSearchRequest>(json!({
+                "q": "Where does the heron wait?",
+                "containerTag": "user_42",
+                "onlyMatchingChunks": false,
+            }))
+            .answer::<DocumentSearchResponse>(
+                "The documents, the one with the best chunk first.",
+                json!({
+                    "results": [
+                        {
+                            "documentId": "acxV5LHMEsG2hMSNb4umbn",
+                            "title": null,
+                            "type": "text",
+                            "score": 0.87,
+                            "metadata": {"source": "diary"},
+                            "createdAt": "2026-03-01T09:30:00.000Z",
+                            "updatedAt": "2026-03-01T09:30:02.120Z",
+                            "chunks": [
+                                {
+                                    "content": "The heron waits in the reeds of the north bank.",
+                                    "isRelevant": true,
+                                    "position": 0,
+                                    "score": 0.87,
+                                },
+                            ],
+                        },
+                    ],
+                    "timing": 12,
+                    "total": 1,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no document with this id or customId.",
+            )
+            .error(
+                ErrorAnswer::Conflict,
+                "Several containers have a document with this customId. Name the container tag.",
+            ),
+    ]
 }

@@ -4,13 +4,15 @@ use std::time::Instant;
 
 use axum::extract::State;
 use container_index::{IndexedChunks, IndexedMemories};
-use domain::{ContainerId, Error, Filter, Result, Tenant, Timestamp};
+use domain::{ContainerId, ContainerTag, Error, Filter, Result, Tenant, Timestamp};
 use edge::{
-    ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count,
+    ApiResult, Auth, Json, MAX_ENTRIES, ReadContent, deserialize_bool, deserialize_count,
     deserialize_optional_object, parse_scope,
 };
+use openapi::{ErrorAnswer, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use service::{ContainerScope, explain_emptiness, join_reasons};
 
 use crate::SearchState;
@@ -24,39 +26,75 @@ use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_resul
 /// The number of results if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
 /// The most results. Part of the API.
-const MAX_LIMIT: usize = 100;
+pub(crate) const MAX_LIMIT: usize = 100;
+/// The most characters of a question, more than any has. A whole document as a question would cost
+/// as much as indexing it. Part of the API.
+pub(crate) const MAX_QUESTION_CHARS: usize = 10_000;
 /// The similarity below which a result is left out, if the request does not set a threshold. Part
 /// of the API.
 pub const DEFAULT_THRESHOLD: f32 = 0.6;
 
-#[derive(Debug, Default, Deserialize)]
+/// A question, and the memories and chunks to search.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "SearchMemoriesRequest", extend("required" = ["q"]))]
 pub(crate) struct SearchRequest {
+    /// A question or single terms.
+    #[schemars(length(min = 1, max = MAX_QUESTION_CHARS))]
     q: String,
+    /// A container tag, in addition to `containerTags`.
+    #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
+    /// Container tags. Without any, all that the key reaches.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
+    /// The similarity below which a result is left out.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.6))]
     threshold: Option<f32>,
+    /// The most results.
     #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_LIMIT>")]
+    #[schemars(extend("default" = DEFAULT_LIMIT))]
     limit: Option<usize>,
+    /// The kind of the results. `hybrid` finds memories and chunks on one scale.
+    #[schemars(extend("default" = "memories"))]
     search_mode: Option<SearchMode>,
+    /// Conditions on metadata.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Filters"))]
     filters: Option<Value>,
+    /// The path of the documents, or a prefix of it if it ends with `/`.
     filepath: Option<String>,
-    /// compat: typed clients send `null` for what is not set.
+    // compat: typed clients send `null` for what is not set.
+    /// The additional parts of each result.
     #[serde(deserialize_with = "deserialize_optional_object")]
     include: Option<IncludedParts>,
+    /// Orders the results by a second look at their words: the share of the question's words that
+    /// each has, and the similarity of its best sentence. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,
+    /// Asks in up to three wordings (as sent, as the statement that would answer it, and its
+    /// content words alone), and takes the best of each result. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rewrite_query: bool,
+    /// Joins the memories about one subject into one result. Their sentences are not changed.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     aggregate: bool,
+    /// True for results with their sources and the parts of their score.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     explain: bool,
+    /// A time in the past to search: the memories that were known at that time and true at that
+    /// time. What has been deleted or replaced by new content since is not found.
     as_of: Option<PointInTime>,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
+/// The kind of the results.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum SearchMode {
     /// Extracted memories only.
     #[default]
@@ -68,47 +106,71 @@ enum SearchMode {
 }
 
 /// The optional parts of the results.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(inline)]
 pub(crate) struct IncludedParts {
+    /// The documents of the result.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) documents: bool,
+    /// The documents with their summaries, which are null because none are made yet.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) summaries: bool,
+    /// The older versions of a memory, the memories that it extends or follows from, and those that
+    /// contradict it.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) related_memories: bool,
+    /// Memories that were forgotten or have expired, as results.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) forgotten_memories: bool,
+    /// The chunks in which a memory was stated.
     #[serde(deserialize_with = "deserialize_bool")]
+    #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) chunks: bool,
 }
 
 impl SearchRequest {
     fn included_parts(&self) -> IncludedParts {
-        self.include.unwrap_or_default()
+        let mut parts = self.include.unwrap_or_default();
+        parts.chunks |= self.search_mode == Some(SearchMode::Documents);
+        parts
     }
 }
 
 /// The past to search, by system time (`believed`), by valid time (`true`), or by both.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 enum PointInTime {
-    /// The same time for both.
-    Single(Timestamp),
+    /// A date or a timestamp for both.
+    Single(#[schemars(with = "String")] Timestamp),
     /// A time for each. An absent one means now.
     Separate {
+        /// Nothing counts that was recorded later.
         #[serde(default)]
+        #[schemars(with = "Option<String>")]
         believed: Option<Timestamp>,
+        /// Nothing counts that was said later.
         #[serde(default)]
+        #[schemars(with = "Option<String>")]
         r#true: Option<Timestamp>,
     },
 }
 
-#[derive(Debug, Serialize)]
+/// The results of a search.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MemorySearchResponse")]
 pub(crate) struct SearchResponse {
+    /// The results, the most similar first.
+    #[schemars(length(max = MAX_LIMIT))]
     results: Vec<SearchResult>,
     /// The duration in milliseconds.
     timing: u64,
+    /// The number of results.
     total: usize,
     /// The reason why there are no results, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -374,18 +436,14 @@ impl PointInTime {
 
 /// Checks the text of a question.
 pub(crate) fn check_question(q: &str) -> Result<&str> {
-    /// More than any question has. A whole document as a question would cost as much as indexing
-    /// it.
-    const MAX_CHARS: usize = 10_000;
-
     if q.trim().is_empty() {
         return Err(Error::invalid_field("q", "the question is empty"));
     }
 
-    if q.chars().count() > MAX_CHARS {
+    if q.chars().count() > MAX_QUESTION_CHARS {
         return Err(Error::invalid_field(
             "q",
-            format!("at most {MAX_CHARS} characters"),
+            format!("at most {MAX_QUESTION_CHARS} characters"),
         ));
     }
 
@@ -414,4 +472,41 @@ pub(crate) fn check_threshold(value: f32, field: &str) -> Result<f32> {
 /// Returns the metadata, or `None` (`null` in the answer) if there is none.
 pub(crate) fn non_empty_metadata(metadata: Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then_some(metadata)
+}
+
+/// Describes the operations of this module.
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::post("/v4/search", "search_memories")
+            .group("Recall (Search)")
+            .summary("Find memories, chunks, or both on one scale, the most similar first.")
+            .description(
+                "No model takes part in a search, so it costs the same with every option. A \
+                 memory that has expired, was forgotten or replaced is not a result; it is shown \
+                 where the request asks for it.",
+            )
+            .body::<SearchRequest>(json!({
+                "q": "Where does the heron wait?",
+                "containerTag": "user_42",
+                "searchMode": "hybrid",
+                "limit": 5,
+            }))
+            .answer::<SearchResponse>(
+                "The results, the most similar first.",
+                json!({
+                    "results": [
+                        {
+                            "id": "acxV5LHMEsG2hMSNb4umbn-0",
+                            "chunk": "The heron waits in the reeds of the north bank.",
+                            "metadata": {"source": "diary"},
+                            "updatedAt": "2026-03-01T09:30:02.120Z",
+                            "similarity": 0.87,
+                        },
+                    ],
+                    "timing": 12,
+                    "total": 1,
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }

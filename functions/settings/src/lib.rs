@@ -5,6 +5,7 @@ mod description;
 mod docs;
 mod keys;
 mod reset;
+mod schemas;
 mod session;
 mod suggest;
 mod wire;
@@ -14,9 +15,11 @@ use axum::routing::{delete, get, post, put};
 use axum::{Extension, Router};
 use domain::Patch;
 use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
-use openapi::Operation;
+use openapi::{ErrorAnswer, Operation};
 use serde_json::{Map, Value, json};
 use service::update_settings;
+
+use crate::schemas::{SettingsChangeShape, SettingsShape, UpdatedSettingsShape};
 
 /// The hint beside a filter prompt that nothing can decide by.
 const NO_MODEL_HINT: &str = "filterPrompt needs a model, and the service has none: set \
@@ -62,6 +65,7 @@ pub fn router(app: App, has_model: bool) -> Router {
 /// Describes the operations of this function.
 pub fn operations() -> Vec<Operation> {
     [
+        settings_operations(),
         keys::operations(),
         reset::operations(),
         session::operations(),
@@ -110,4 +114,39 @@ async fn change_settings(
     }
 
     Ok(Json(response))
+}
+
+/// Describes the operations of this module.
+fn settings_operations() -> Vec<Operation> {
+    let change = json!({
+        "chunkSize": 800,
+        "profileBuckets": [{"key": "food", "description": "Meals, diets and drinks."}],
+        "shouldLLMFilter": true,
+        "filterPrompt": "Keep notes about birds.",
+    });
+    let mut shown = wire::show_settings(&domain::Settings::default());
+    shown.insert("chunkSize".into(), json!(800));
+
+    vec![
+        Operation::get("/v3/settings", "get_settings")
+            .group("Settings")
+            .summary("Get the settings of the organization.")
+            .description("Secrets are not read back.")
+            .answer::<SettingsShape>("All settings.", shown.into()),
+        Operation::patch("/v3/settings", "update_settings")
+            .group("Settings")
+            .summary("Change settings of the organization.")
+            .description("All of them or, after an error, none. Secrets are not read back.")
+            .optional_body::<SettingsChangeShape>(change)
+            .answer::<UpdatedSettingsShape>(
+                "The settings that were sent, as they are now.",
+                json!({
+                    "chunkSize": 800,
+                    "orgId": "acme",
+                    "orgSlug": "acme",
+                    "updated": {"chunkSize": 800},
+                }),
+            )
+            .error(ErrorAnswer::Invalid, ""),
+    ]
 }

@@ -35,8 +35,10 @@ struct SessionUser {
     /// The id of the key, or `local` for the key of that name.
     #[schemars(with = "KeyId")]
     id: String,
-    /// Always null: a key has no address.
-    email: (),
+    // compat: the command line of the TypeScript client prints this field.
+    /// The name of the key again, because a key has no address.
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
+    email: String,
     /// The name of the key.
     #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     name: String,
@@ -148,13 +150,16 @@ pub(crate) async fn show_session(Auth { tenant, .. }: Auth<AnyKey>) -> Json<Sess
         permission,
     };
 
+    let (id, name) = match key {
+        Some(key) => (key.id.as_str(), key.name.as_str()),
+        None => (LOCAL_KEY_NAME, LOCAL_KEY_NAME),
+    };
+
     Json(SessionResponse {
         user: SessionUser {
-            id: key.map_or(LOCAL_KEY_NAME, |key| key.id.as_str()).to_owned(),
-            email: (),
-            name: key
-                .map_or(LOCAL_KEY_NAME, |key| key.name.as_str())
-                .to_owned(),
+            id: id.to_owned(),
+            email: name.to_owned(),
+            name: name.to_owned(),
         },
         org: SessionOrganization {
             id: org.clone(),
@@ -241,7 +246,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             .answer::<SessionResponse>(
                 "The key, and what it reaches.",
                 json!({
-                    "user": {"id": "8hZc1KReVt", "email": null, "name": "notes of the web app"},
+                    "user": {"id": "8hZc1KReVt", "email": "notes of the web app", "name": "notes of the web app"},
                     "org": {"id": "acme", "name": "acme", "slug": "acme"},
                     "role": "editor",
                     "accessType": "restricted",

@@ -58,17 +58,42 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
 
     for provider in AppProvider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
-        let prefix = provider.settings_prefix();
-        set(format!("{prefix}ClientId"), json!(app.client_id));
-        set(format!("{prefix}ClientSecret"), Value::Null);
-        set(
-            format!("{prefix}ClientSecretSet"),
-            json!(app.secret.is_some()),
-        );
-        set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
+        for prefix in prefixes(provider) {
+            set(format!("{prefix}ClientId"), json!(app.client_id));
+            set(format!("{prefix}ClientSecret"), Value::Null);
+            set(
+                format!("{prefix}ClientSecretSet"),
+                json!(app.secret.is_some()),
+            );
+            set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
+        }
     }
 
     fields
+}
+
+/// Returns the prefixes of the settings of a provider, the one of this service first.
+///
+/// compat: clients of the hosted service use the vendor's name for the cloud drive.
+pub(crate) fn prefixes(provider: AppProvider) -> &'static [&'static str] {
+    match provider {
+        AppProvider::CloudDrive => &["cloudDrive", "googleDrive"],
+        AppProvider::Notion => &["notion"],
+        AppProvider::Onedrive => &["onedrive"],
+        AppProvider::Github => &["github"],
+    }
+}
+
+/// Returns the names of a setting, the given one first.
+fn spellings(name: &str) -> Vec<String> {
+    let mut names = vec![name.to_owned()];
+    if let Some(rest) = name.strip_prefix("cloudDrive") {
+        names.push(format!("googleDrive{rest}"));
+    } else if let Some(rest) = name.strip_prefix("googleDrive") {
+        names.push(format!("cloudDrive{rest}"));
+    }
+
+    names
 }
 
 /// Parses the changes in a request. Returns them with the names under which the answer shows them.
@@ -78,21 +103,28 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
 pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
     let (mut names, mut change) = (Vec::new(), SettingsChange::default());
     for (name, value) in fields {
-        // Clients of the hosted service use the vendor's name here.
-        let canonical_name = name
-            .strip_prefix("googleDrive")
-            .map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
-        if names.contains(&canonical_name) {
+        let canonical_name = match name.strip_prefix("googleDrive") {
+            Some(rest) => format!("cloudDrive{rest}"),
+            None => name.clone(),
+        };
+        // A client may send back what it has read, with both names of a setting.
+        if names.contains(name) && fields.get(&canonical_name) == Some(value) {
+            continue;
+        }
+        if names.contains(name) {
             return Err(Error::invalid_field(
                 name,
                 format!("the same setting as {canonical_name}, which is sent as well"),
             ));
         }
         parse_setting(&mut change, name, &canonical_name, value)?;
-        let is_secret = canonical_name.ends_with("ClientSecret");
-        let presence_field = is_secret.then(|| format!("{canonical_name}Set"));
-        names.push(canonical_name);
-        names.extend(presence_field);
+        for spelling in spellings(name) {
+            let presence_field = spelling
+                .ends_with("ClientSecret")
+                .then(|| format!("{spelling}Set"));
+            names.push(spelling);
+            names.extend(presence_field);
+        }
     }
 
     Ok((names, change))
@@ -183,17 +215,13 @@ fn parse_app_setting(
 }
 
 fn unknown_setting_error(name: &str) -> Error {
-    let app_settings = AppProvider::ALL.iter().flat_map(|provider| {
-        APP_NAMES
-            .iter()
-            .map(move |field| format!("{}{field}", provider.settings_prefix()))
-    });
+    let mut setting_names = SETTING_NAMES.map(str::to_owned).to_vec();
+    for provider in AppProvider::ALL {
+        for prefix in prefixes(provider) {
+            setting_names.extend(APP_NAMES.map(|field| format!("{prefix}{field}")));
+        }
+    }
 
-    let setting_names: Vec<String> = SETTING_NAMES
-        .iter()
-        .map(|name| (*name).to_owned())
-        .chain(app_settings)
-        .collect();
     Error::invalid_field(
         name,
         format!(

@@ -7,6 +7,7 @@ mod item_record;
 mod selection;
 mod state;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use claim::{DocumentClaim, DocumentOrigin};
@@ -118,8 +119,9 @@ impl ConnectionStatus {
 }
 
 /// The kinds of errors of a connection or of one of its runs: `errorKind` on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ConnectionErrorKind {
     /// The permission was revoked or has expired, and the user has to give it again.
     ReauthRequired,

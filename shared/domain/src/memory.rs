@@ -111,7 +111,7 @@ impl Trust {
 }
 
 /// The period of an event, from its first to its last moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventPeriod {
     /// The first moment.
     pub from: Timestamp,

@@ -9,13 +9,14 @@ mod trusted;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-pub use app::{AppChange, AppProvider, NewSecret, OAuthApp};
+pub use app::{AppChange, AppProvider, MAX_CLIENT_ID_CHARS, MAX_SECRET_CHARS, NewSecret, OAuthApp};
 pub use bucket::{MAX_BUCKETS, PREFERENCES, ProfileBucket};
-pub use change::SettingsChange;
+pub use change::{MAX_FILTER_PROMPT, MAX_WORKSPACE_PROMPT, SettingsChange};
 pub use items::{ItemRules, compile_patterns};
 pub use trusted::TrustedSources;
 
@@ -53,8 +54,9 @@ pub struct Settings {
 }
 
 /// The content of requests and responses that the request log keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "LogContent")]
 pub enum LogContentMode {
     /// Their texts, shortened and without anything that looks like a secret.
     Full,

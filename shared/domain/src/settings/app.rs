@@ -8,10 +8,10 @@ use crate::patch::Patch;
 use crate::vault::Secret;
 
 /// The largest number of characters in a client id.
-const MAX_CLIENT_ID_CHARS: usize = 500;
+pub const MAX_CLIENT_ID_CHARS: usize = 500;
 /// The largest number of characters in a client secret. In any script, the bytes are few enough to
 /// be sealed in one operation.
-const MAX_SECRET_CHARS: usize = 1000;
+pub const MAX_SECRET_CHARS: usize = 1000;
 
 /// The providers with which an organization may have an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::patch::Patch;
 
 /// The largest number of characters in the filter prompt. This limit is part of the API.
-const MAX_FILTER_PROMPT: usize = 750;
+pub const MAX_FILTER_PROMPT: usize = 750;
 /// The largest number of characters in the workspace prompt. This limit is part of the API.
-const MAX_WORKSPACE_PROMPT: usize = 1500;
+pub const MAX_WORKSPACE_PROMPT: usize = 1500;
 
 /// A caller's change to settings.
 #[derive(Debug, Clone, Default)]
