@@ -108,14 +108,9 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
             None => name.clone(),
         };
         // A client may send back what it has read, with both names of a setting.
-        if names.contains(name) && fields.get(&canonical_name) == Some(value) {
-            continue;
-        }
         if names.contains(name) {
-            return Err(Error::invalid_field(
-                name,
-                format!("the same setting as {canonical_name}, which is sent as well"),
-            ));
+            check_other_spellings(fields, name, value)?;
+            continue;
         }
         parse_setting(&mut change, name, &canonical_name, value)?;
         for spelling in spellings(name) {
@@ -128,6 +123,20 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
     }
 
     Ok((names, change))
+}
+
+/// Checks that a setting which is sent under several names has one value.
+fn check_other_spellings(fields: &Map<String, Value>, name: &str, value: &Value) -> Result<()> {
+    for spelling in spellings(name) {
+        if fields.get(&spelling).is_some_and(|other| other != value) {
+            return Err(Error::invalid_field(
+                name,
+                format!("the same setting as {spelling}, which is sent with another value"),
+            ));
+        }
+    }
+
+    Ok(())
 }
 
 /// Parses one setting. `name` is the name in the request, and `canonical_name` is the name of the
@@ -347,6 +356,21 @@ mod tests {
                 parse_change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_setting_has_one_value_in_any_order_of_its_names() {
+        let names = ["cloudDriveClientId", "googleDriveClientId"];
+        for (first, second) in [(names[0], names[1]), (names[1], names[0])] {
+            let change = |first_value: &str, second_value: &str| {
+                parse_change(&Map::from_iter([
+                    (first.to_owned(), json!(first_value)),
+                    (second.to_owned(), json!(second_value)),
+                ]))
+            };
+            assert!(change("a", "a").is_ok(), "{first}, {second}");
+            assert!(change("a", "b").is_err(), "{first}, {second}");
         }
     }
 
