@@ -44,6 +44,21 @@ impl<'a> Transcript<'a> {
         Self::parse_messages(text).or_else(|| Self::parse_lines(text))
     }
 
+    /// Reads what is sent under the `customId` of a transcript: a transcript, or a single turn that
+    /// is too short to be recognized by itself, as in `User: Yes.`
+    pub fn parse_continuation(text: &'a str) -> Option<Self> {
+        Self::parse(text).or_else(|| {
+            let line = lines::find_next_turn(text)?;
+            Some(Self {
+                text,
+                turns: turns_of_lines(text, std::slice::from_ref(&line)),
+                form: TranscriptForm::Lines {
+                    starts: vec![line.start],
+                },
+            })
+        })
+    }
+
     fn parse_messages(text: &'a str) -> Option<Self> {
         let messages = messages::read_messages(text)?;
         let turns = messages.iter().map(messages::turn_of_message);

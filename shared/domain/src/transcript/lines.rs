@@ -46,15 +46,28 @@ pub fn find_speaker_lines(text: &str) -> Vec<SpeakerLine<'_>> {
 /// Returns the line of the only turn if the whole text is something that the user said, as in
 /// `User: I live in Oslo.`
 pub(super) fn find_single_turn(text: &str) -> Option<SpeakerLine<'_>> {
-    let (mut lines, key_count) = find_labelled_lines(text);
-    let line = lines.pop()?;
-    let is_whole_text = lines.is_empty() && key_count == 0 && text[..line.start].trim().is_empty();
+    let line = find_only_line(text)?;
     let first_line = text[line.speech_start..].lines().next()?;
     let word_count = first_line.split_whitespace().count();
     let is_said = line.kind == SpeakerKind::User
         && !line.is_like_key
         && word_count >= MIN_WORDS_OF_SINGLE_TURN;
-    (is_whole_text && is_said).then_some(line)
+    is_said.then_some(line)
+}
+
+/// Returns the line of the only turn if the whole text can be the next turn of a chat, as in
+/// `User: Yes.`
+pub(super) fn find_next_turn(text: &str) -> Option<SpeakerLine<'_>> {
+    let line = find_only_line(text)?;
+    matches!(line.kind, SpeakerKind::User | SpeakerKind::Assistant).then_some(line)
+}
+
+/// Returns the line with a label if the text begins with it and has no other.
+fn find_only_line(text: &str) -> Option<SpeakerLine<'_>> {
+    let (mut lines, key_count) = find_labelled_lines(text);
+    let line = lines.pop()?;
+    let is_whole_text = lines.is_empty() && key_count == 0 && text[..line.start].trim().is_empty();
+    is_whole_text.then_some(line)
 }
 
 /// Returns the lines that begin with a label, and the number of lines that begin with a key of YAML.

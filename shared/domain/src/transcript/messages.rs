@@ -11,6 +11,9 @@ use crate::time::Timestamp;
 /// The fields in which clients write the time of a message.
 const TIME_FIELDS: [&str; 6] = ["timestamp", "created_at", "createdAt", "time", "date", "at"];
 
+/// The fields in which a message of an assistant calls tools.
+const CALL_FIELDS: [&str; 2] = ["tool_calls", "function_call"];
+
 /// A message as it was sent.
 pub(super) type Message = Map<String, Value>;
 
@@ -69,7 +72,12 @@ pub(super) fn read_messages(text: &str) -> Option<Vec<Message>> {
 pub(super) fn turn_of_message(message: &Message) -> Option<ConversationTurn> {
     let role = message.get("role").or_else(|| message.get("type"))?;
     let speaker = SpeakerKind::of_role(&role.as_str()?.to_lowercase())?;
-    let text = read_content(message.get("content")?)?;
+    let text = match message.get("content") {
+        Some(content) => read_content(content)?,
+        // Some clients leave the content out of a message that only calls tools.
+        None if CALL_FIELDS.iter().any(|field| message.contains_key(*field)) => String::new(),
+        None => return None,
+    };
 
     let mut turn = new_turn(speaker.role(), text.trim(), read_time(message));
     let name = message.get("name").and_then(Value::as_str);

@@ -13,7 +13,7 @@ fn turns_of(text: &str) -> Option<Vec<String>> {
 /// Joins the text that is sent to the stored one. Returns `None` if one of them is no transcript, or
 /// if the sent one replaces the stored one.
 fn join_transcripts(stored: &str, sent: &str) -> Option<String> {
-    Transcript::parse(stored)?.join(Transcript::parse(sent)?)
+    Transcript::parse(stored)?.join(Transcript::parse_continuation(sent)?)
 }
 
 #[test]
@@ -72,6 +72,19 @@ fn transcripts_of_every_form_are_divided_into_turns() {
         (
             r#"[{"type":"human","content":"I live in Oslo."},{"type":"ai","content":"Noted."}]"#,
             chat,
+        ),
+        // An assistant that only calls a tool, as Pipecat stores it.
+        (
+            r#"[{"role":"user","content":"I live in Oslo."},
+                {"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"save"}}]},
+                {"role":"tool","tool_call_id":"1","content":"Saved."},
+                {"role":"assistant","content":"Noted."}]"#,
+            &[
+                "user: I live in Oslo.",
+                "assistant: ",
+                "tool: Saved.",
+                "assistant: Noted.",
+            ],
         ),
         (
             r#"{"messages":[{"role":"user","content":[{"type":"text","text":"I live in Oslo."}]},
@@ -311,5 +324,31 @@ proptest::proptest! {
         }
         Transcript::parse(&text);
         join_transcripts(&text, &text);
+    }
+}
+
+#[test]
+fn a_short_turn_continues_a_transcript_and_is_none_by_itself() {
+    let stored = "User: I live in Oslo.\nAssistant: Noted.";
+    for turn in [
+        "User: Yes.",
+        "user: ok",
+        "Assistant: Hello?",
+        "**User**: Thanks!",
+    ] {
+        let joined = join_transcripts(stored, turn);
+        assert_eq!(
+            joined.as_deref(),
+            Some(format!("{stored}\n{turn}").as_str())
+        );
+        assert_eq!(turns_of(turn), None, "{turn}");
+    }
+    for text in [
+        "Yes.",
+        "Note: yes",
+        "user: me\npassword: x",
+        "A note.\nUser: Yes.",
+    ] {
+        assert_eq!(join_transcripts(stored, text), None, "{text}");
     }
 }

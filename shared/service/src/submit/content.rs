@@ -12,7 +12,7 @@ use domain::tenant::Tenant;
 use domain::transcript::Transcript;
 
 impl Content {
-    pub(super) fn form(&self) -> BodyForm {
+    pub(crate) fn form(&self) -> BodyForm {
         match self {
             Self::Complete { form, .. } => form.clone(),
             Self::Turns(_) => BodyForm::Conversation,
@@ -57,8 +57,8 @@ impl Content {
     }
 }
 
-/// Returns a text that is sent under the `customId` of `old`. If both are transcripts and the sent
-/// one does not begin with the stored turns, its new turns are added to them, as those of a
+/// Returns a text that is sent under the `customId` of `old`. If that is a transcript, and the sent
+/// text is one or its next turn and does not begin with the stored turns, its new turns are added to them, as those of a
 /// conversation are. Any other text replaces the stored one.
 async fn join_text(
     ctx: &Ctx,
@@ -70,7 +70,7 @@ async fn join_text(
         return Ok(Some(sent.clone()));
     };
     let sent_text = String::from_utf8_lossy(sent);
-    let Some(sent_transcript) = Transcript::parse(&sent_text) else {
+    let Some(sent_transcript) = Transcript::parse_continuation(&sent_text) else {
         return Ok(Some(sent.clone()));
     };
 
