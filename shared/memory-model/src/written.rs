@@ -2,6 +2,7 @@
 
 use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
 
+use crate::words::{content_words, split_words};
 use extraction::{Passage, Role, SourceText, extract_statements};
 
 /// Returns the statement of a memory that a client wrote.
@@ -47,10 +48,40 @@ fn parse_topic(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
     // One sentence among several must not decide which memory the whole text replaces.
     match found.as_slice() {
         [only] if only.start == 0 && only.end + 1 >= text.chars().count() => {
-            (only.kind, only.topic.clone())
+            let topic = only.topic.clone();
+            (only.kind, topic.map(|topic| complete_value(topic, text)))
         }
         _ => (MemoryKind::Fact, None),
     }
+}
+
+/// Adds to the value of the topic what the text says after it, as in "the cello and the flute". A
+/// longer memory is then no repetition of a shorter one, of which the service would keep the first.
+fn complete_value(topic: Topic, text: &str) -> Topic {
+    // A denial ends a value, which it has to name exactly.
+    if topic.negated {
+        return topic;
+    }
+
+    let words = split_words(text);
+    let end = [&topic.value, &topic.attribute]
+        .into_iter()
+        .find_map(|part| find_end(&words, part));
+    let value = match end {
+        Some(end) if end == words.len() => return topic,
+        Some(end) => format!("{} {}", topic.value, words[end..].join(" ")),
+        // The value is in other words than the text.
+        None => content_words(text).join(" "),
+    };
+
+    Topic { value, ..topic }
+}
+
+/// Returns the position after the last word of `part`, at its last occurrence in `words`.
+fn find_end(words: &[String], part: &str) -> Option<usize> {
+    let last = split_words(part).pop()?;
+    let index = words.iter().rposition(|word| *word == last)?;
+    Some(index + 1)
 }
 
 #[cfg(test)]
@@ -68,6 +99,10 @@ mod tests {
         for (text, expected) in [
             ("I live in Berlin.", berlin.clone()),
             ("I live in Berlin", berlin),
+            (
+                "I live in Berlin with two cats.",
+                Some(("user".to_owned(), "berlin with two cats".to_owned())),
+            ),
             (
                 "I live in Berlin. The tram to the harbour is often late, and nobody knows why.",
                 None,
