@@ -24,6 +24,7 @@ mod repeats;
 mod scans;
 mod setting;
 mod settings;
+mod sharing;
 mod supersede;
 mod sync;
 mod sync_nodes;

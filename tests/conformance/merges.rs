@@ -49,7 +49,11 @@ async fn begin_merge(
     task: &Task,
 ) -> bool {
     let (containers, tenant) = (&setting.ctx().containers, &setting.alpha);
-    let begin = async || containers.begin_merge(tenant, target, sources, task).await;
+    let begin = async || {
+        containers
+            .begin_merge(tenant, target, sources, &[], task)
+            .await
+    };
     retry_unavailable(begin).await.expect("an answer")
 }
 
@@ -112,7 +116,7 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &PortFixture) 
             assert_eq!(get(setting, source.tag.as_str()).await, Some(merging));
         }
 
-        let moved = ContainerOwner::Tag(tag("target"));
+        let moved = ContainerOwner::Tags(vec![tag("target")]);
         let wanted = [ContainerOwner::Original, moved.clone(), moved];
         assert_eq!(
             tags_of_container(setting, &setting.alpha, &all).await,
@@ -265,7 +269,7 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &PortFixture) {
     let moved = tags_of_container(setting, &setting.alpha, &[sources[0].primary_id()]).await;
     assert_eq!(
         moved,
-        [ContainerOwner::Tag(tag("target"))],
+        [ContainerOwner::Tags(vec![tag("target")])],
         "only what was deleted is forgotten"
     );
 }
@@ -304,7 +308,7 @@ async fn of_a_merge_and_a_deletion_at_the_same_time_one_holds(setting: &PortFixt
         .await;
         let wanted = match (merged, deleted.tag == source.tag) {
             (true, _) => [
-                ContainerOwner::Tag(target.tag.clone()),
+                ContainerOwner::Tags(vec![target.tag.clone()]),
                 ContainerOwner::Original,
             ],
             (false, true) => [ContainerOwner::Deleted, ContainerOwner::Original],
@@ -344,7 +348,7 @@ async fn of_merges_that_share_a_tag_one_holds(setting: &PortFixture) {
         assert_eq!(target.ids[1..], source.ids);
         assert_eq!(
             tags_of_container(setting, &setting.alpha, &[source.primary_id()]).await,
-            [ContainerOwner::Tag(target.tag)]
+            [ContainerOwner::Tags(vec![target.tag])]
         );
     }
 }
@@ -365,7 +369,7 @@ async fn a_merged_container_moves_on_with_its_tag(setting: &PortFixture) {
         end_merge(setting, &setting.alpha, name, &second.id).await;
     }
     let all = [b.primary_id(), target.primary_id(), a.primary_id()];
-    let moved = ContainerOwner::Tag(tag("b"));
+    let moved = ContainerOwner::Tags(vec![tag("b")]);
     assert_eq!(
         tags_of_container(setting, &setting.alpha, &all).await,
         [ContainerOwner::Original, moved.clone(), moved]

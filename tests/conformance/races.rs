@@ -24,7 +24,7 @@ fn new_note(text: String, custom_id: Option<&str>) -> NewDocument {
         form: BodyForm::Text,
     };
     NewDocument {
-        tag: Some(ContainerTag::parse("box").expect("a tag")),
+        tags: vec![ContainerTag::parse("box").expect("a tag")],
         custom_id: custom_id.map(|id| CustomId::parse(id).expect("an id")),
         ..NewDocument::new(content)
     }

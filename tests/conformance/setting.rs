@@ -107,6 +107,7 @@ impl PortFixture {
             id,
             container: container.clone(),
             tag: ContainerTag::default_tag(),
+            further_tags: Vec::new(),
             custom_id: None,
             revision,
             revision_number: 1,

@@ -3,7 +3,8 @@
 
 use domain::task::{ContainerPurge, PurgePhase};
 use domain::{
-    Container, ContainerId, ContainerOwner, ContainerTag, MergeRole, Task, TaskId, TaskWork, Tenant,
+    Container, ContainerId, ContainerOwner, ContainerTag, MergeRole, SharedContainer, Task, TaskId,
+    TaskWork, Tenant,
 };
 use futures::future::join_all;
 
@@ -74,11 +75,22 @@ pub(crate) async fn delete(
     container: &Container,
     task: &Task,
 ) -> bool {
+    delete_beside(setting, tenant, container, &[], task).await
+}
+
+/// Deletes a tag that shares these containers with others.
+pub(crate) async fn delete_beside(
+    setting: &PortFixture,
+    tenant: &Tenant,
+    container: &Container,
+    shared: &[SharedContainer],
+    task: &Task,
+) -> bool {
     let delete = async || {
         setting
             .ctx()
             .containers
-            .delete_tag(tenant, container, task)
+            .delete_tag(tenant, container, shared, task)
             .await
     };
     retry_unavailable(delete).await.expect("an answer")

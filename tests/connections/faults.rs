@@ -264,6 +264,13 @@ async fn what_is_not_supported_says_what_is() {
         assert_eq!(listed.body["items"], json!([]), "{state}");
     }
 
+    let metadata = json!({"crm": {"ids": [1, {"deal": null}]}, "startUrl": "https://a.example/"});
+    let nested = json!({"containerTag": TAG, "metadata": metadata});
+    let nested = client.post("/v3/connections/web-crawler", nested).await;
+    let id = nested.body["id"].as_str().expect("a connection");
+    let connection = client.get(&format!("/v3/connections/{id}")).await.body;
+    assert_eq!(connection["metadata"], metadata);
+
     for bad in [
         "http://app.example/x",
         "javascript:alert(1)",

@@ -113,7 +113,6 @@ fn refusals() -> Vec<Refusal> {
         ("containerTag", json!("x".repeat(101))),
         ("containerTags", json!("not-an-array")),
         ("containerTags", json!(["a", 5])),
-        ("containerTags", json!(["one", "two"])),
         ("customId", json!(7)),
         ("customId", json!("a b")),
         ("customId", json!("")),

@@ -80,7 +80,7 @@ async fn run_story(base: &str) -> Vec<(String, (u16, Value))> {
     note(
         "update wrongly",
         client
-            .send_patch(&format!("{base}/heron"), json!({"content": " "}))
+            .send_patch(&format!("{base}/heron"), json!({"documentDate": "soon"}))
             .await,
     );
     note(

@@ -123,7 +123,7 @@ async fn delete_tag(client: &OrgClient, tag: &str) {
 
     assert!(
         ctx.containers
-            .delete_tag(&client.tenant, &container, &task)
+            .delete_tag(&client.tenant, &container, &[], &task)
             .await
             .expect("a deletion")
     );

@@ -176,9 +176,9 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
             "containerTag",
         ),
         (
-            json!({"content": "a", "containerTags": ["a", "b"]}),
+            json!({"content": "a", "containerTags": ["a", "b c"]}),
             "ValidationError",
-            "containerTags",
+            "containerTag",
         ),
         (
             json!({"content": "a", "customId": "a b"}),

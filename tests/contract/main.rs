@@ -81,6 +81,7 @@ mod settings_fields;
 mod settings_prompts;
 mod settings_reset;
 mod settings_secrets;
+mod several_tags;
 mod shape;
 mod steps;
 mod tags;

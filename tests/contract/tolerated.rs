@@ -171,6 +171,60 @@ async fn text_is_given_back_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn an_empty_file_is_a_document_with_a_path() {
+    let client = OrgClient::new().await;
+    let touched = json!({"content": "", "filepath": "/notes.md", "customId": "notes"});
+    let id = client.add_document(touched).await;
+    let document = client.get_document(&id).await;
+    assert_eq!(document["status"], "done", "{document}");
+    assert_eq!(document["content"], "");
+    let found = client.post("/v4/search", json!({"q": "notes"})).await.body;
+    assert_eq!(found["results"], json!([]), "{found}");
+
+    let path = format!("/v3/documents/{id}");
+    for (content, expected) in [("I live in Oslo.", 1), ("", 0), ("I live in Bergen.", 1)] {
+        let answer = client.send_patch(&path, json!({"content": content})).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        client.run_until_settled().await;
+        assert_eq!(client.get_document(&id).await["content"], content);
+        let chunks = client.get(&format!("{path}/chunks")).await.body;
+        let count = chunks["chunks"].as_array().expect("chunks").len();
+        assert_eq!(count, expected, "{chunks}");
+    }
+
+    let nothing = client.post("/v3/documents", json!({"content": " "})).await;
+    assert_eq!(nothing.status, 400, "{}", nothing.body);
+    assert_eq!(nothing.body["issues"][0]["path"], json!(["content"]));
+}
+
+#[tokio::test]
+async fn a_longer_memory_is_no_repetition_of_a_shorter_one() {
+    for (shorter, longer) in [
+        ("I play the cello.", "I play the cello and the flute."),
+        ("I work at Acme.", "I work at Acme as a designer."),
+        ("I like tea.", "I like tea, but only in the morning."),
+        (
+            "I am allergic to nuts.",
+            "I am allergic to nuts and shellfish.",
+        ),
+    ] {
+        let client = OrgClient::new().await;
+        for content in [shorter, longer, longer] {
+            let body = json!({"containerTag": "home", "memories": [{"content": content}]});
+            assert_eq!(client.post("/v4/memories", body).await.status, 201);
+        }
+        let body = json!({"containerTags": ["home"]});
+        let listed = client.post("/v4/memories/list", body).await.body;
+        let entries = listed["memoryEntries"].as_array().expect("memories");
+        let count = entries
+            .iter()
+            .filter(|entry| entry["memory"] == longer)
+            .count();
+        assert_eq!(count, 1, "{longer}: {listed}");
+    }
+}
+
+#[tokio::test]
 async fn a_profile_has_all_buckets_unless_the_request_selects_parts() {
     let client = OrgClient::new().await;
     client

@@ -388,7 +388,6 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
         ("customId", json!("a b")),
         ("customId", json!("")),
         ("containerTag", json!("a b")),
-        ("containerTags", json!(["a", "b"])),
         ("taskType", json!("x")),
         ("documentDate", json!("soon")),
     ] {

@@ -71,7 +71,7 @@ pub(super) fn conversation_of_session(
     let metadata = Metadata::parse(metadata)?;
 
     Ok(Some(NewDocument {
-        tag: Some(tag.clone()),
+        tags: vec![tag.clone()],
         custom_id: Some(CustomId::parse_conversation_id(&id)?),
         metadata: (!metadata.is_empty()).then_some(metadata),
         ..NewDocument::new(Content::Turns(turns))

@@ -39,8 +39,7 @@ pub(crate) struct CreateRequest {
     document_limit: Option<usize>,
     /// The caller's own keys. `syncScope` says how much is included: `selected`, which is the
     /// default, or `full`. For a website, `startUrl` or `sitemapUrl`, of one host, `maxDepth`,
-    /// `maxPages` and `pathPrefix` say what is read.
-    #[schemars(with = "Option<Metadata>")]
+    /// `maxPages` and `pathPrefix` say what is read. Other values may be any JSON: at most 16 KiB.
     metadata: Option<Map<String, Value>>,
 }
 
@@ -124,7 +123,7 @@ pub(crate) async fn create_connection(
         )
         .await?,
         document_limit: request.document_limit,
-        metadata: Metadata::parse(request.metadata.unwrap_or_default())?,
+        metadata: Metadata::parse_nested("metadata", request.metadata.unwrap_or_default())?,
     };
 
     let created =

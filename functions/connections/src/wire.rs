@@ -11,6 +11,7 @@ use domain::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use service::item_state_name;
 
 /// Parses the provider in a path or a field.
@@ -66,7 +67,8 @@ pub(crate) struct ConnectionShape {
     /// The time at which the permission ends, or was found to have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
-    /// The caller's own keys.
+    /// The caller's own keys, with any JSON as values.
+    #[schemars(with = "Option<Map<String, Value>>")]
     metadata: Option<Metadata>,
     /// The container tag of its documents.
     container_tags: [ContainerTag; 1],

@@ -6,7 +6,7 @@ use domain::{
     BodyForm, ContainerTag, CustomId, DocumentId, DocumentStatus, Dreaming, Error, Metadata,
     Provenance, Result, TaskType, Timestamp,
 };
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_single_tag};
+use edge::{ApiResult, App, Auth, Json, JsonParts, MAX_ENTRIES, WriteContent, parse_scope};
 use http::HeaderMap;
 use openapi::{ErrorAnswer, Operation};
 use remote::parse_page_url;
@@ -32,8 +32,9 @@ pub(crate) struct CommonFields {
     /// `sm_project_default`.
     #[schemars(with = "Option<ContainerTag>")]
     pub(crate) container_tag: Option<String>,
-    /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    /// The container tags, if there are several. The document is found under each of them, and the
+    /// settings of the first one apply.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     pub(crate) container_tags: Option<Vec<String>>,
     // A batch and a conversation do not use it: see `add_custom_id`.
     #[schemars(skip)]
@@ -70,8 +71,9 @@ pub(crate) struct CommonFields {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AddDocumentRequest", transform = add_custom_id)]
 pub(crate) struct AddRequest {
-    /// A text, markdown, HTML or the address of one page: at most 1 MiB of UTF-8.
-    #[schemars(length(min = 1, max = MAX_TEXT_BYTES))]
+    /// A text, markdown, HTML or the address of one page: at most 1 MiB of UTF-8. It may be empty
+    /// if there is a `filepath`.
+    #[schemars(length(max = MAX_TEXT_BYTES))]
     content: String,
 }
 
@@ -210,10 +212,11 @@ impl CommonFields {
         }
 
         Ok(NewDocument {
-            tag: parse_single_tag(
+            tags: parse_scope(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
-            )?,
+            )?
+            .tags,
             custom_id: parse_custom_id(self.custom_id.as_deref())?,
             content,
             metadata: parse_object("metadata", self.metadata)?,

@@ -191,7 +191,7 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
     };
 
     let Some(content) = content else {
-        return Err(Error::invalid_field("content", "there is nothing in it"));
+        return Err(Error::invalid_field("content", "missing"));
     };
     let (bytes, form) = body_of_text(content)?;
 

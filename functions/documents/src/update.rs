@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{ContainerTag, CustomId, Metadata, Patch, Provenance, Result, TaskType};
-use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, parse_single_tag};
+use edge::{ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, WriteContent, parse_scope};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,8 +24,8 @@ use crate::one::{DOCUMENT_ID, DocumentScopeQuery, NO_DOCUMENT};
 #[schemars(rename = "UpdateDocumentRequest")]
 pub(crate) struct UpdateRequest {
     /// A text, markdown, HTML or the address of one page in place of the content: at most 1 MiB of
-    /// UTF-8.
-    #[schemars(length(min = 1, max = MAX_TEXT_BYTES))]
+    /// UTF-8. It may be empty if the document has a `filepath`.
+    #[schemars(length(max = MAX_TEXT_BYTES))]
     content: Option<String>,
     /// Metadata in place of all there is. Null removes it.
     #[schemars(with = "Option<Metadata>")]
@@ -43,8 +43,8 @@ pub(crate) struct UpdateRequest {
     /// The container tag to move the document to, which gives it a new id.
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
-    /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    /// The container tags in place of the present ones, if there are several.
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
     /// The results of its processing.
     task_type: Option<TaskType>,
@@ -107,14 +107,15 @@ impl UpdateRequest {
             None => None,
         };
 
+        let scope = parse_scope(
+            self.container_tag.as_deref(),
+            self.container_tags.as_deref(),
+        )?;
         Ok(DocumentUpdate {
             content,
             description,
             custom_id: parse_custom_id(self.custom_id.as_deref())?,
-            tag: parse_single_tag(
-                self.container_tag.as_deref(),
-                self.container_tags.as_deref(),
-            )?,
+            tags: Some(scope.tags).filter(|tags| !tags.is_empty()),
             task_type: self.task_type,
             provenance: self.provenance,
             document_date: parse_document_date(self.document_date.as_deref())?,

@@ -7,7 +7,7 @@ use domain::{
     Attribution, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Metadata,
     Provenance, TaskType, Timestamp, Trust,
 };
-use edge::MemoryVersion;
+use edge::{MAX_ENTRIES, MemoryVersion};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -46,10 +46,11 @@ pub(crate) struct DocumentRecord {
     /// The time of the last change.
     updated_at: Timestamp,
     // compat: the command line of the TypeScript client prints this field.
-    /// The container tag.
+    /// The container tag. If there are several, the first one that the key reaches.
     container_tag: ContainerTag,
-    /// The container tag, as an array.
-    container_tags: [ContainerTag; 1],
+    /// The container tags that the key reaches, in the order in which they were sent.
+    #[schemars(length(min = 1, max = MAX_ENTRIES))]
+    container_tags: Vec<ContainerTag>,
     /// The address that it is fetched from, if it is a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -173,7 +174,7 @@ impl DocumentRecord {
             created_at: document.created_at,
             updated_at: document.updated_at,
             container_tag: document.tag.clone(),
-            container_tags: [document.tag.clone()],
+            container_tags: document.tags().cloned().collect(),
             url: document.url.clone(),
             failure,
         }

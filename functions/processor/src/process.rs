@@ -7,7 +7,7 @@ use domain::{
     ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
 use service::Ctx;
-use service::{protect_file, read_present_tag};
+use service::{protect_file, read_present_tags};
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
@@ -68,12 +68,12 @@ pub(crate) async fn process_revision(
         .await;
     }
 
-    let Some(tag) = read_present_tag(ctx, tenant, &document).await? else {
+    let Some(tags) = read_present_tags(ctx, tenant, &document).await? else {
         // The container was deleted, and the purge removes the document.
         return Ok(());
     };
 
-    document.tag = tag;
+    document.set_tags(&tags);
     let result = run_stages(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
         // Another worker may start at once instead of after the lease. If it fails too, the next

@@ -38,6 +38,19 @@ pub(crate) struct ExtractedText {
 }
 
 impl ExtractedText {
+    /// Returns the text of an empty file.
+    fn empty() -> Self {
+        Self {
+            text: String::new(),
+            format: Format::Text,
+            kind: DocumentType::Text,
+            title: None,
+            properties: BTreeMap::new(),
+            address: None,
+            turns: Vec::new(),
+        }
+    }
+
     /// Divides a transcript into its turns, as if it had been sent as a conversation. Returns any
     /// other text unchanged.
     fn divided_into_turns(self, body: &[u8]) -> Self {
@@ -106,6 +119,7 @@ impl ContentReaders {
     ) -> Result<ExtractedText, ReadError> {
         match &document.body.form {
             BodyForm::Conversation => read_turns(body),
+            BodyForm::Text if body.trim_ascii().is_empty() => Ok(ExtractedText::empty()),
             BodyForm::Text => {
                 let text = self
                     .extract_in_sandbox(&mark_as_text(body), None, None)

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditi
 use domain::ports::{Containers, PortResult};
 use domain::{
     Container, ContainerChange, ContainerId, ContainerOwner, ContainerTag, Patch, PortError,
-    ProfileBucket, Task, TaskId,
+    ProfileBucket, SharedContainer, Task, TaskId,
 };
 use domain::{Tenant, Timestamp};
 
@@ -117,15 +117,26 @@ impl Containers for DynamoContainers {
         Ok(owners)
     }
 
+    async fn share(
+        &self,
+        tenant: &Tenant,
+        containers: &[Container],
+        shared: &SharedContainer,
+        former_tags: &[ContainerTag],
+    ) -> PortResult<bool> {
+        let writes = self.sharing_writes(tenant, containers, shared, former_tags)?;
+        self.send(writes).await
+    }
+
     async fn delete_tag(
         &self,
         tenant: &Tenant,
         container: &Container,
+        shared: &[SharedContainer],
         task: &Task,
     ) -> PortResult<bool> {
-        let is_deleted = self
-            .begin_task(tenant, task, self.deletion_writes(tenant, container)?)
-            .await?;
+        let writes = self.deletion_writes(tenant, container, shared)?;
+        let is_deleted = self.begin_task(tenant, task, writes).await?;
         if is_deleted {
             self.release_tag(tenant).await?;
         }
@@ -137,14 +148,11 @@ impl Containers for DynamoContainers {
         tenant: &Tenant,
         target: &Container,
         sources: &[Container],
+        shared: &[SharedContainer],
         task: &Task,
     ) -> PortResult<bool> {
-        self.begin_task(
-            tenant,
-            task,
-            self.merge_writes(tenant, target, sources, task)?,
-        )
-        .await
+        let writes = self.merge_writes(tenant, target, sources, shared, task)?;
+        self.begin_task(tenant, task, writes).await
     }
 
     async fn end_merge_role(

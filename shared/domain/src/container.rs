@@ -29,7 +29,8 @@ pub use head::{IndexHead, SegmentRef};
 pub struct Container {
     /// The tag, which is the caller's name for the container.
     pub tag: ContainerTag,
-    /// The physical containers. The first one receives all writes.
+    /// The physical containers. The first one receives the documents with only this tag. The others
+    /// were merged into it, or are shared with other tags ([`SharedContainer`]).
     pub ids: Vec<ContainerId>,
     /// The time at which the tag was first used.
     pub created_at: Timestamp,
@@ -63,10 +64,20 @@ pub struct MergeRole {
 pub enum ContainerOwner {
     /// The tag with which its documents were sent.
     Original,
-    /// Another tag, after a merge.
-    Tag(ContainerTag),
+    /// Another tag, after a merge; or several tags, which share it.
+    Tags(Vec<ContainerTag>),
     /// None: the container was deleted, and nothing that is left of it may be seen.
     Deleted,
+}
+
+/// A physical container that several tags read from, because its documents were sent with all of
+/// them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedContainer {
+    /// The id.
+    pub id: ContainerId,
+    /// The tags, in the order in which they were sent. The settings of the first one apply.
+    pub tags: Vec<ContainerTag>,
 }
 
 /// A change to the caller's settings of a container tag.

@@ -309,8 +309,11 @@ pub struct Document {
     pub id: DocumentId,
     /// The physical container that the document belongs to.
     pub container: ContainerId,
-    /// The tag with which it was sent.
+    /// The tag with which it was sent. If there are several, the first one, whose settings apply.
     pub tag: ContainerTag,
+    /// The other tags under which it is found. The record does not have them: they are those of the
+    /// physical container, as far as the caller may see them.
+    pub further_tags: Vec<ContainerTag>,
     /// The caller's own identifier.
     pub custom_id: Option<CustomId>,
     /// The newest accepted content.
@@ -370,6 +373,19 @@ pub struct Document {
 }
 
 impl Document {
+    /// Returns all tags under which the caller finds the document.
+    pub fn tags(&self) -> impl Iterator<Item = &ContainerTag> {
+        std::iter::once(&self.tag).chain(&self.further_tags)
+    }
+
+    /// Sets the tags under which the caller finds the document. Without any, nothing changes.
+    pub fn set_tags(&mut self, tags: &[ContainerTag]) {
+        if let [first, further @ ..] = tags {
+            self.tag = first.clone();
+            self.further_tags = further.to_vec();
+        }
+    }
+
     /// Returns the title to display: the name of the provider's item, or else the title found in
     /// the content.
     pub fn display_title(&self) -> Option<&str> {

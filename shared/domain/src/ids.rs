@@ -137,6 +137,13 @@ impl ContainerId {
         Self(random_id())
     }
 
+    /// Derives the id of the container that tags share, from the first physical container of each
+    /// tag, in the order of the tags.
+    pub fn shared_by(containers: &[&ContainerId]) -> Self {
+        let parts: Vec<&str> = containers.iter().map(|id| id.as_str()).collect();
+        Self(digest_parts(&parts))
+    }
+
     /// Parses an id that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
         is_valid_id(text).then(|| Self(text.to_owned()))

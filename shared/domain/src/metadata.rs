@@ -44,13 +44,36 @@ impl Metadata {
     ///
     /// # Errors
     /// Returns the same errors as [`Metadata::parse`], with the name of the field.
-    pub fn parse_field(field: &str, mut object: Map<String, Value>) -> Result<Self> {
+    pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
+        Self::parse_with(find_value_fault, field, object)
+    }
+
+    /// Validates a JSON object from the request field `field` whose values may be any JSON. It is
+    /// kept and given back, and no filter reads it.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Metadata::parse_field`], except for those about values.
+    pub fn parse_nested(field: &str, object: Map<String, Value>) -> Result<Self> {
+        Self::parse_with(|_| None, field, object)
+    }
+
+    fn parse_with(
+        find_value_fault: impl Fn(&Value) -> Option<&'static str>,
+        field: &str,
+        mut object: Map<String, Value>,
+    ) -> Result<Self> {
         // compat: typed clients send `null` for what is not set.
         object.retain(|_, value| !value.is_null());
-        let issues: Vec<RequestIssue> = object
-            .iter()
-            .filter_map(|(key, value)| find_fault(field, key, value))
-            .collect();
+
+        let mut issues = Vec::new();
+        for (key, value) in &object {
+            if let Some(message) = find_key_fault(key).or_else(|| find_value_fault(value)) {
+                issues.push(RequestIssue {
+                    path: vec![field.into(), key.into()],
+                    message: message.into(),
+                });
+            }
+        }
         if let Some(first) = issues.first() {
             let message = format!("{field}.{}: {}", first.path[1], first.message);
             return Err(Error::Invalid { message, issues });
@@ -89,32 +112,21 @@ impl Metadata {
     }
 }
 
-fn find_fault(field: &str, key: &str, value: &Value) -> Option<RequestIssue> {
-    let issue = |message: &str| {
-        Some(RequestIssue {
-            path: vec![field.into(), key.into()],
-            message: message.into(),
-        })
-    };
-
+fn find_key_fault(key: &str) -> Option<&'static str> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
-    if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
-        return issue(
-            "a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen",
-        );
-    }
+    let is_ok = (1..=64).contains(&key.len()) && key.bytes().all(allowed);
+    (!is_ok).then_some(
+        "a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen",
+    )
+}
 
-    let ok = match value {
+fn find_value_fault(value: &Value) -> Option<&'static str> {
+    let is_ok = match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => true,
         Value::Array(items) => items.iter().all(Value::is_string),
         Value::Null | Value::Object(_) => false,
     };
-
-    if ok {
-        None
-    } else {
-        issue("a value is a string, a number, a boolean or an array of strings")
-    }
+    (!is_ok).then_some("a value is a string, a number, a boolean or an array of strings")
 }
 
 #[cfg(test)]
@@ -137,6 +149,20 @@ mod tests {
         assert!(error.to_string().starts_with("metadata.bad:"), "{error}");
         assert!(parse(json!({"with space": 1})).is_err());
         assert!(parse(json!({"mixed": ["a", 1]})).is_err());
+    }
+
+    #[test]
+    fn nested_metadata_has_any_values_under_valid_keys() {
+        let parse =
+            |value: Value| Metadata::parse_nested("metadata", value.as_object().unwrap().clone());
+        let nested = parse(json!({"crm": {"ids": [1, {"a": null}]}, "null": null})).unwrap();
+        assert_eq!(
+            nested.as_object().get("crm"),
+            Some(&json!({"ids": [1, {"a": null}]}))
+        );
+        assert_eq!(nested.as_object().len(), 1);
+        assert!(parse(json!({"with space": {}})).is_err());
+        assert!(parse(json!({"a": {"b": "x".repeat(MAX_METADATA_BYTES)}})).is_err());
     }
 
     #[test]

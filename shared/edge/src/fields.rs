@@ -197,7 +197,7 @@ pub fn parse_scope(
     Ok(ContainerScope { tags })
 }
 
-/// Returns the one container for new content, if the request names one.
+/// Returns the one container tag that a request names, if it names one.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a malformed tag, or for more than one tag.
@@ -209,7 +209,7 @@ pub fn parse_single_tag(
     if tags.len() > 1 {
         return Err(Error::invalid_field(
             "containerTags",
-            "a document goes to one container; send one tag",
+            "only one tag can be named here",
         ));
     }
     Ok(tags.pop())

@@ -1,13 +1,16 @@
 //! Operations of callers on container tags: describing, deleting and merging them.
 
+use std::collections::BTreeSet;
+
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::caps::admit_tag;
 use crate::connections::end_connections;
 use crate::memories::find_writable_container;
 use crate::purge::REQUEST_SECONDS;
+use crate::sharing::find_shared_containers;
 use crate::tasks::send_later;
-use domain::container::{Container, ContainerChange};
+use domain::container::{Container, ContainerChange, SharedContainer};
 use domain::error::{Error, PortError, Result};
 use domain::ids::ContainerId;
 use domain::patch::Patch;
@@ -56,7 +59,8 @@ pub async fn change_container(
 }
 
 /// Deletes a container and the connections that file into it. Its content disappears at once for
-/// every reader; a task removes what is stored of it.
+/// every reader; a task removes what is stored of it. Documents that have other tags as well lose
+/// only this one.
 ///
 /// # Errors
 /// Returns [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and the
@@ -65,11 +69,46 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
     tenant.check_access(&container.tag)?;
     container.check_writable()?;
     let now = ctx.clock.now();
+    // Connections end first, so that a connection that finds no container knows whether it was
+    // deleted or never existed.
+    end_connections(ctx, tenant, Some(&container.tag), now).await?;
+
+    let mut container = container.clone();
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
+        let shared = find_shared_containers(ctx, tenant, std::slice::from_ref(&container)).await?;
+        let task = deletion_task(&container, &shared, now);
+        if ctx
+            .containers
+            .delete_tag(tenant, &container, &shared, &task)
+            .await?
+        {
+            send_later(ctx, tenant, &task, REQUEST_SECONDS).await;
+            return Ok(task);
+        }
+
+        // Another deletion or a merge was first, or new documents share a container with the tag.
+        let present = find_writable_container(ctx, tenant, &container.tag).await?;
+        if present.primary_id() != container.primary_id() {
+            return Err(PortError::Conflict.into());
+        }
+        container = present;
+
+        retry.wait().await?;
+    }
+}
+
+/// Returns the task that removes what is stored of a deleted container, except for `shared`.
+fn deletion_task(container: &Container, shared: &[SharedContainer], now: Timestamp) -> Task {
+    let is_shared = |id: &ContainerId| shared.iter().any(|shared| shared.id == *id);
+    let mut own_ids = container.ids.clone();
+    own_ids.retain(|id| !is_shared(id));
+
     // A tag that others were merged into has documents that are older than the tag.
     let is_merged = container.ids.len() > 1;
     let purge = ContainerPurge {
         tag: container.tag.clone(),
-        containers: container.ids.clone(),
+        containers: own_ids,
         tag_created_at: if is_merged {
             Timestamp::from_millis(0)
         } else {
@@ -86,18 +125,7 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
 
     let mut task = Task::new(TaskWork::Purge(purge), now);
     task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
-
-    // Connections end first, so that a connection that finds no container knows whether it was
-    // deleted or never existed.
-    end_connections(ctx, tenant, Some(&container.tag), now).await?;
-    if !ctx.containers.delete_tag(tenant, container, &task).await? {
-        // Another deletion or a merge was first.
-        find_writable_container(ctx, tenant, &container.tag).await?;
-        return Err(PortError::Conflict.into());
-    }
-
-    send_later(ctx, tenant, &task, REQUEST_SECONDS).await;
-    Ok(task)
+    task
 }
 
 /// The containers of a merge.
@@ -144,11 +172,9 @@ pub async fn plan_merge(
         source_containers.push(find_writable_container(ctx, tenant, source).await?);
     }
 
-    let container_count = target.ids.len()
-        + source_containers
-            .iter()
-            .map(|source| source.ids.len())
-            .sum::<usize>();
+    let mut ids: BTreeSet<&ContainerId> = target.ids.iter().collect();
+    ids.extend(source_containers.iter().flat_map(|source| &source.ids));
+    let container_count = ids.len();
     if container_count > MAX_CONTAINERS_PER_TAG {
         return Err(Error::Conflict(format!(
             "at most {MAX_CONTAINERS_PER_TAG} containers can lie behind one tag; together these have {container_count}"
@@ -176,6 +202,7 @@ pub async fn merge_containers(
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;
+        let shared = find_shared_containers(ctx, tenant, &sources).await?;
         let merge = ContainerMerge {
             sources: sources
                 .iter()
@@ -194,7 +221,7 @@ pub async fn merge_containers(
         let task = Task::new(TaskWork::Merge(merge), ctx.clock.now());
         if ctx
             .containers
-            .begin_merge(tenant, &target, &sources, &task)
+            .begin_merge(tenant, &target, &sources, &shared, &task)
             .await?
         {
             send_later(ctx, tenant, &task, 0).await;

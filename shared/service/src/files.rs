@@ -7,7 +7,8 @@ use crate::Ctx;
 use crate::find::{read_document, visible_document};
 use crate::place::{Place, Target, place_of, repeated};
 use crate::revise::{Identity, NewBody, build_revision, is_blob_used, send_jobs, write_revision};
-use crate::submit::{AcceptedDocument, Content, NewDocument, open_container};
+use crate::sharing::{check_reaches_all_tags, open_shared_container};
+use crate::submit::{AcceptedDocument, Content, NewDocument};
 use crate::update::retry_document;
 use domain::blob::BlobRef;
 use domain::container::Container;
@@ -54,7 +55,7 @@ pub async fn begin_upload(
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let container =
-            open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+            open_shared_container(ctx, tenant, &new.tags, new.entity_context.as_deref()).await?;
         if let Some(upload) = try_upload(ctx, tenant, &container, &new, max_bytes).await? {
             return Ok(upload);
         }
@@ -82,10 +83,11 @@ async fn try_upload(
         until,
     };
     let Target { location, old } = target(ctx, tenant, container, new, &body).await?;
-    if let Some(old) = &old
-        && has_arrived(old)
-    {
-        check_replaceable(old, new.custom_id.is_none())?;
+    if let Some(old) = &old {
+        check_reaches_all_tags(ctx, tenant, [&old.container]).await?;
+        if has_arrived(old) {
+            check_replaceable(old, new.custom_id.is_none())?;
+        }
     }
 
     let creation_conditions = location.creation_conditions.clone();

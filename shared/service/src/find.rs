@@ -6,6 +6,7 @@ use futures::stream::{self, StreamExt};
 
 use crate::Ctx;
 use crate::damage::{is_lost, report_damage};
+use crate::sharing::VisibleTags;
 use domain::blob::BlobRef;
 use domain::container::{Container, ContainerOwner};
 use domain::document::{BodyForm, Document};
@@ -144,9 +145,9 @@ async fn find_named(
     if name_kind != DocumentNameKind::CustomId
         && let Some(id) = DocumentId::parse(name)
         && let Some(document) = visible_document(ctx, tenant, &id).await?
-        && let Some(tag) = seen_as(ctx, tenant, &document, scope).await?
+        && let Some(document) = seen_by(ctx, tenant, document, scope).await?
     {
-        return Ok(Document { tag, ..document });
+        return Ok(document);
     }
 
     if name_kind == DocumentNameKind::Id {
@@ -165,39 +166,55 @@ async fn find_named(
     }
 }
 
-/// Returns the tag under which the caller sees a document: its present tag, or a tag that is being
-/// merged into it.
-async fn seen_as(
+/// Returns a document with the tags that the caller sees of it: its present tags, or a tag that is
+/// being merged into one of them. Returns `None` if the caller sees none that the scope names.
+async fn seen_by(
     ctx: &Ctx,
     tenant: &Tenant,
-    document: &Document,
+    mut document: Document,
     scope: &ContainerScope,
-) -> Result<Option<ContainerTag>> {
+) -> Result<Option<Document>> {
     let requested_tags = if scope.tags.is_empty() {
         tenant.allowed_tags()
     } else {
         Some(scope.tags.as_slice())
     };
-
-    let requested_tags = match requested_tags {
-        Some(requested_tags) if !requested_tags.contains(&document.tag) => requested_tags,
-        _ => return Ok(Some(document.tag.clone())),
+    let Some(requested_tags) = requested_tags else {
+        return Ok(Some(document));
     };
 
-    match ctx.containers.get(tenant, &document.tag).await? {
-        Some(container) if container.merge.is_some() => {}
-        _ => return Ok(None),
+    let is_requested = |tag: &ContainerTag| requested_tags.contains(tag);
+    if document.tags().any(is_requested) {
+        let tags: Vec<ContainerTag> = document.tags().cloned().collect();
+        document.set_tags(&reached_tags(tenant, tags));
+        return Ok(Some(document));
+    }
+
+    let mut merging = false;
+    for tag in document.tags() {
+        if let Some(container) = ctx.containers.get(tenant, tag).await? {
+            merging |= container.merge.is_some();
+        }
+    }
+    if !merging {
+        return Ok(None);
     }
 
     for tag in requested_tags {
         if let Some(source) = ctx.containers.get(tenant, tag).await?
             && source.ids.contains(&document.container)
         {
-            return Ok(Some(tag.clone()));
+            document.set_tags(std::slice::from_ref(tag));
+            return Ok(Some(document));
         }
     }
 
     Ok(None)
+}
+
+fn reached_tags(tenant: &Tenant, mut tags: Vec<ContainerTag>) -> Vec<ContainerTag> {
+    tags.retain(|tag| tenant.can_access(tag));
+    tags
 }
 
 /// Adds to these documents all others with the same customIds behind their tags. While containers
@@ -268,12 +285,15 @@ async fn find_by_custom_id(
     }
 
     let mut found = read_active_documents(ctx, tenant, &ids).await?;
-    for document in &mut found {
-        let owner = containers
-            .iter()
-            .find(|container| container.ids.contains(&document.container));
-        if let Some(owner) = owner {
-            document.tag.clone_from(&owner.tag);
+    if !found.is_empty() {
+        let visible_tags = VisibleTags::read(ctx, tenant, containers).await?;
+        for document in &mut found {
+            let owner = containers
+                .iter()
+                .find(|container| container.ids.contains(&document.container));
+            if let Some(owner) = owner {
+                visible_tags.set_tags(document, &owner.tag);
+            }
         }
     }
 
@@ -297,8 +317,7 @@ async fn find_by_custom_id(
     found.pop().ok_or(Error::NotFound("Document"))
 }
 
-/// Returns the record with this id as a caller may see it: under its present tag, or `None` if that
-/// tag was deleted.
+/// Returns the record with this id under its present tags, or `None` if they were deleted.
 pub(crate) async fn visible_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -308,26 +327,26 @@ pub(crate) async fn visible_document(
         return Ok(None);
     };
 
-    let Some(tag) = read_present_tag(ctx, tenant, &document).await? else {
+    let Some(tags) = read_present_tags(ctx, tenant, &document).await? else {
         return Ok(None);
     };
 
-    document.tag = tag;
+    document.set_tags(&tags);
     tenant.record_access([&document.container]);
 
     Ok(Some(document))
 }
 
-/// Returns the tag that a document belongs to now, or `None` if it was deleted. The tag in the
+/// Returns the tags that a document has now, or `None` if they were deleted. The tag in the
 /// document's record may belong to another container by now.
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn read_present_tag(
+pub async fn read_present_tags(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-) -> Result<Option<ContainerTag>> {
+) -> Result<Option<Vec<ContainerTag>>> {
     let owner = ctx
         .containers
         .list_owners(tenant, std::slice::from_ref(&document.container))
@@ -335,8 +354,8 @@ pub async fn read_present_tag(
         .pop();
     Ok(match owner {
         Some(ContainerOwner::Deleted) => None,
-        Some(ContainerOwner::Tag(tag)) => Some(tag),
-        Some(ContainerOwner::Original) | None => Some(document.tag.clone()),
+        Some(ContainerOwner::Tags(tags)) => Some(tags),
+        Some(ContainerOwner::Original) | None => Some(vec![document.tag.clone()]),
     })
 }
 

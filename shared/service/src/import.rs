@@ -132,9 +132,13 @@ async fn check_owner(
         .pop()
     {
         Some(ContainerOwner::Deleted) => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
-        Some(ContainerOwner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
-            "this container was merged into the tag {other}"
-        ))),
+        Some(ContainerOwner::Tags(tags)) if !tags.contains(tag) => {
+            let tags: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();
+            Err(Error::Conflict(format!(
+                "this container belongs to other tags now: {}",
+                tags.join(", ")
+            )))
+        }
         _ => Ok(()),
     }
 }

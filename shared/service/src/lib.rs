@@ -31,6 +31,7 @@ mod remove;
 mod reset;
 mod revise;
 mod settings;
+mod sharing;
 mod submit;
 mod tasks;
 mod update;
@@ -68,7 +69,7 @@ pub use export::{
 pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
-    find_document, find_documents, read_document_text, read_present_tag, read_served_pack,
+    find_document, find_documents, read_document_text, read_present_tags, read_served_pack,
 };
 pub use hints::{explain_emptiness, explain_empty_list, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};

@@ -2,6 +2,7 @@
 
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
+use crate::sharing::VisibleTags;
 use domain::connection::Provider;
 use domain::document::{Document, DocumentStatus};
 use domain::error::Result;
@@ -82,13 +83,13 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
         });
     }
 
+    let visible_tags = VisibleTags::read(ctx, tenant, &containers).await?;
     for container in containers {
         for id in &container.ids {
-            let mut found = ctx.documents.list(tenant, id).await?;
-            found
-                .iter_mut()
-                .for_each(|document| document.tag = container.tag.clone());
-            documents.extend(found);
+            for mut document in ctx.documents.list(tenant, id).await? {
+                visible_tags.set_tags(&mut document, &container.tag);
+                documents.push(document);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::describe::DocumentDescription;
 use crate::find::read_document;
 use crate::place::{Target, repeated};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
+use crate::sharing::check_reaches_all_tags;
 use crate::submit::{Content, NewDocument};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, DocumentChange};
@@ -83,7 +84,7 @@ pub async fn write_memories(
         form: BodyForm::Text,
     };
     let new = NewDocument {
-        tag: Some(container.tag.clone()),
+        tags: vec![container.tag.clone()],
         ..NewDocument::new(content)
     };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
@@ -166,13 +167,15 @@ pub async fn write_memories(
 /// nothing.
 ///
 /// # Errors
-/// Returns the errors of the ports. Some edits may have been applied then.
+/// Returns [`Error::Forbidden`] if the container has tags out of reach, and the errors of the ports.
+/// Some edits may have been applied then.
 pub async fn apply_memory_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
     edits: &[MemoryEdit],
 ) -> Result<()> {
+    check_reaches_all_tags(ctx, tenant, [container]).await?;
     for batch in edits.chunks(EDIT_BATCH_SIZE) {
         let changes: Vec<DocumentChange> =
             batch.iter().cloned().map(DocumentChange::Edit).collect();

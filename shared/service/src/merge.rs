@@ -7,6 +7,7 @@ use crate::Ctx;
 use crate::connections::move_connections;
 use crate::find::{ContainerScope, find_containers, read_active_documents};
 use crate::remove::batches;
+use crate::sharing::find_shared;
 use crate::tasks::Next;
 use crate::{Committed, ConflictRetry, commit_changes};
 use domain::container::{Container, DocumentChange};
@@ -128,6 +129,12 @@ async fn check_page(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> R
         }
         losers.extend(find_losers(duplicates));
     }
+
+    // Other tags read from a shared container. What they find there stays.
+    let mut loser_containers: Vec<ContainerId> = Vec::new();
+    loser_containers.extend(losers.iter().map(|loser| loser.container.clone()));
+    let shared = find_shared(ctx, tenant, loser_containers).await?;
+    losers.retain(|loser| shared.iter().all(|shared| shared.id != loser.container));
 
     let outcome = supersede(ctx, tenant, losers).await?;
     merge.looked_at += documents.len() as u64;

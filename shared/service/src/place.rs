@@ -93,6 +93,29 @@ pub(crate) async fn places_of(
     }
 }
 
+/// Returns the place in the primary container for the document `moved` with this customId, which
+/// lies in another physical container behind the same tags.
+pub(crate) fn primary_place(
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+    moved: &DocumentId,
+) -> Place {
+    let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
+    let id = derived(container.primary_id());
+    let mut alternative_ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
+    alternative_ids.retain(|other| *other != id && other != moved);
+
+    Place {
+        container: container.primary_id().clone(),
+        id,
+        creation_conditions: CreationConditions {
+            alternative_ids,
+            request_key: None,
+        },
+    }
+}
+
 /// The document that a request without a customId is about.
 pub(crate) struct Target {
     pub(crate) location: Place,

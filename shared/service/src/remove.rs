@@ -2,6 +2,7 @@
 
 use crate::ConflictRetry;
 use crate::Ctx;
+use crate::sharing::check_reaches_all_tags;
 use crate::{Committed, commit_changes};
 use domain::container::DocumentChange;
 use domain::document::Document;
@@ -21,13 +22,17 @@ use domain::tenant::Tenant;
 /// Returns how many were deleted.
 ///
 /// # Errors
-/// Returns the errors of the ports.
+/// Returns [`domain::Error::Forbidden`] if a document has tags out of reach; nothing is deleted
+/// then. Returns the errors of the ports.
 pub async fn remove_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     documents: Vec<Document>,
     should_remove: impl Fn(&Document) -> bool,
 ) -> Result<usize> {
+    let containers = documents.iter().map(|document| &document.container);
+    check_reaches_all_tags(ctx, tenant, containers).await?;
+
     let mut removed = 0;
     for (container, batch) in batches(documents) {
         removed += remove_batch(ctx, tenant, &container, batch, &should_remove).await?;

@@ -222,6 +222,7 @@ pub(crate) async fn build_revision(
         id,
         container,
         tag,
+        further_tags: Vec::new(),
         custom_id,
         revision,
         revision_number: 1,

@@ -15,11 +15,13 @@ use crate::Ctx;
 use crate::caps::create_container;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
-use crate::find::read_document;
+use crate::find::{read_document, read_present_tags};
 use crate::place::{Place, REPEAT_SECONDS, place_of, repeated};
 use crate::revise::{
     DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
 };
+use crate::sharing::{check_reaches_all_tags, open_shared_container};
+use crate::update::{DocumentUpdate, relocate};
 use domain::container::Container;
 use domain::conversation::{self, ConversationTurn};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
@@ -31,14 +33,15 @@ use domain::provenance::Provenance;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+
 /// The number of documents of a batch that are accepted in parallel.
 const PARALLEL_LANES: usize = 16;
 
 /// A document as a client sends it.
 #[derive(Debug, Clone)]
 pub struct NewDocument {
-    /// The container tag; `None` means the default one.
-    pub tag: Option<ContainerTag>,
+    /// The container tags; none means the default one. The settings of the first one apply.
+    pub tags: Vec<ContainerTag>,
     /// The client's own id of the document. Sending it again replaces the content.
     pub custom_id: Option<CustomId>,
     /// The content.
@@ -96,7 +99,7 @@ pub struct AcceptedDocument {
 /// are accepted in some order, each completely; the last one stays.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content; [`Error::Forbidden`]; [`Error::Conflict`] when an
+/// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`]; [`Error::Conflict`] when an
 /// idempotency key is sent with another content or its document is gone, or while the container is
 /// being merged; [`Error::TooLarge`] for a conversation that has grown too large;
 /// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
@@ -116,7 +119,7 @@ pub async fn submit_document(
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     /// The documents with one customId.
-    SameCustomId(Option<ContainerTag>, CustomId),
+    SameCustomId(CustomId),
     /// A single document, by its position in the batch.
     Independent(usize),
 }
@@ -140,9 +143,7 @@ pub async fn submit_documents(
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
     for (position, new) in documents.into_iter().enumerate() {
         let lane = match &new.custom_id {
-            Some(custom_id) => {
-                Lane::SameCustomId(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone())
-            }
+            Some(custom_id) => Lane::SameCustomId(custom_id.clone()),
             None => Lane::Independent(position),
         };
         lanes.entry(lane).or_default().push((position, new));
@@ -192,14 +193,15 @@ async fn accept(
     tenant: &Tenant,
     new: NewDocument,
 ) -> Result<(AcceptedDocument, Option<JobMessage>)> {
-    if new.content.is_blank() {
-        return Err(Error::invalid_field("content", "there is nothing in it"));
+    // compat: shells create an empty file before they write to it.
+    if new.content.is_blank() && new.filepath.is_none() {
+        return Err(empty_content_error());
     }
 
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let container =
-            open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+            open_shared_container(ctx, tenant, &new.tags, new.entity_context.as_deref()).await?;
         let accepted = match &new.custom_id {
             Some(custom_id) => upsert(ctx, tenant, &container, custom_id, &new).await?,
             None => add(ctx, tenant, &container, &new).await?,
@@ -267,10 +269,22 @@ async fn upsert(
         return Ok(None);
     }
 
+    if let Some(old) = &old {
+        check_reaches_all_tags(ctx, tenant, [&old.container]).await?;
+    }
+
     let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
         // Other content was first and has removed the bytes. The next read shows it.
         return Ok(None);
     };
+
+    if let Some(old) = &old
+        && !has_tags(ctx, tenant, old, container, &new.tags).await?
+    {
+        let update = DocumentUpdate::replacement(new, bytes);
+        let moved = relocate(ctx, tenant, old, &update).await?;
+        return Ok(moved.map(|accepted| (accepted, None)));
+    }
 
     let body = NewBody::sent(bytes, new.content.form());
     let declared_properties = new.declared_properties();
@@ -290,6 +304,22 @@ async fn upsert(
     }
 
     write(ctx, tenant, container, location, new, body, old.as_ref()).await
+}
+
+/// Checks whether a document is found under all tags that are sent.
+async fn has_tags(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    container: &Container,
+    tags: &[ContainerTag],
+) -> Result<bool> {
+    // What was found behind a single tag has it.
+    if tags.len() < 2 || document.container == *container.primary_id() {
+        return Ok(true);
+    }
+    let present_tags = read_present_tags(ctx, tenant, document).await?;
+    Ok(present_tags.is_some_and(|present_tags| tags.iter().all(|tag| present_tags.contains(tag))))
 }
 
 /// Writes a new revision. Returns `None` when another writer was first.
@@ -346,6 +376,11 @@ fn is_unchanged(
             .is_none_or(|provenance| old.provenance == Some(provenance))
 }
 
+/// Returns the error for content without text that is not a file with a path.
+pub(crate) fn empty_content_error() -> Error {
+    Error::invalid_field("content", "there is nothing in it")
+}
+
 /// Returns the container of a tag with the caller's context. Creates it if necessary.
 ///
 /// # Errors
@@ -380,7 +415,7 @@ impl NewDocument {
     /// Returns a new document with only its content.
     pub fn new(content: Content) -> Self {
         Self {
-            tag: None,
+            tags: Vec::new(),
             custom_id: None,
             content,
             metadata: None,
@@ -422,6 +457,10 @@ impl NewDocument {
             self.filter_by_metadata,
         ]);
         hasher.update(parts.to_string());
+        // With one tag, the digest equals that of versions before there were several.
+        if let [_, _, ..] = self.tags.as_slice() {
+            hasher.update(serde_json::json!(self.tags).to_string());
+        }
         // Without a provenance, the digest equals that of versions before this field.
         if let Some(provenance) = self.provenance {
             hasher.update(serde_json::json!(provenance).to_string());

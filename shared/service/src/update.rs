@@ -6,12 +6,13 @@ use bytes::Bytes;
 use crate::Ctx;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
-use crate::find::{read_document, visible_document};
-use crate::place::{Place, place_of};
+use crate::find::{read_active_documents, read_document, visible_document};
+use crate::place::{Place, place_of, primary_place};
 use crate::revise::{
     DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
 };
-use crate::submit::{AcceptedDocument, open_container};
+use crate::sharing::{check_reaches_all_tags, open_shared_container};
+use crate::submit::{AcceptedDocument, NewDocument, empty_content_error};
 use crate::{Committed, ConflictRetry, commit_changes};
 use domain::container::{Container, DocumentChange};
 use domain::document::{BodyForm, Document, DocumentStatus, ProcessingResult, TaskType};
@@ -32,8 +33,8 @@ pub struct DocumentUpdate {
     pub description: DocumentDescription,
     /// The new customId.
     pub custom_id: Option<CustomId>,
-    /// The new container tag.
-    pub tag: Option<ContainerTag>,
+    /// The new container tags, at least one.
+    pub tags: Option<Vec<ContainerTag>>,
     /// The new task type: chunks only, or memories as well.
     pub task_type: Option<TaskType>,
     /// The new date of the content.
@@ -50,7 +51,7 @@ pub struct DocumentUpdate {
 /// response names, and the old id is gone.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content, [`Error::NotFound`] when the document is deleted
+/// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] when the document is deleted
 /// meanwhile, [`Error::Conflict`] when another document has the new identity, and the errors of the
 /// ports.
 pub async fn update_document(
@@ -60,9 +61,10 @@ pub async fn update_document(
     update: DocumentUpdate,
 ) -> Result<AcceptedDocument> {
     if let Some((bytes, _)) = &update.content
-        && bytes.iter().all(u8::is_ascii_whitespace)
+        && bytes.trim_ascii().is_empty()
+        && document.filepath.is_none()
     {
-        return Err(Error::invalid_field("content", "there is nothing in it"));
+        return Err(empty_content_error());
     }
 
     let mut document = document;
@@ -162,10 +164,14 @@ pub(crate) async fn check_changeable(
         )));
     }
 
-    match ctx.containers.get(tenant, &document.tag).await? {
-        Some(container) => container.check_writable(),
-        None => Ok(()),
+    check_reaches_all_tags(ctx, tenant, [&document.container]).await?;
+    for tag in document.tags() {
+        if let Some(container) = ctx.containers.get(tenant, tag).await? {
+            container.check_writable()?;
+        }
     }
+
+    Ok(())
 }
 
 /// Reads the document as it is now, under its present tag: its own tag may have been merged into
@@ -219,7 +225,7 @@ async fn revise(
 /// Creates the document under its new identity and removes the old one, in one transaction. The
 /// transaction takes effect only while the old document is as it was read and nothing else has the
 /// new identity. Returns `None` when it did not take effect.
-async fn relocate(
+pub(crate) async fn relocate(
     ctx: &Ctx,
     tenant: &Tenant,
     from: &Document,
@@ -247,11 +253,23 @@ async fn relocated(
     from: &Document,
     update: &DocumentUpdate,
 ) -> Result<(Document, Vec<DocumentId>)> {
-    let tag = update.tag.clone().unwrap_or_else(|| from.tag.clone());
-    let container = open_container(ctx, tenant, Some(tag), None).await?;
+    let tags = match &update.tags {
+        Some(tags) => tags.clone(),
+        None => from.tags().cloned().collect(),
+    };
+    let container = open_shared_container(ctx, tenant, &tags, None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
     let location = match &custom_id {
-        Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
+        Some(custom_id) => {
+            let location = place_of(ctx, tenant, &container, custom_id).await?;
+            if location.id == from.id {
+                let location = primary_place(tenant, &container, custom_id, &from.id);
+                check_alternatives(ctx, tenant, &location).await?;
+                location
+            } else {
+                location
+            }
+        }
         None => {
             let (id, container) = (
                 from.id.derive_moved(container.primary_id()),
@@ -321,6 +339,20 @@ async fn relocated(
     }
 
     Ok((to, alternative_ids))
+}
+
+/// Checks that no other document behind the same tags has the customId.
+async fn check_alternatives(ctx: &Ctx, tenant: &Tenant, location: &Place) -> Result<()> {
+    let alternative_ids = &location.creation_conditions.alternative_ids;
+    if read_active_documents(ctx, tenant, alternative_ids)
+        .await?
+        .is_empty()
+    {
+        return Ok(());
+    }
+    Err(Error::Conflict(
+        "these container tags have several documents with this customId; delete all but one".into(),
+    ))
 }
 
 /// Copies the results of processing to a moved document: a page may be gone by now, and a model
@@ -410,9 +442,26 @@ async fn move_over(
 }
 
 impl DocumentUpdate {
+    /// Returns the change of a document to the one that is sent, with these bytes.
+    pub(crate) fn replacement(new: &NewDocument, bytes: Bytes) -> Self {
+        let properties = new.declared_properties();
+        Self {
+            content: Some((bytes, new.content.form())),
+            description: properties.description,
+            custom_id: None,
+            tags: Some(new.tags.clone()),
+            task_type: Some(properties.task_type),
+            document_date: properties.document_date,
+            provenance: properties.provenance,
+        }
+    }
+
     /// Checks whether the document gets another identity.
     fn moves(&self, document: &Document) -> bool {
-        let is_other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
+        let is_other_tag = self
+            .tags
+            .as_ref()
+            .is_some_and(|tags| !tags.iter().eq(document.tags()));
         let is_other_custom_id = self.custom_id.is_some() && self.custom_id != document.custom_id;
         is_other_tag || is_other_custom_id
     }

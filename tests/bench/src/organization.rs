@@ -258,6 +258,7 @@ async fn document(
         id,
         container: container.clone(),
         tag: tag.clone(),
+        further_tags: Vec::new(),
         custom_id: None,
         revision,
         revision_number: 1,

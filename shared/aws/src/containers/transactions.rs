@@ -7,12 +7,17 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
 use domain::ports::{Containers, PortResult};
-use domain::{Container, ContainerId, ContainerTag, MergeRole, PortError, Task, TaskId, Tenant};
+use domain::{
+    Container, ContainerId, ContainerTag, MergeRole, PortError, SharedContainer, Task, TaskId,
+    Tenant,
+};
 
 use super::DynamoContainers;
 use crate::error::{Cancellation, classify_cancellation, condition_held, port_error};
-use crate::records::containers::{TagAttributes, TagRecord, owner_item, read_container};
-use crate::records::{Json, key_item};
+use crate::records::containers::{
+    OwnerAttributes, OwnerRecord, TagAttributes, TagRecord, owner_item, read_container,
+};
+use crate::records::{Json, item_absent, key_item, string_value};
 use crate::table_keys;
 use crate::tasks::task_put;
 use crate::transaction::{delete_write, put_write, update_write};
@@ -42,12 +47,36 @@ fn unchanged_condition(
     Ok((condition, values))
 }
 
+fn without_tag(tags: &[ContainerTag], removed: &ContainerTag) -> Vec<ContainerTag> {
+    let others = tags.iter().filter(|tag| *tag != removed);
+    others.cloned().collect()
+}
+
+/// Returns the tags with `target` in the place of the first source, and without the others.
+fn merge_tags(
+    tags: &[ContainerTag],
+    sources: &[Container],
+    target: &ContainerTag,
+) -> Vec<ContainerTag> {
+    let mut merged = Vec::new();
+    for tag in tags {
+        let is_source = sources.iter().any(|source| source.tag == *tag);
+        let tag = if is_source { target } else { tag };
+        if !merged.contains(tag) {
+            merged.push(tag.clone());
+        }
+    }
+
+    merged
+}
+
 impl DynamoContainers {
     /// Returns the writes of a deletion.
     pub(super) fn deletion_writes(
         &self,
         tenant: &Tenant,
         container: &Container,
+        shared: &[SharedContainer],
     ) -> PortResult<Vec<TransactWriteItem>> {
         let (condition, values) = unchanged_condition(container)?;
         let delete = Delete::builder()
@@ -57,9 +86,47 @@ impl DynamoContainers {
         let delete = delete.set_expression_attribute_values(Some(values));
         let mut writes = vec![delete_write(delete)?];
         for id in &container.ids {
-            writes.push(self.put_owner(tenant, id, None)?);
+            let write = match shared.iter().find(|shared| shared.id == *id) {
+                None => self.put_owner(tenant, id, &[])?,
+                Some(shared) => {
+                    let other_tags = without_tag(&shared.tags, &container.tag);
+                    self.change_owner(tenant, id, &shared.tags, &other_tags)?
+                }
+            };
+            writes.push(write);
         }
 
+        Ok(writes)
+    }
+
+    /// Returns the writes that let tags share a physical container.
+    pub(super) fn sharing_writes(
+        &self,
+        tenant: &Tenant,
+        containers: &[Container],
+        shared: &SharedContainer,
+        former_tags: &[ContainerTag],
+    ) -> PortResult<Vec<TransactWriteItem>> {
+        let container_ids = TagRecord::ATTRIBUTES.container_ids;
+        let mut writes = Vec::new();
+        for container in containers {
+            let mut all_ids = container.ids.clone();
+            all_ids.push(shared.id.clone());
+            let all_ids: Json<Vec<ContainerId>> = Json::encode(&all_ids)?;
+
+            let (condition, values) = unchanged_condition(container)?;
+            let key = key_item(&table_keys::tag_key(tenant, &container.tag));
+            let update = Update::builder()
+                .table_name(&self.0.name)
+                .set_key(Some(key))
+                .update_expression(format!("SET {container_ids} = :all"))
+                .condition_expression(condition)
+                .set_expression_attribute_values(Some(values))
+                .expression_attribute_values(":all", all_ids.into());
+            writes.push(update_write(update)?);
+        }
+
+        writes.push(self.change_owner(tenant, &shared.id, former_tags, &shared.tags)?);
         Ok(writes)
     }
 
@@ -69,13 +136,19 @@ impl DynamoContainers {
         tenant: &Tenant,
         target: &Container,
         sources: &[Container],
+        shared: &[SharedContainer],
         task: &Task,
     ) -> PortResult<Vec<TransactWriteItem>> {
         let mut source_ids: Vec<ContainerId> = Vec::new();
-        for source in sources {
-            source_ids.extend_from_slice(&source.ids);
+        let mut all_ids = target.ids.clone();
+        for id in sources.iter().flat_map(|source| &source.ids) {
+            if !source_ids.contains(id) {
+                source_ids.push(id.clone());
+            }
+            if !all_ids.contains(id) {
+                all_ids.push(id.clone());
+            }
         }
-        let all_ids = [target.ids.as_slice(), &source_ids].concat();
         let all_ids: Json<Vec<ContainerId>> = Json::encode(&all_ids)?;
         let role = MergeRole {
             task: task.id.clone(),
@@ -103,7 +176,14 @@ impl DynamoContainers {
         }
 
         for id in &source_ids {
-            writes.push(self.put_owner(tenant, id, Some(&target.tag))?);
+            let write = match shared.iter().find(|shared| shared.id == *id) {
+                None => self.put_owner(tenant, id, std::slice::from_ref(&target.tag))?,
+                Some(shared) => {
+                    let merged_tags = merge_tags(&shared.tags, sources, &target.tag);
+                    self.change_owner(tenant, id, &shared.tags, &merged_tags)?
+                }
+            };
+            writes.push(write);
         }
 
         Ok(writes)
@@ -139,17 +219,48 @@ impl DynamoContainers {
             .expression_attribute_values(":role", role.into()))
     }
 
-    /// Returns the write of the owner record, which says which tag a physical container belongs to,
-    /// or without a tag, that it is deleted.
+    /// Returns the write of the owner record, which says which tags a physical container belongs
+    /// to, or without tags, that it is deleted.
     fn put_owner(
         &self,
         tenant: &Tenant,
         id: &ContainerId,
-        tag: Option<&ContainerTag>,
+        tags: &[ContainerTag],
     ) -> PortResult<TransactWriteItem> {
         let put = Put::builder()
             .table_name(&self.0.name)
-            .set_item(Some(owner_item(tenant, id, tag)?));
+            .set_item(Some(owner_item(tenant, id, tags)?));
+        put_write(put)
+    }
+
+    /// Returns the write that gives a physical container from `former_tags` to `tags`. Its condition
+    /// is that the container still belongs to `former_tags`; without any, that it is new.
+    fn change_owner(
+        &self,
+        tenant: &Tenant,
+        id: &ContainerId,
+        former_tags: &[ContainerTag],
+        tags: &[ContainerTag],
+    ) -> PortResult<TransactWriteItem> {
+        let put = Put::builder()
+            .table_name(&self.0.name)
+            .set_item(Some(owner_item(tenant, id, tags)?));
+        let OwnerAttributes {
+            tag: one,
+            tags: several,
+            ..
+        } = OwnerRecord::ATTRIBUTES;
+        let put = match former_tags {
+            [] => put.condition_expression(item_absent()),
+            [tag] => put
+                .condition_expression(format!("{one} = :former"))
+                .expression_attribute_values(":former", string_value(tag.as_str())),
+            tags => {
+                let tags: Json<Vec<ContainerTag>> = Json::encode(tags)?;
+                put.condition_expression(format!("{several} = :former"))
+                    .expression_attribute_values(":former", tags.into())
+            }
+        };
         put_write(put)
     }
 
@@ -162,15 +273,23 @@ impl DynamoContainers {
         mut writes: Vec<TransactWriteItem>,
     ) -> PortResult<bool> {
         writes.push(task_put(&self.0, tenant, task)?);
-        let transaction = self
-            .0
-            .client
-            .transact_write_items()
-            .set_transact_items(Some(writes));
-        let Err(error) = transaction.send().await else {
+        if self.send(writes).await? {
+            return Ok(true);
+        }
+
+        // The record of the task is part of the transaction. If it exists, this very transaction was
+        // done and its answer was lost.
+        let task_item = self.0.get(&table_keys::task_key(tenant, &task.id)).await?;
+        Ok(task_item.is_some())
+    }
+
+    /// Sends all `writes` together. Returns `false` if a condition did not hold.
+    pub(super) async fn send(&self, writes: Vec<TransactWriteItem>) -> PortResult<bool> {
+        let transaction = self.0.client.transact_write_items();
+        let sent = transaction.set_transact_items(Some(writes)).send().await;
+        let Err(error) = sent else {
             return Ok(true);
         };
-
         let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) =
             error.as_service_error()
         else {
@@ -178,13 +297,7 @@ impl DynamoContainers {
         };
 
         match classify_cancellation(canceled.cancellation_reasons()) {
-            // The record of the task is part of the transaction. If it exists, this very
-            // transaction was done and its answer was lost.
-            Cancellation::Condition => Ok(self
-                .0
-                .get(&table_keys::task_key(tenant, &task.id))
-                .await?
-                .is_some()),
+            Cancellation::Condition => Ok(false),
             Cancellation::Conflict | Cancellation::Temporary => {
                 Err(PortError::Unavailable(Box::new(error)))
             }

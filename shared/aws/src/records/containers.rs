@@ -47,6 +47,9 @@ record! {
         /// The tag to which the container belongs since a merge.
         #[serde(rename = "tag")]
         tag: Option<String>,
+        /// The tags that share the container, if there are several.
+        #[serde(rename = "tags")]
+        tags: Option<Json<Vec<ContainerTag>>>,
         /// 1 if the container is deleted.
         #[serde(rename = "gone")]
         deleted: Option<u8>,
@@ -73,20 +76,28 @@ pub(crate) fn new_tag_item(
     record_item(&table_keys::tag_key(tenant, tag), &record)
 }
 
-/// Returns the item that says to which tag a physical container belongs now, or that it is deleted.
+/// Returns the item that says to which tags a physical container belongs now, or without tags, that
+/// it is deleted.
 pub(crate) fn owner_item(
     tenant: &Tenant,
     id: &ContainerId,
-    tag: Option<&ContainerTag>,
+    tags: &[ContainerTag],
 ) -> PortResult<Item> {
-    let record = match tag {
-        Some(tag) => OwnerRecord {
+    let record = match tags {
+        [] => OwnerRecord {
+            tag: None,
+            tags: None,
+            deleted: Some(1),
+        },
+        [tag] => OwnerRecord {
             tag: Some(tag.as_str().to_owned()),
+            tags: None,
             deleted: None,
         },
-        None => OwnerRecord {
+        tags => OwnerRecord {
             tag: None,
-            deleted: Some(1),
+            tags: Some(Json::encode(tags)?),
+            deleted: None,
         },
     };
     record_item(&table_keys::owner_key(tenant, id), &record)
@@ -124,11 +135,14 @@ pub(crate) fn read_container(item: Item) -> PortResult<Container> {
 /// Reads the owner of a container from its item.
 pub(crate) fn read_owner(item: Item) -> PortResult<ContainerOwner> {
     let record: OwnerRecord = read_record(item)?;
+    if let Some(tags) = Json::decode_option(record.tags)? {
+        return Ok(ContainerOwner::Tags(tags));
+    }
     match (
         record.tag.as_deref().map(ContainerTag::parse),
         record.deleted,
     ) {
-        (Some(Ok(tag)), _) => Ok(ContainerOwner::Tag(tag)),
+        (Some(Ok(tag)), _) => Ok(ContainerOwner::Tags(vec![tag])),
         (None, Some(_)) => Ok(ContainerOwner::Deleted),
         _ => Err(PortError::Corrupt("a container's owner".into())),
     }

@@ -217,6 +217,7 @@ pub(crate) fn read_document(item: Item) -> PortResult<Document> {
         id: sent.id,
         container: sent.container,
         tag,
+        further_tags: Vec::new(),
         custom_id: sent.custom_id,
         revision,
         revision_number: record.revision_number,

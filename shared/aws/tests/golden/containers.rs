@@ -4,8 +4,8 @@ use domain::task::{
     ContainerMerge, ContainerPurge, MergePhase, PendingErasure, PurgePhase, PurgeReport,
 };
 use domain::{
-    Container, ContainerChange, ContainerOwner, MergeRole, Patch, ProfileBucket, Task, TaskState,
-    TaskWork,
+    Container, ContainerChange, ContainerOwner, MergeRole, Patch, ProfileBucket, SharedContainer,
+    Task, TaskState, TaskWork,
 };
 use serde_json::json;
 
@@ -25,6 +25,20 @@ fn smallest_container(name: &str) -> Container {
         profile_buckets: Vec::new(),
         memory_paths: None,
         merge: None,
+    }
+}
+
+fn shared_container() -> SharedContainer {
+    SharedContainer {
+        id: container_id("shared"),
+        tags: vec![tag("second"), tag("first")],
+    }
+}
+
+fn sharing_container(name: &str) -> Container {
+    Container {
+        ids: vec![container_id(name), shared_container().id],
+        ..smallest_container(name)
     }
 }
 
@@ -174,15 +188,29 @@ pub(crate) async fn write(world: &World) {
             &tenant,
             &smallest_container("target"),
             &[smallest_container("source")],
+            &[],
             &merge_task(),
         )
         .await;
     assert!(is_merging.expect("a merge"));
 
     let is_deleted = containers
-        .delete_tag(&tenant, &smallest_container("deleted"), &purge_task())
+        .delete_tag(&tenant, &smallest_container("deleted"), &[], &purge_task())
         .await;
     assert!(is_deleted.expect("a deletion"));
+
+    let sharing = ["first", "second"].map(smallest_container);
+    for container in &sharing {
+        let id = container.primary_id().clone();
+        containers
+            .create_tag(&tenant, &container.tag, id, NOW)
+            .await
+            .expect("a tag");
+    }
+    let is_shared = containers
+        .share(&tenant, &sharing, &shared_container(), &[])
+        .await;
+    assert!(is_shared.expect("a shared container"));
 }
 
 pub(crate) async fn check(world: &World) {
@@ -201,6 +229,8 @@ pub(crate) async fn check(world: &World) {
             memory_paths: Some(Vec::new()),
             ..smallest_container("emptied")
         },
+        sharing_container("first"),
+        sharing_container("second"),
         source,
         target,
     ];
@@ -211,12 +241,13 @@ pub(crate) async fn check(world: &World) {
         assert_eq!(found.expect("a tag").as_ref(), Some(container));
     }
 
-    let ids = ["created", "source", "deleted"].map(container_id);
+    let ids = ["created", "source", "deleted", "shared"].map(container_id);
     let owners = containers.list_owners(&tenant, &ids).await;
     let wanted = [
         ContainerOwner::Original,
-        ContainerOwner::Tag(tag("target")),
+        ContainerOwner::Tags(vec![tag("target")]),
         ContainerOwner::Deleted,
+        ContainerOwner::Tags(shared_container().tags),
     ];
     assert_eq!(owners.expect("owners"), wanted);
 

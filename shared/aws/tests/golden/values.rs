@@ -68,6 +68,7 @@ pub(crate) fn smallest_document(name: &str) -> Document {
         id: document_id(name),
         container: container_id("box"),
         tag: tag("notes"),
+        further_tags: Vec::new(),
         custom_id: None,
         revision: revision(name),
         revision_number: 1,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::container::{Container, ContainerChange, ContainerOwner};
+use crate::container::{Container, ContainerChange, ContainerOwner, SharedContainer};
 use crate::ids::{ContainerId, TaskId};
 use crate::ports::PortResult;
 use crate::tag::ContainerTag;
@@ -41,27 +41,42 @@ pub trait Containers: Send + Sync {
         ids: &[ContainerId],
     ) -> PortResult<Vec<ContainerOwner>>;
 
+    /// Lets the tags of `containers` share a physical container, which each of them reads from
+    /// then on, in one transaction. Until now, the physical container belonged to `former_tags`,
+    /// which are empty if it is new. Returns `false` when one of them has changed since it was read.
+    async fn share(
+        &self,
+        tenant: &Tenant,
+        containers: &[Container],
+        shared: &SharedContainer,
+        former_tags: &[ContainerTag],
+    ) -> PortResult<bool>;
+
     /// Removes a tag and begins `task`, in one transaction. From then on its physical containers
-    /// are [`ContainerOwner::Gone`]. Returns `false` when the tag's physical containers or its
-    /// merge are no longer as `container` says. The retry of a deletion whose response was lost
-    /// counts as done.
+    /// are [`ContainerOwner::Deleted`], except for those in `shared`, which lose the tag. Returns
+    /// `false` when the tag's physical containers or its merge are no longer as `container` says,
+    /// or the tags of a shared one are no longer as `shared` says. The retry of a deletion whose
+    /// response was lost counts as done.
     async fn delete_tag(
         &self,
         tenant: &Tenant,
         container: &Container,
+        shared: &[SharedContainer],
         task: &Task,
     ) -> PortResult<bool>;
 
     /// Gives the physical containers of `sources` to `target` as well, marks all of them as merging
     /// and begins `task`, in one transaction: every reader sees either all of it or nothing. The
     /// sources keep their physical containers until [`Containers::end_merge_role`], so a reader of
-    /// both encounters some physical containers twice. Returns `false` when one of the containers
-    /// has changed since it was read. The retry of a merge whose response was lost counts as done.
+    /// both encounters some physical containers twice. In the containers of `shared`, the target
+    /// takes the places of the sources. Returns `false` when one of the containers has changed
+    /// since it was read. The retry of a merge whose response was lost counts as done.
     async fn begin_merge(
         &self,
         tenant: &Tenant,
         target: &Container,
         sources: &[Container],
+        shared: &[SharedContainer],
         task: &Task,
     ) -> PortResult<bool>;
 
