@@ -2,11 +2,12 @@
 //! fields that every way of adding content shares.
 
 use axum::extract::State;
+use domain::tag::MAX_TAGS_PER_DOCUMENT;
 use domain::{
     BodyForm, ContainerTag, CustomId, DocumentId, DocumentStatus, Dreaming, Error, Metadata,
     Provenance, Result, TaskType, Timestamp,
 };
-use edge::{ApiResult, App, Auth, Json, JsonParts, MAX_ENTRIES, WriteContent, parse_scope};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_scope};
 use http::HeaderMap;
 use openapi::{ErrorAnswer, Operation};
 use remote::parse_page_url;
@@ -34,7 +35,7 @@ pub(crate) struct CommonFields {
     pub(crate) container_tag: Option<String>,
     /// The container tags, if there are several. The document is found under each of them, and the
     /// settings of the first one apply.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_TAGS_PER_DOCUMENT))]
     pub(crate) container_tags: Option<Vec<String>>,
     // A batch and a conversation do not use it: see `add_custom_id`.
     #[schemars(skip)]

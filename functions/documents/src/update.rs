@@ -1,8 +1,9 @@
 //! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`: changes or retries a document.
 
 use axum::extract::State;
+use domain::tag::MAX_TAGS_PER_DOCUMENT;
 use domain::{ContainerTag, CustomId, Metadata, Patch, Provenance, Result, TaskType};
-use edge::{ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, WriteContent, parse_scope};
+use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, parse_scope};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -44,7 +45,7 @@ pub(crate) struct UpdateRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The container tags in place of the present ones, if there are several.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_TAGS_PER_DOCUMENT))]
     container_tags: Option<Vec<String>>,
     /// The results of its processing.
     task_type: Option<TaskType>,

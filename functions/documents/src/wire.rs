@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use domain::document::{FailureCode, ProcessingFailure, StatementsRef};
+use domain::tag::MAX_TAGS_PER_DOCUMENT;
 use domain::{
     Attribution, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Metadata,
     Provenance, TaskType, Timestamp, Trust,
 };
-use edge::{MAX_ENTRIES, MemoryVersion};
+use edge::MemoryVersion;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub(crate) struct DocumentRecord {
     /// The container tag. If there are several, the first one that the key reaches.
     container_tag: ContainerTag,
     /// The container tags that the key reaches, in the order in which they were sent.
-    #[schemars(length(min = 1, max = MAX_ENTRIES))]
+    #[schemars(length(min = 1, max = MAX_TAGS_PER_DOCUMENT))]
     container_tags: Vec<ContainerTag>,
     /// The address that it is fetched from, if it is a page.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -262,16 +262,10 @@ fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
     };
 
     let (text, turns) = render_turns(stored);
-    let (kind, properties) = (DocumentType::Text, BTreeMap::new());
-
     Ok(ExtractedText {
         text,
-        format: Format::Text,
-        kind,
-        title: None,
-        properties,
-        address: None,
         turns,
+        ..ExtractedText::empty()
     })
 }
 

@@ -80,6 +80,34 @@ pub struct SharedContainer {
     pub tags: Vec<ContainerTag>,
 }
 
+impl SharedContainer {
+    /// Returns the tags that are left after `deleted` is deleted.
+    pub fn tags_without(&self, deleted: &ContainerTag) -> Vec<ContainerTag> {
+        let mut tags = self.tags.clone();
+        tags.retain(|tag| tag != deleted);
+        tags
+    }
+
+    /// Returns the tags after `sources` are merged into `target`, which takes the place of the first
+    /// of them.
+    pub fn tags_after_merge(
+        &self,
+        sources: &[Container],
+        target: &ContainerTag,
+    ) -> Vec<ContainerTag> {
+        let mut merged = Vec::new();
+        for tag in &self.tags {
+            let is_source = sources.iter().any(|source| source.tag == *tag);
+            let tag = if is_source { target } else { tag };
+            if !merged.contains(tag) {
+                merged.push(tag.clone());
+            }
+        }
+
+        merged
+    }
+}
+
 /// A change to the caller's settings of a container tag.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContainerChange {

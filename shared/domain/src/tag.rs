@@ -5,6 +5,10 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
+/// The largest number of tags of a document. The first document with a combination of tags changes
+/// the records of all of them in one transaction, which DynamoDB limits to 100 items.
+pub const MAX_TAGS_PER_DOCUMENT: usize = 50;
+
 /// A container tag: 1 to 100 characters of `[a-zA-Z0-9_:.-]`, and not only dots.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]

@@ -231,9 +231,6 @@ pub enum MergePhase {
 /// The largest number of physical containers behind one tag. Each costs every search of the tag one
 /// read.
 pub const MAX_CONTAINERS_PER_TAG: usize = 50;
-/// The largest number of tags of a document. The first document with a combination of tags changes
-/// the records of all of them in one transaction, which DynamoDB limits to 100 items.
-pub const MAX_TAGS_PER_DOCUMENT: usize = 50;
 
 impl Task {
     /// Creates a task that is about to begin.

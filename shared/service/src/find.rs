@@ -6,6 +6,7 @@ use futures::stream::{self, StreamExt};
 
 use crate::Ctx;
 use crate::damage::{is_lost, report_damage};
+use crate::place::derived_ids;
 use crate::sharing::VisibleTags;
 use domain::blob::BlobRef;
 use domain::container::{Container, ContainerOwner};
@@ -185,18 +186,19 @@ async fn seen_by(
 
     let is_requested = |tag: &ContainerTag| requested_tags.contains(tag);
     if document.tags().any(is_requested) {
-        let tags: Vec<ContainerTag> = document.tags().cloned().collect();
-        document.set_tags(&reached_tags(tenant, tags));
+        let mut tags: Vec<ContainerTag> = document.tags().cloned().collect();
+        tags.retain(|tag| tenant.can_access(tag));
+        document.set_tags(&tags);
         return Ok(Some(document));
     }
 
-    let mut merging = false;
+    let mut is_merging = false;
     for tag in document.tags() {
         if let Some(container) = ctx.containers.get(tenant, tag).await? {
-            merging |= container.merge.is_some();
+            is_merging |= container.merge.is_some();
         }
     }
-    if !merging {
+    if !is_merging {
         return Ok(None);
     }
 
@@ -210,11 +212,6 @@ async fn seen_by(
     }
 
     Ok(None)
-}
-
-fn reached_tags(tenant: &Tenant, mut tags: Vec<ContainerTag>) -> Vec<ContainerTag> {
-    tags.retain(|tag| tenant.can_access(tag));
-    tags
 }
 
 /// Adds to these documents all others with the same customIds behind their tags. While containers
@@ -279,9 +276,7 @@ async fn find_by_custom_id(
 ) -> Result<Document> {
     let mut ids = Vec::new();
     for container in containers {
-        for id in &container.ids {
-            ids.push(DocumentId::derived(tenant.org(), id, custom_id));
-        }
+        ids.extend(derived_ids(tenant, &container.ids, custom_id));
     }
 
     let mut found = read_active_documents(ctx, tenant, &ids).await?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::Ctx;
 use crate::connections::move_connections;
 use crate::find::{ContainerScope, find_containers, read_active_documents};
+use crate::place::derived_ids;
 use crate::remove::batches;
 use crate::sharing::find_shared;
 use crate::tasks::Next;
@@ -159,10 +160,7 @@ async fn find_duplicates(
         let Some(custom_id) = &document.custom_id else {
             return Vec::new();
         };
-        let mut ids: Vec<DocumentId> = containers
-            .iter()
-            .map(|id| DocumentId::derived(tenant.org(), id, custom_id))
-            .collect();
+        let mut ids = derived_ids(tenant, containers, custom_id);
         ids.push(document.id.clone());
         ids.sort();
         ids.dedup();

@@ -49,8 +49,7 @@ pub(crate) async fn places_of(
     container: &Container,
     custom_id: &CustomId,
 ) -> Result<(Place, Vec<DocumentId>)> {
-    let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
-    let ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
+    let ids = derived_ids(tenant, &container.ids, custom_id);
     let location = |index: usize| {
         let mut alternative_ids = ids.clone();
         let id = alternative_ids.remove(index);
@@ -93,6 +92,20 @@ pub(crate) async fn places_of(
     }
 }
 
+/// Returns the ids that the document with a customId has in each of the containers.
+pub(crate) fn derived_ids(
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    custom_id: &CustomId,
+) -> Vec<DocumentId> {
+    let mut ids = Vec::with_capacity(containers.len());
+    for container in containers {
+        ids.push(DocumentId::derived(tenant.org(), container, custom_id));
+    }
+
+    ids
+}
+
 /// Returns the place in the primary container for the document `moved` with this customId, which
 /// lies in another physical container behind the same tags.
 pub(crate) fn primary_place(
@@ -101,10 +114,9 @@ pub(crate) fn primary_place(
     custom_id: &CustomId,
     moved: &DocumentId,
 ) -> Place {
-    let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
-    let id = derived(container.primary_id());
-    let mut alternative_ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
-    alternative_ids.retain(|other| *other != id && other != moved);
+    let mut alternative_ids = derived_ids(tenant, &container.ids, custom_id);
+    let id = alternative_ids.remove(0);
+    alternative_ids.retain(|other| other != moved);
 
     Place {
         container: container.primary_id().clone(),

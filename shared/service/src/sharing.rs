@@ -10,9 +10,12 @@ use domain::container::{Container, ContainerOwner, SharedContainer};
 use domain::document::Document;
 use domain::error::{Error, Result};
 use domain::ids::ContainerId;
-use domain::tag::ContainerTag;
-use domain::task::{MAX_CONTAINERS_PER_TAG, MAX_TAGS_PER_DOCUMENT};
+use domain::tag::{ContainerTag, MAX_TAGS_PER_DOCUMENT};
+use domain::task::MAX_CONTAINERS_PER_TAG;
 use domain::tenant::Tenant;
+
+/// The number of owner records that one read fetches.
+const BATCH_SIZE: usize = 100;
 
 /// Returns the container for new documents with these tags: that of the tag, or the one that the
 /// tags share, with all physical containers behind any of them. Creates what does not exist yet. The
@@ -28,9 +31,11 @@ pub(crate) async fn open_shared_container(
     tags: &[ContainerTag],
     context: Option<&str>,
 ) -> Result<Container> {
-    let [first_tag, further_tags @ ..] = tags else {
-        return open_container(ctx, tenant, None, context).await;
-    };
+    if tags.len() < 2 {
+        return open_container(ctx, tenant, tags.first().cloned(), context).await;
+    }
+
+    // Nothing is created if one of the tags is refused.
     for tag in tags {
         tenant.check_access(tag)?;
     }
@@ -43,13 +48,10 @@ pub(crate) async fn open_shared_container(
 
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let first = open_container(ctx, tenant, Some(first_tag.clone()), context).await?;
-        if further_tags.is_empty() {
-            return Ok(first);
-        }
-        let mut containers = vec![first];
-        for tag in further_tags {
-            containers.push(open_container(ctx, tenant, Some(tag.clone()), None).await?);
+        let mut containers = Vec::with_capacity(tags.len());
+        for (index, tag) in tags.iter().enumerate() {
+            let context = context.filter(|_| index == 0);
+            containers.push(open_container(ctx, tenant, Some(tag.clone()), context).await?);
         }
 
         let primary_ids: Vec<&ContainerId> = containers.iter().map(Container::primary_id).collect();
@@ -146,7 +148,7 @@ pub(crate) async fn find_shared(
     ids.sort();
     ids.dedup();
     let mut shared = Vec::new();
-    for batch in ids.chunks(100) {
+    for batch in ids.chunks(BATCH_SIZE) {
         let owners = ctx.containers.list_owners(tenant, batch).await?;
         for (id, owner) in batch.iter().zip(owners) {
             if let ContainerOwner::Tags(tags) = owner
@@ -164,7 +166,6 @@ pub(crate) async fn find_shared(
 }
 
 /// The tags of documents in shared containers, as far as the caller reaches them.
-#[derive(Default)]
 pub(crate) struct VisibleTags(HashMap<ContainerId, Vec<ContainerTag>>);
 
 impl VisibleTags {

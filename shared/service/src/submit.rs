@@ -99,9 +99,9 @@ pub struct AcceptedDocument {
 /// are accepted in some order, each completely; the last one stays.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`]; [`Error::Conflict`] when an
-/// idempotency key is sent with another content or its document is gone, or while the container is
-/// being merged; [`Error::TooLarge`] for a conversation that has grown too large;
+/// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`];
+/// [`Error::Conflict`] when an idempotency key is sent with another content or its document is gone,
+/// while the container is being merged, or when several documents behind the tags have the customId; [`Error::TooLarge`] for a conversation that has grown too large;
 /// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
 /// of the ports.
 pub async fn submit_document(
@@ -118,7 +118,7 @@ pub async fn submit_document(
 /// A group of documents of a batch that are accepted one after another.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
-    /// The documents with one customId.
+    /// The documents with the same customId.
     SameCustomId(CustomId),
     /// A single document, by its position in the batch.
     Independent(usize),
@@ -314,7 +314,7 @@ async fn has_tags(
     container: &Container,
     tags: &[ContainerTag],
 ) -> Result<bool> {
-    // What was found behind a single tag has it.
+    // A document that was found behind a single tag has that tag.
     if tags.len() < 2 || document.container == *container.primary_id() {
         return Ok(true);
     }

@@ -51,9 +51,9 @@ pub struct DocumentUpdate {
 /// response names, and the old id is gone.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] when the document is deleted
-/// meanwhile, [`Error::Conflict`] when another document has the new identity, and the errors of the
-/// ports.
+/// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] when the
+/// document is deleted meanwhile, [`Error::Conflict`] when another document has the new identity,
+/// and the errors of the ports.
 pub async fn update_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -260,16 +260,7 @@ async fn relocated(
     let container = open_shared_container(ctx, tenant, &tags, None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
     let location = match &custom_id {
-        Some(custom_id) => {
-            let location = place_of(ctx, tenant, &container, custom_id).await?;
-            if location.id == from.id {
-                let location = primary_place(tenant, &container, custom_id, &from.id);
-                check_alternatives(ctx, tenant, &location).await?;
-                location
-            } else {
-                location
-            }
-        }
+        Some(custom_id) => new_place(ctx, tenant, &container, custom_id, from).await?,
         None => {
             let (id, container) = (
                 from.id.derive_moved(container.primary_id()),
@@ -341,14 +332,30 @@ async fn relocated(
     Ok((to, alternative_ids))
 }
 
-/// Checks that no other document behind the same tags has the customId.
-async fn check_alternatives(ctx: &Ctx, tenant: &Tenant, location: &Place) -> Result<()> {
+/// Returns the place of the moved document with this customId: that of another document, if there is
+/// one behind the tags, or else a free one.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] if there are several documents behind the tags, and the errors of the
+/// ports.
+async fn new_place(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+    from: &Document,
+) -> Result<Place> {
+    let location = place_of(ctx, tenant, container, custom_id).await?;
+    if location.id != from.id {
+        return Ok(location);
+    }
+
+    // The document is in another of the physical containers behind the tags.
+    let location = primary_place(tenant, container, custom_id, &from.id);
     let alternative_ids = &location.creation_conditions.alternative_ids;
-    if read_active_documents(ctx, tenant, alternative_ids)
-        .await?
-        .is_empty()
-    {
-        return Ok(());
+    let others = read_active_documents(ctx, tenant, alternative_ids).await?;
+    if others.is_empty() {
+        return Ok(location);
     }
     Err(Error::Conflict(
         "these container tags have several documents with this customId; delete all but one".into(),

@@ -47,29 +47,6 @@ fn unchanged_condition(
     Ok((condition, values))
 }
 
-fn without_tag(tags: &[ContainerTag], removed: &ContainerTag) -> Vec<ContainerTag> {
-    let others = tags.iter().filter(|tag| *tag != removed);
-    others.cloned().collect()
-}
-
-/// Returns the tags with `target` in the place of the first source, and without the others.
-fn merge_tags(
-    tags: &[ContainerTag],
-    sources: &[Container],
-    target: &ContainerTag,
-) -> Vec<ContainerTag> {
-    let mut merged = Vec::new();
-    for tag in tags {
-        let is_source = sources.iter().any(|source| source.tag == *tag);
-        let tag = if is_source { target } else { tag };
-        if !merged.contains(tag) {
-            merged.push(tag.clone());
-        }
-    }
-
-    merged
-}
-
 impl DynamoContainers {
     /// Returns the writes of a deletion.
     pub(super) fn deletion_writes(
@@ -89,7 +66,7 @@ impl DynamoContainers {
             let write = match shared.iter().find(|shared| shared.id == *id) {
                 None => self.put_owner(tenant, id, &[])?,
                 Some(shared) => {
-                    let other_tags = without_tag(&shared.tags, &container.tag);
+                    let other_tags = shared.tags_without(&container.tag);
                     self.change_owner(tenant, id, &shared.tags, &other_tags)?
                 }
             };
@@ -179,7 +156,7 @@ impl DynamoContainers {
             let write = match shared.iter().find(|shared| shared.id == *id) {
                 None => self.put_owner(tenant, id, std::slice::from_ref(&target.tag))?,
                 Some(shared) => {
-                    let merged_tags = merge_tags(&shared.tags, sources, &target.tag);
+                    let merged_tags = shared.tags_after_merge(sources, &target.tag);
                     self.change_owner(tenant, id, &shared.tags, &merged_tags)?
                 }
             };

@@ -57,9 +57,11 @@ impl Content {
     }
 }
 
-/// Returns a text that is sent under the `customId` of `old`. If that is a transcript, and the sent
-/// text is one or its next turn and does not begin with the stored turns, its new turns are added to them, as those of a
-/// conversation are. Any other text replaces the stored one.
+/// Returns the text of a document after `sent` has arrived under the `customId` of `old`.
+///
+/// If the stored text is a transcript, and the sent text is a transcript or a next turn, its new
+/// turns are added to the stored ones, as those of a conversation are. A transcript that begins with
+/// all stored turns replaces them, and so does any other text.
 async fn join_text(
     ctx: &Ctx,
     tenant: &Tenant,
