@@ -14,14 +14,14 @@ from model_stub import ModelStub
 from recorder import Recorder
 
 SECONDS = 20  # the longest wait for anything
-# What becomes a line of the static part of a profile, and a dated one of the dynamic part.
+# A sentence for the static part of a profile, and a dated one for the dynamic part.
 FACTS = "I prefer tea over coffee. I am reading a book about whales this week."
 # The modes of the packages: the name, whether it shows the profile, whether it searches.
 MODES = (("profile", True, False), ("query", False, True), ("full", True, True))
 
 
 class Run:
-    """What a step works with: address and key for the client, a model, and what is stored."""
+    """The address and the key for the client, a model, and a view of the stored data."""
 
     def __init__(self, args):
         self.recorder = Recorder(args.url)
@@ -133,6 +133,14 @@ def passes(run, step, reason=None):
         return False
     print(f"{name}: {'passes, and is open no more' if reason else 'as expected'}")
     return True
+
+
+def recall(run, package, tag):
+    """The profile of a container with results, and its memories as a package keeps them."""
+    answer = run.stored.profile(tag, "tea or coffee")
+    profile, results = answer["profile"], answer["searchResults"]["results"]
+    assert results, answer
+    return answer, package.deduplicate_memories(profile["static"], profile["dynamic"], results)
 
 
 async def until(condition, what, state=lambda: ""):

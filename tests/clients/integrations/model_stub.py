@@ -6,8 +6,8 @@ stream.
 """
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from loopback import QuietHandler, serve
 
 MODEL = "gpt-4.1-mini"
 KEY = "the key of the model"
@@ -23,10 +23,7 @@ class ModelStub:
             def do_POST(self):
                 stub.respond(self)
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"{serve(Endpoint)}/v1"
 
     def will_say(self, text):
         self.answers.append(spoken(text))
@@ -66,7 +63,7 @@ class ModelStub:
             handler.answer(200, "application/json", json.dumps(answer))
 
 
-class ModelHandler(BaseHTTPRequestHandler):
+class ModelHandler(QuietHandler):
     def answer(self, status, content_type, text):
         payload = text.encode()
         self.send_response_only(status)
@@ -75,12 +72,9 @@ class ModelHandler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(payload)
 
-    def log_message(self, *_):
-        pass
-
 
 def stream(message, reason):
-    """An answer as server-sent events: the message, then why it ended."""
+    """An answer as server-sent events: the message, then the reason for its end."""
     choices = [
         {"index": 0, "delta": message, "finish_reason": None},
         {"index": 0, "delta": {}, "finish_reason": reason},

@@ -7,10 +7,10 @@ service in trouble does.
 
 import http.client
 import json
-import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
+
+from loopback import QuietHandler, serve
 
 KEPT = 6  # exchanges in a report
 SHOWN = 3000  # characters of a request or an answer in a report
@@ -58,10 +58,7 @@ class Recorder:
 
             do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = serve(Handler)
 
     def fail(self, path, status, times=1):
         """Answers the next requests to this path with this status, without forwarding them."""
@@ -98,7 +95,7 @@ class Recorder:
             connection.close()
 
 
-class RecordingHandler(BaseHTTPRequestHandler):
+class RecordingHandler(QuietHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 65536  # one packet for head and body
     disable_nagle_algorithm = True
@@ -111,9 +108,6 @@ class RecordingHandler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
 
 
 def forwarded(headers):

@@ -129,7 +129,7 @@ async def check_context_provider(run):
 
 
 async def check_trouble(run):
-    """Where Recollect does not answer well, the model is asked without memories."""
+    """If Recollect does not answer well, the model is asked without memories."""
     wrong = connect(run, "agent-trouble", api_key="no_such_key")
     middleware = middleware_of(wrong, add_memory="always")
     provider = SupermemoryContextProvider(wrong, store_conversations=True)

@@ -182,7 +182,7 @@ async def check_failed_file(run):
 
 
 async def check_errors(run):
-    """What is not possible fails with the right error, and a failed request is repeated."""
+    """An impossible command fails with the right error, and a failed request is repeated."""
     tag = run.tag("bash-errors")
     shell = await Session.start(run, tag)
     await shell.prints("", "echo one > /file.md")

@@ -17,7 +17,17 @@ from openai import AsyncOpenAI
 from starlette.websockets import WebSocketDisconnect
 from supermemory_cartesia import ConfigurationError, MemoryConfig, SupermemoryCartesiaAgent
 
-from common import FACTS, MODES, SECONDS, assert_each_once, assert_shown, run_steps, the_only, until
+from common import (
+    FACTS,
+    MODES,
+    SECONDS,
+    assert_each_once,
+    assert_shown,
+    recall,
+    run_steps,
+    the_only,
+    until,
+)
 from model_stub import KEY, MODEL
 
 HELLO = "Hello! How can I help you today?"
@@ -129,10 +139,9 @@ async def check_helpers(run):
     async with Call(run, tag, f"{tag}-1") as call:
         await call.say(FACTS)
         await run.stored.containing(tag, "coffee")
-    answer = run.stored.profile(tag, "tea or coffee")
-    profile, results = answer["profile"], answer["searchResults"]["results"]
+    answer, kept = recall(run, package, tag)
+    results = answer["searchResults"]["results"]
     assert package.format_relative_time(results[0]["updatedAt"]) == "just now", results
-    kept = package.deduplicate_memories(profile["static"], profile["dynamic"], results)
     text = package.format_memories_to_text(kept)
     assert text.count("prefers tea") == text.count("whales") == 1, text
     assert package.get_last_user_message([{"role": "user", "content": "Hello."}]) == "Hello."
@@ -204,7 +213,7 @@ class Call:
         self.send("agent_state", value="idle")
 
     async def answered(self):
-        """What the agent says until it has ended its turn."""
+        """The texts of the agent until it has ended its turn."""
         texts = []
         while (message := await self.next_message())["type"] != "response_end":
             assert message["type"] == "message", message
@@ -217,7 +226,7 @@ class Call:
     def send(self, kind, **fields):
         self.to_agent.put_nowait({"type": kind} | fields)
 
-    # What Line expects of a websocket.
+    # The interface of a websocket, as Line uses it.
 
     async def receive_json(self):
         message = await self.to_agent.get()

@@ -18,7 +18,7 @@ from supermemory_openai import (
     with_supermemory,
 )
 
-from common import FACTS, MODES, assert_each_once, run_steps, the_only
+from common import FACTS, MODES, assert_each_once, recall, run_steps, the_only
 from model_stub import KEY, MODEL
 
 CONTEXT = '<supermemory context="user-memories" readonly>'
@@ -239,7 +239,7 @@ async def check_other_transport(run):
 
 
 async def check_trouble(run):
-    """Where Recollect does not answer well, the model is asked without memories."""
+    """If Recollect does not answer well, the model is asked without memories."""
     tag = run.tag("openai-trouble")
     question = {"model": MODEL, "messages": [{"role": "user", "content": "I live in Lisbon."}]}
     run.recorder.fail("/v4/profile", 500)
@@ -266,10 +266,7 @@ async def check_helpers(run):
     tools = SupermemoryTools(run.key, {"container_tags": [tag], "base_url": run.url})
     await tools.add_memory(FACTS)
     run.stored.document(tag)
-    answer = run.stored.profile(tag, "tea or coffee")
-    profile, results = answer["profile"], answer["searchResults"]["results"]
-    assert results, answer
-    kept = package.deduplicate_memories(profile["static"], profile["dynamic"], results)
+    answer, kept = recall(run, package, tag)
     assert_each_once(kept.static + kept.dynamic + kept.search_results, "tea", "whales")
     markdown = package.convert_profile_to_markdown(answer)
     assert "- User prefers tea over coffee." in markdown, markdown

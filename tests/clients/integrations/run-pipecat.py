@@ -24,7 +24,7 @@ from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 from supermemory_pipecat import ConfigurationError, InputParams, SupermemoryPipecatService
 
-from common import FACTS, MODES, assert_each_once, assert_shown, run_steps, the_only, until
+from common import FACTS, MODES, assert_each_once, assert_shown, recall, run_steps, the_only, until
 from model_stub import KEY, MODEL
 
 PICTURE = f"data:image/gif;base64,{base64.b64encode(b'GIF89a' * 100).decode()}"
@@ -151,10 +151,7 @@ async def check_helpers(run):
     async with Conversation(run, tag) as talk:
         await talk.say(FACTS)
     run.stored.document(tag)
-    answer = run.stored.profile(tag, "tea or coffee")
-    profile, results = answer["profile"], answer["searchResults"]["results"]
-    assert results, answer
-    kept = package.deduplicate_memories(profile["static"], profile["dynamic"], results)
+    _, kept = recall(run, package, tag)
     text = package.format_memories_to_text(kept)
     assert text.count("prefers tea") == text.count("whales") == 1, text
     assert package.get_last_user_message([{"role": "user", "content": "Hello."}]) == "Hello."
