@@ -29,6 +29,7 @@ pub(crate) async fn measure_all(rig: &mut MeteredSystem) {
     measure_organization(rig).await;
     measure_analytics(rig).await;
     measure_connections(rig).await;
+    measure_several_tags(rig).await;
 
     // This comes last because a document that waits for its file is unfinished.
     let form = fixed_request(
@@ -98,6 +99,34 @@ async fn measure_ingest(rig: &mut MeteredSystem) -> Vec<String> {
         .collect()
 }
 
+/// Measures documents with two tags, which share a container already.
+async fn measure_several_tags(rig: &mut MeteredSystem) {
+    let body = |number: usize| {
+        let tags = json!(["user", "team"]);
+        json!({"content": note_text(300 + number), "containerTags": tags, "customId": format!("t{number}")})
+    };
+    rig.send_request("POST", "/v3/documents", &body(TIMES))
+        .await;
+    let add = |number| ("POST", "/v3/documents".to_owned(), body(number));
+    rig.measure_requests("add_document_with_two_tags", TIMES, add)
+        .await;
+    rig.run_workers().await.expect("work");
+
+    let search = json!({"q": "What was noted?", "containerTag": "team", "searchMode": "documents"});
+    rig.measure_requests(
+        "search_documents_with_two_tags",
+        TIMES,
+        fixed_request("POST", "/v4/search", search),
+    )
+    .await;
+    let change = |number| {
+        let path = format!("/v3/documents/t{number}");
+        ("PATCH", path, json!({"containerTag": "user"}))
+    };
+    rig.measure_requests("move_document", TIMES, change).await;
+    rig.run_workers().await.expect("work");
+}
+
 async fn measure_reads(rig: &mut MeteredSystem, documents: &[String]) {
     for (operation, end) in [("get_document", ""), ("list_chunks", "/chunks")] {
         let path = |number: usize| format!("/v3/documents/{}{end}", documents[number]);
@@ -106,6 +135,10 @@ async fn measure_reads(rig: &mut MeteredSystem, documents: &[String]) {
         })
         .await;
     }
+
+    let get = |number| ("GET", format!("/v3/documents/c{number}"), Value::Null);
+    rig.measure_requests("get_document_by_custom_id", TIMES, get)
+        .await;
 
     let list = json!({"containerTags": ["box"], "limit": 20});
     rig.measure_requests(

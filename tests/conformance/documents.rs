@@ -1,7 +1,7 @@
 //! Conformance tests of [`domain::ports::Documents`]: records, their revisions and their stages.
 
 use domain::document::{Document, FailureCode, ProcessingFailure, ProcessingResult};
-use domain::ports::{CreationConditions, PortResult, RememberedRequest};
+use domain::ports::{AlternativeId, CreationConditions, PortResult, RememberedRequest};
 use domain::{
     ContainerId, CustomId, DocumentChange, DocumentId, DocumentStatus, Metadata, PortError,
     Revision, Timestamp,
@@ -155,7 +155,11 @@ async fn begin_document(
 
 fn beside(rivals: &[&Document]) -> CreationConditions {
     CreationConditions {
-        alternative_ids: rivals.iter().map(|rival| rival.id.clone()).collect(),
+        alternatives: rivals
+            .iter()
+            .map(|rival| AlternativeId::found(rival.id.clone(), None))
+            .collect(),
+        replaces: None,
         request_key: None,
     }
 }
@@ -246,7 +250,8 @@ async fn a_request_makes_its_document_once(setting: &PortFixture) {
         .await
     };
     let once = CreationConditions {
-        alternative_ids: Vec::new(),
+        alternatives: Vec::new(),
+        replaces: None,
         request_key: Some("k".into()),
     };
     assert!(

@@ -392,15 +392,19 @@ async fn the_head_counts_what_search_serves(setting: &PortFixture) {
         )
         .await;
     assert_eq!(counted(&container).await, Some(2), "one came, one went");
-    let to = Box::new(setting.compose_document(&other, "A.").await);
+    let to = Document {
+        id: a.id.clone(),
+        ..setting.compose_document(&other, "A.").await
+    };
     setting
         .commit(
             &container,
             4,
             &[DocumentChange::Move {
                 from: Box::new(a),
-                to,
-                alternative_ids: Vec::new(),
+                to: Box::new(to),
+                reference: None,
+                alternatives: Vec::new(),
             }],
         )
         .await;

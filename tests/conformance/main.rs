@@ -20,6 +20,7 @@ mod origins;
 mod overdue;
 mod races;
 mod rates;
+mod references;
 mod repeats;
 mod scans;
 mod setting;

@@ -178,16 +178,12 @@ async fn who_does_not_say_what_deletes_nothing() {
 #[tokio::test]
 async fn ids_beside_tags_are_looked_for_in_these_alone() {
     let client = OrgClient::new().await;
-    let (a, b) = (
-        add_document(&client, "a", "note", "/a.md").await,
-        add_document(&client, "b", "note", "/a.md").await,
-    );
-    let answer = delete(&client, json!({"ids": ["note"]})).await;
-    assert_eq!(
-        answer["deletedCount"], 0,
-        "it cannot know which is meant: {answer}"
-    );
-
+    let a = client
+        .add_apart("a", "note", "The canary of a sings.")
+        .await;
+    let b = client
+        .add_apart("b", "note", "The canary of b sings.")
+        .await;
     let answer = delete(&client, json!({"ids": [b], "containerTags": ["a"]})).await;
     assert_eq!(
         answer["deletedCount"], 0,

@@ -1,6 +1,7 @@
 //! The client of one organization.
 
 use bytes::Bytes;
+use domain::key::Permission;
 use domain::{Document, DocumentId, OrgId, Tenant};
 use serde_json::{Value, json};
 use testkit::{TestAnswer, TestApp};
@@ -83,6 +84,20 @@ impl OrgClient {
     /// Sends content, waits until it is `done`, and returns the id.
     pub(crate) async fn add_document(&self, body: Value) -> String {
         self.app.add_document(&self.key, &body).await
+    }
+
+    /// Adds a document with a key that reaches its container alone, and waits until it is processed.
+    /// Documents in other containers may have the same customId.
+    pub(crate) async fn add_apart(&self, tag: &str, custom_id: &str, content: &str) -> String {
+        let key = self
+            .app
+            .create_key_with(self.tenant.org().as_str(), Permission::Write, Some(&[tag]))
+            .await;
+        let body = json!({"content": content, "containerTag": tag, "customId": custom_id});
+        let answer = self.app.post("/v3/documents", &key, &body).await;
+        let id = expect_ok(answer, &accepted_shape())["id"].clone();
+        self.run_until_settled().await;
+        id.as_str().expect("an id").to_owned()
     }
 
     pub(crate) async fn run_until_settled(&self) {

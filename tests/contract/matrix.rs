@@ -66,9 +66,12 @@ fn text(value: &Value) -> String {
 /// `tag`.
 async fn create_everything(client: &OrgClient, tag: &str, canary: &str) -> ObjectNames {
     let content = format!("{canary} sings. I prefer {canary} to tea.");
+    let custom_id = format!("note-in-{tag}");
     let document = client
-        .add_document(json!({"content": content, "containerTag": tag, "customId": "note"}))
+        .add_document(json!({"content": content, "containerTag": tag, "customId": custom_id}))
         .await;
+    let shared = json!({"content": format!("{canary} is shared."), "containerTags": [tag, format!("{tag}-more")]});
+    let shared = client.add_document(shared).await;
     let memories = json!([{"content": format!("{canary} is remembered.")}]);
     let made = client
         .post(
@@ -104,7 +107,7 @@ async fn create_everything(client: &OrgClient, tag: &str, canary: &str) -> Objec
     BTreeMap::from([
         (NamedKind::Tag, vec![tag.to_owned()]),
         (NamedKind::Connection, vec![connection]),
-        (NamedKind::Document, vec![document]),
+        (NamedKind::Document, vec![document, custom_id, shared]),
         (NamedKind::Memory, vec![memory]),
         (NamedKind::Key, vec![request.clone()]),
         (NamedKind::Merge, vec![text(&merge.body["mergeId"])]),
@@ -135,13 +138,11 @@ async fn delete_everything(client: &OrgClient, things: &ObjectNames) {
             things[&NamedKind::Connection][0]
         ))
         .await;
-    client
-        .delete(&format!(
-            "/v3/container-tags/{}",
-            things[&NamedKind::Tag][0]
-        ))
-        .await;
-    client.run_until_settled().await;
+    let tag = &things[&NamedKind::Tag][0];
+    for tag in [tag.clone(), format!("{tag}-more")] {
+        client.delete(&format!("/v3/container-tags/{tag}")).await;
+        client.run_until_settled().await;
+    }
 }
 
 /// Returns the status and the body of an answer, without the parts that differ between any two

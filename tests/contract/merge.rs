@@ -57,9 +57,7 @@ pub(crate) async fn add_document(
     custom_id: &str,
     content: &str,
 ) -> String {
-    client
-        .add_document(json!({"content": content, "containerTag": tag, "customId": custom_id}))
-        .await
+    client.add_apart(tag, custom_id, content).await
 }
 
 /// Returns the ids in a listing, sorted and with repetitions.

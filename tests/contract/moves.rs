@@ -1,5 +1,4 @@
-//! `PATCH /v3/documents/{id}` with another customId or container, which moves the document to
-//! another identity.
+//! `PATCH /v3/documents/{id}` with another customId or container. The document keeps its id.
 
 use domain::key::Permission;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ async fn count_found_in(client: &OrgClient, tag: &str) -> usize {
         .len()
 }
 
-/// Moves a document and returns its new id.
+/// Moves a document and returns its id.
 async fn move_document(client: &OrgClient, name: &str, change: Value) -> String {
     client.update_document(name, change).await["id"]
         .as_str()
@@ -43,8 +42,7 @@ async fn another_container_takes_all_of_the_document() {
     let before = client.get_document(&id).await;
     client.app.environment.clock.advance_seconds(3600);
     let new = move_document(&client, &id, json!({"containerTag": "b"})).await;
-    assert_ne!(new, id);
-    assert_gone(&client, &id).await;
+    assert_eq!(new, id);
     assert_eq!(
         count_found_in(&client, "a").await,
         0,
@@ -98,7 +96,7 @@ async fn another_custom_id_takes_the_place_of_the_old() {
     )
     .await;
     client.run_until_settled().await;
-    assert_gone(&client, &id).await;
+    assert_eq!(new, id);
     assert_gone(&client, "note").await;
 
     let after = client.get_document("log").await;
@@ -111,20 +109,27 @@ async fn another_custom_id_takes_the_place_of_the_old() {
         (&json!("done"), 1)
     );
 
-    // The new name is now the document's identity.
+    let send = async |custom_id: &str| {
+        let body = json!({"content": "New.", "customId": custom_id, "containerTag": "a"});
+        client.send_document(body).await
+    };
+    assert_eq!(send("log").await, id);
+    let other = send("note").await;
+    assert_ne!(other, id, "the old name is free");
+    assert_eq!(client.get_document("note").await["id"], json!(other));
+
+    // Names can be exchanged, and each leads to its document.
+    move_document(&client, "log", json!({"customId": "between"})).await;
     assert_eq!(
-        client
-            .send_document(json!({"content": "New.", "customId": "log", "containerTag": "a"}))
-            .await,
-        new
+        move_document(&client, "note", json!({"customId": "log"})).await,
+        other
     );
     assert_eq!(
-        client
-            .send_document(json!({"content": "New.", "customId": "note", "containerTag": "a"}))
-            .await,
-        id,
-        "its old name is free"
+        move_document(&client, "between", json!({"customId": "note"})).await,
+        id
     );
+    assert_eq!((send("note").await, send("log").await), (id, other));
+    assert_gone(&client, "between").await;
 }
 
 #[tokio::test]
@@ -207,7 +212,7 @@ async fn a_move_is_possible_in_every_state() {
         assert_eq!(client.get_document_unchecked(id).await["status"], state);
         let new = move_document(&client, id, json!({"containerTag": "b"})).await;
         client.run_until_settled().await;
-        assert_gone(&client, id).await;
+        assert_eq!(new, id);
 
         let wanted = if state == "failed" {
             ("failed", 0)
@@ -231,13 +236,7 @@ async fn an_occupied_place_is_a_conflict_and_nothing_changes() {
     let mut ids = Vec::new();
     for (custom_id, tag) in [("one", "a"), ("two", "a"), ("one", "b")] {
         let content = format!("The canary of {custom_id} in {tag}.");
-        ids.push(
-            client
-                .add_document(
-                    json!({"content": content, "customId": custom_id, "containerTag": tag}),
-                )
-                .await,
-        );
+        ids.push(client.add_apart(tag, custom_id, &content).await);
     }
 
     for change in [json!({"customId": "two"}), json!({"containerTag": "b"})] {
@@ -373,39 +372,71 @@ async fn a_scoped_key_moves_within_its_tags_alone() {
 }
 
 #[tokio::test]
-async fn a_custom_id_of_several_containers_does_not_say_which_is_meant() {
+async fn a_document_of_a_scoped_key_may_have_the_custom_id_of_another() {
     let client = OrgClient::new().await;
-    for tag in ["a", "b"] {
-        client
-            .add_document(
-                json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag}),
-            )
-            .await;
-    }
-
-    let answer = client
-        .send_patch("/v3/documents/note", json!({"metadata": {"n": 1}}))
+    let first = client.add_document(note_body()).await;
+    let apart = client
+        .add_apart("b", "note", "The crane CRN-2 flies.")
         .await;
-    expect_error(&answer, 409, "ConflictError", "containerTag");
+    assert_ne!(first, apart);
 
-    // The advice in the error message must work.
-    let answer = client
-        .send_patch(
-            "/v3/documents/note?containerTag=a",
-            json!({"metadata": {"n": 1}}),
+    // Without a tag it is the first one, which has the customId in the organization.
+    let named = client
+        .update_document("note", json!({"metadata": {"n": 2}}))
+        .await;
+    assert_eq!(named["id"], json!(first));
+    let in_b = client
+        .update_document("note?containerTag=b", json!({"metadata": {"n": 3}}))
+        .await;
+    assert_eq!(in_b["id"], json!(apart));
+
+    // The other one goes on having it when the first is gone.
+    assert_eq!(client.delete("/v3/documents/note").await.status, 204);
+    assert_eq!(client.get_document("note").await["id"], json!(apart));
+    assert_eq!(
+        client
+            .add_apart("b", "note", "The crane CRN-3 flies.")
+            .await,
+        apart
+    );
+}
+
+#[tokio::test]
+async fn content_for_another_container_takes_the_document_along() {
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
+    let sent = client
+        .add_document(
+            json!({"content": "The crane CRN-2 flies.", "customId": "note", "containerTag": "b"}),
         )
         .await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-
-    let read = async |tag: &str| {
-        client
-            .get(&format!("/v3/documents/note?containerTag={tag}"))
-            .await
-            .body["metadata"]
-            .clone()
-    };
+    assert_eq!(sent, id);
+    let document = client.get_document("note").await;
+    assert_eq!(document["containerTags"], json!(["b"]));
     assert_eq!(
-        (read("a").await, read("b").await),
-        (json!({"n": 1}), Value::Null)
+        document["metadata"],
+        json!({"n": 1}),
+        "what is not sent stays"
     );
+    assert!(!client.search_finds("OSPREY-11").await && client.search_finds("CRN-2").await);
+    assert_eq!(client.listed_ids(json!({})).await, [id]);
+}
+
+#[tokio::test]
+async fn a_chat_stays_in_its_container() {
+    let client = OrgClient::new().await;
+    let turns = |text: &str, tag: &str| json!({"conversationId": "talk", "containerTags": [tag], "messages": [{"role": "user", "content": text}]});
+    for (text, tag) in [("I live in Oslo.", "a"), ("I live in Bonn.", "b")] {
+        let answer = client.post("/v4/conversations", turns(text, tag)).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    client.run_until_settled().await;
+    for (tag, own, other) in [("a", "Oslo", "Bonn"), ("b", "Bonn", "Oslo")] {
+        let path = format!("/v3/documents/talk?containerTag={tag}");
+        let content = client.get(&path).await.body["content"].to_string();
+        assert!(
+            content.contains(own) && !content.contains(other),
+            "{content}"
+        );
+    }
 }

@@ -168,9 +168,7 @@ async fn a_deletion_of_a_container_removes_the_tag_and_the_last_one_the_document
 #[tokio::test]
 async fn a_merge_gives_the_target_the_place_of_its_sources() {
     let (client, [both, a, b]) = client_with_documents().await;
-    let c = client
-        .add_document(json!({"content": "I like tea.", "containerTag": "c", "customId": "both"}))
-        .await;
+    let c = client.add_apart("c", "both", "I like tea.").await;
     begin_merge(&client, &["a"], "c").await;
     client.run_until_settled().await;
     let document = client.get_document(&both).await;
@@ -320,9 +318,7 @@ async fn a_custom_id_names_one_document_under_all_of_its_tags() {
 async fn documents_with_one_custom_id_are_not_joined_by_several_tags() {
     let client = OrgClient::new().await;
     for tag in ["a", "b"] {
-        let body =
-            json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
-        client.add_document(body).await;
+        client.add_apart(tag, "note", &format!("In {tag}.")).await;
     }
     let message = json!([{"role": "user", "content": "I live in Oslo."}]);
     for (path, body) in [
@@ -335,7 +331,7 @@ async fn documents_with_one_custom_id_are_not_joined_by_several_tags() {
         let mut body = body;
         body["containerTags"] = json!(["a", "b"]);
         let answer = client.post(path, body).await;
-        expect_error(&answer, 409, "ConflictError", "several documents");
+        expect_error(&answer, 409, "ConflictError", "has this customId too");
     }
     assert_eq!(list_under(&client, &["a", "b"]).await.len(), 2);
 }

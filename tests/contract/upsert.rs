@@ -1,5 +1,7 @@
 //! The same customId again is the same document.
 
+use domain::ports::CreationConditions;
+use domain::{CustomId, DocumentId};
 use serde_json::{Value, json};
 
 use crate::client::OrgClient;
@@ -253,30 +255,17 @@ async fn a_deleted_custom_id_can_be_used_again() {
 }
 
 #[tokio::test]
-async fn a_custom_id_in_two_containers_needs_the_tag() {
+async fn a_tag_says_which_document_with_a_custom_id_is_meant() {
     let client = OrgClient::new().await;
-    let in_tag = |tag: &str| json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
-    let (a, b) = (
-        client.add_document(in_tag("a")).await,
-        client.add_document(in_tag("b")).await,
-    );
+    let a = client.add_apart("a", "note", "In a.").await;
+    let b = client.add_apart("b", "note", "In b.").await;
     assert_ne!(a, b);
 
-    for (method, path) in [
-        ("GET", "/v3/documents/note"),
-        ("DELETE", "/v3/documents/note"),
-        ("GET", "/v3/documents/note/chunks"),
-    ] {
-        let answer = client
-            .send_bytes(method, path, "application/json", "")
-            .await;
-        expect_error(&answer, 409, "ConflictError", "containerTag");
+    // Without a tag it is the one that has the customId in the organization.
+    for path in ["/v3/documents/note", "/v3/documents/note/chunks"] {
+        let answer = client.get(path).await;
+        assert!(answer.body.to_string().contains("In a."), "{}", answer.body);
     }
-
-    let search = client
-        .post("/v3/search", json!({"q": "in", "docId": "note"}))
-        .await;
-    expect_error(&search, 409, "ConflictError", "containerTag");
 
     for (tag, id) in [("a", &a), ("b", &b)] {
         let document = expect_ok(
@@ -309,4 +298,51 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
         b.as_str(),
         "one is left, so its name is enough"
     );
+}
+
+/// Stores a document as earlier versions did: its id is derived with its container.
+async fn store_as_before(client: &OrgClient, tag: &str, custom_id: &str) -> String {
+    let body = json!({"content": format!("In {tag}."), "containerTag": tag});
+    let plain = client.send_document(body).await;
+    let mut document = client.stored_record(&plain).await.expect("a record");
+    let custom_id = CustomId::parse(custom_id).expect("a customId");
+    document.id = DocumentId::in_container(client.tenant.org(), &document.container, &custom_id);
+    document.custom_id = Some(custom_id);
+    let documents = &client.app.system.ctx.documents;
+    documents
+        .create(&client.tenant, &document, &CreationConditions::default())
+        .await
+        .expect("a record");
+    document.id.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn documents_of_earlier_versions_keep_their_ids_and_places() {
+    let client = OrgClient::new().await;
+    let alone = store_as_before(&client, "a", "alone").await;
+    let [a, b] = [
+        store_as_before(&client, "a", "both").await,
+        store_as_before(&client, "b", "both").await,
+    ];
+    let send = async |custom_id: &str, tag: &str| {
+        let body = json!({"content": "New.", "customId": custom_id, "containerTag": tag});
+        client.send_document(body).await
+    };
+    assert_eq!(send("alone", "a").await, alone);
+    assert_eq!(send("both", "a").await, a);
+    assert_eq!(send("both", "b").await, b);
+
+    assert_eq!(client.get_document("alone").await["id"], json!(alone));
+    let answer = client.get("/v3/documents/both").await;
+    expect_error(&answer, 409, "ConflictError", "a, b");
+    let in_b = client.get_document("both?containerTag=b").await;
+    assert_eq!(in_b["id"], json!(b));
+
+    // They keep their ids when they move, too.
+    let moved = client
+        .update_document(&alone, json!({"containerTag": "b"}))
+        .await;
+    assert_eq!(moved["id"], json!(alone));
+    assert_eq!(client.get_document("alone").await["id"], json!(alone));
+    assert_eq!(send("alone", "a").await, alone, "there is a reference now");
 }

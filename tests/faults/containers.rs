@@ -1,6 +1,7 @@
 //! Crashes between any two calls of a deletion and of a merge, at every position in turn. In the
 //! end the whole operation has happened exactly once.
 
+use domain::key::Permission;
 use domain::{OrgId, Task, TaskId, TaskState, TaskWork, Tenant};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -14,9 +15,13 @@ fn tenant(org: &str) -> Tenant {
     Tenant::for_operator(OrgId::parse(org).expect("an organization"))
 }
 
-/// Fills two containers with every kind of data.
-async fn fill_containers(app: &TestApp, key: &str) {
+/// Fills two containers with every kind of data. A document with the customId `same` is in each of
+/// them, and another one in both.
+async fn fill_containers(app: &TestApp, org: &str, key: &str) {
     for tag in ["from", "to"] {
+        let own_key = app
+            .create_key_with(org, Permission::Write, Some(&[tag]))
+            .await;
         for (custom_id, content) in [
             (
                 format!("{tag}-a"),
@@ -25,7 +30,7 @@ async fn fill_containers(app: &TestApp, key: &str) {
             ("same".to_owned(), format!("The owl of {tag} sees.")),
         ] {
             let body = json!({"content": content, "containerTag": tag, "customId": custom_id});
-            let answer = app.post("/v3/documents", key, &body).await;
+            let answer = app.post("/v3/documents", &own_key, &body).await;
             assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
         }
         let file = app
@@ -38,6 +43,10 @@ async fn fill_containers(app: &TestApp, key: &str) {
             .await;
         assert_eq!(file.status, StatusCode::OK, "{}", file.body);
     }
+
+    let body = json!({"content": "The wren of both sings.", "containerTags": ["from", "to"]});
+    let shared = app.post("/v3/documents", key, &body).await;
+    assert_eq!(shared.status, StatusCode::OK, "{}", shared.body);
 
     app.run_until_settled().await.expect("work that ends");
 }
@@ -99,7 +108,7 @@ async fn run_with_crash(
     asked: RequestParts<'_>,
 ) -> (u64, String) {
     let key = healthy.create_key(org).await;
-    fill_containers(healthy, &key).await;
+    fill_containers(healthy, org, &key).await;
     let app = TestApp::start(world, at).await.expect("an app");
     let begun = app.faults.call_count();
     app.faults.crash_at(Some(begun + at));
@@ -162,9 +171,13 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
 
         let listed = app.post("/v3/documents/list", &key, &json!({})).await.body;
         assert_eq!(
-            listed["pagination"]["totalItems"], 3,
+            listed["pagination"]["totalItems"], 4,
             "crash at call {at}: {listed}"
         );
+        for document in listed["memories"].as_array().expect("documents") {
+            let tags = &document["containerTags"];
+            assert_eq!(tags, &json!(["to"]), "crash at call {at}: {document}");
+        }
 
         let left = item_keys(&app, &org).await;
         assert!(
@@ -214,14 +227,14 @@ async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
             .await
             .body;
         assert_eq!(
-            listed["pagination"]["totalItems"], 5,
+            listed["pagination"]["totalItems"], 6,
             "crash at call {at}: {listed}"
         );
 
         let tags = app.get("/v3/container-tags/list", &key).await.body;
         assert_eq!(
             (tags.as_array().map(Vec::len), &tags[0]["documentCount"]),
-            (Some(1), &json!(5)),
+            (Some(1), &json!(6)),
             "{tags}"
         );
 
@@ -230,6 +243,13 @@ async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
         let texts = app.post("/v4/search", &key, &search).await.body.to_string();
         assert!(
             texts.contains("owl of to") && !texts.contains("owl of from"),
+            "crash at call {at}: {texts}"
+        );
+
+        let wren = json!({"q": "wren", "searchMode": "documents", "containerTag": "to"});
+        let texts = app.post("/v4/search", &key, &wren).await.body.to_string();
+        assert!(
+            texts.contains("wren of both"),
             "crash at call {at}: {texts}"
         );
 

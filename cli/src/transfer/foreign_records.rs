@@ -1,11 +1,14 @@
 //! Imports the files of other services.
 
 use anyhow::{Context, Result, bail};
-use domain::{Container, ContainerId, ContainerTag, DocumentId, Revision, Tenant, Timestamp};
+use domain::{ContainerId, ContainerTag, CustomId, Revision, Tenant, Timestamp};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
 use service::Ctx;
-use service::{DocumentCopy, NewDocument, create_container, import_documents, submit_document};
+use service::{
+    ContainerScope, DocumentCopy, NewDocument, create_container, find_document, import_documents,
+    submit_document,
+};
 
 use super::convert::ForeignMemory;
 use super::import::{ImportFormat, ImportOptions, ImportReport};
@@ -181,7 +184,7 @@ pub(super) async fn import_foreign(
     }
 
     for (position, conversation) in conversations {
-        let is_new = submit_if_new(ctx, tenant, &container, conversation).await;
+        let is_new = submit_if_new(ctx, tenant, &tag, conversation).await;
         if is_new.with_context(|| format!("record {position} of the file"))? {
             report.documents.queued += 1;
         } else {
@@ -235,15 +238,13 @@ fn convert_conversations(
 async fn submit_if_new(
     ctx: &Ctx,
     tenant: &Tenant,
-    container: &Container,
+    tag: &ContainerTag,
     document: NewDocument,
 ) -> Result<bool> {
-    let custom_id = document.custom_id.as_ref();
-    let id = custom_id
-        .map(|custom_id| DocumentId::derived(tenant.org(), container.primary_id(), custom_id));
-    let revision_before = current_revision(ctx, tenant, id.as_ref()).await?;
+    let custom_id = document.custom_id.clone();
+    let revision_before = current_revision(ctx, tenant, tag, custom_id.as_ref()).await?;
     submit_document(ctx, tenant, document).await?;
-    Ok(revision_before != current_revision(ctx, tenant, id.as_ref()).await?)
+    Ok(revision_before != current_revision(ctx, tenant, tag, custom_id.as_ref()).await?)
 }
 
 /// Converts the memories to documents.
@@ -286,17 +287,22 @@ fn convert_memory(
     }
 }
 
+/// Returns the revision of the document with this customId in the container.
 async fn current_revision(
     ctx: &Ctx,
     tenant: &Tenant,
-    id: Option<&DocumentId>,
+    tag: &ContainerTag,
+    custom_id: Option<&CustomId>,
 ) -> Result<Option<Revision>> {
-    let Some(id) = id else { return Ok(None) };
-    let document = ctx
-        .documents
-        .get(tenant, std::slice::from_ref(id))
-        .await?
-        .pop()
-        .flatten();
-    Ok(document.map(|document| document.revision))
+    let Some(custom_id) = custom_id else {
+        return Ok(None);
+    };
+    let scope = ContainerScope {
+        tags: vec![tag.clone()],
+    };
+    match find_document(ctx, tenant, custom_id.as_str(), &scope).await {
+        Ok(document) => Ok(Some(document.revision)),
+        Err(domain::Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }

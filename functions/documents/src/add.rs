@@ -83,8 +83,9 @@ pub(crate) struct AddRequest {
 pub(crate) fn add_custom_id(schema: &mut Schema) {
     let mut custom_id = CustomId::json_schema(&mut SchemaGenerator::default());
     custom_id.insert("type".into(), json!(["string", "null"]));
-    let description = "The caller's own identifier, unique in the container. Content that is sent \
-                       again with it replaces the content of the document.";
+    let description = "The caller's own identifier, of one document in the organization as far as the \
+                       key reaches. Content that is sent again with it replaces the content of the \
+                       document, and other container tags move it.";
     custom_id.insert("description".into(), description.into());
 
     let properties = schema.ensure_object().entry("properties");
@@ -103,7 +104,7 @@ pub(crate) struct IdempotencyKey(#[schemars(length(min = 1, max = 255))] String)
 /// The description of the header `Idempotency-Key`.
 pub(crate) const IDEMPOTENCY_KEY: &str = "Identifies the request for 24 hours. The same request \
     with the same key answers with the document that it has added. A 409 says that the document \
-    was deleted or moved since; nothing brings it back. With a customId it has no effect, because \
+    was deleted since; nothing brings it back. With a customId it has no effect, because \
     the customId identifies the document.";
 
 /// The document that was added or changed.
@@ -287,7 +288,7 @@ pub(crate) fn accepted_example() -> Value {
 
 /// The description of the conflicts of content that is sent in one request.
 pub(crate) const CONFLICTS_OF_CONTENT: &str = "The `Idempotency-Key` was used for another \
-    request, or its document was deleted or moved: send another key. Or the container is being \
+    request, or its document was deleted: send another key. Or the container is being \
     merged: send the request again later.";
 
 /// Describes the operations of this module.

@@ -160,7 +160,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             .error(
                 ErrorAnswer::Conflict,
                 "The `Idempotency-Key` was used for another request, its file has arrived, or its \
-                 document was deleted or moved: send another key. Or other content with this \
+                 document was deleted: send another key. Or other content with this \
                  customId is being processed, or the container is being merged: send the request \
                  again later.",
             ),

@@ -38,10 +38,10 @@ pub(crate) struct UpdateRequest {
     /// those of this one. Null removes it.
     #[schemars(with = "Option<Metadata>")]
     filter_by_metadata: Patch<Map<String, Value>>,
-    /// Another customId, which gives the document a new id.
+    /// Another customId. The document keeps its id.
     #[schemars(with = "Option<CustomId>")]
     custom_id: Option<String>,
-    /// The container tag to move the document to, which gives it a new id.
+    /// The container tag to move the document to. It keeps its id.
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The container tags in place of the present ones, if there are several.
@@ -131,7 +131,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         .summary("Change a document.")
         .description(
             "Metadata and path change in place. Other content is processed again. Another \
-             container or customId moves the document to a new id. Absent fields stay as they are.",
+             container or customId moves the document, which keeps its id. Absent fields stay as they are.",
         )
         .path_parameter::<PathId>("id", DOCUMENT_ID)
         .query::<DocumentScopeQuery>()

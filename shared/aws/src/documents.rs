@@ -20,7 +20,9 @@ use aws_sdk_dynamodb::types::{
 };
 use domain::BlobRef;
 use domain::document::{IndexedRevision, ProcessingResult};
-use domain::ports::{ClaimOutcome, CreationConditions, Documents, OverdueWork, PortResult};
+use domain::ports::{
+    ClaimOutcome, CreationConditions, DocumentEntry, Documents, OverdueWork, PortResult,
+};
 use domain::{
     ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, DocumentType, PortError,
     ProcessingFailure, Revision, Tenant, Timestamp,
@@ -30,7 +32,7 @@ use crate::error::{Cancellation, classify_cancellation, condition_held, port_err
 use crate::purge::purge_put;
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, encode_sent_fields, new_document_item, overdue_at,
-    read_document,
+    read_document, read_entry,
 };
 use crate::records::{
     Item, Json, item_absent, key_item, number_value, optional_text, read_each, string_value,
@@ -39,7 +41,7 @@ use crate::table::Table;
 use crate::table_keys;
 use crate::transaction::put_write;
 
-pub(crate) use create::check_id_free;
+pub(crate) use create::{check_alternative, put_reference};
 use expressions::{
     body_update, claim_update, damage_update, editable_without_log, failure_update,
     postpone_update, requeue_update, results_update, served_as, status_update, unfinished,
@@ -138,6 +140,21 @@ fn is_own_first_write(reasons: &[CancellationReason], document: &Document) -> bo
 #[async_trait]
 impl Documents for DynamoDocuments {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>> {
+        let mut documents = Vec::with_capacity(ids.len());
+        for entry in self.find(tenant, ids).await? {
+            documents.push(match entry {
+                Some(DocumentEntry::Document(document)) => Some(*document),
+                Some(DocumentEntry::Reference(_)) | None => None,
+            });
+        }
+        Ok(documents)
+    }
+
+    async fn find(
+        &self,
+        tenant: &Tenant,
+        ids: &[DocumentId],
+    ) -> PortResult<Vec<Option<DocumentEntry>>> {
         let keys: Vec<_> = ids
             .iter()
             .map(|id| table_keys::document_key(tenant, id))
@@ -146,7 +163,7 @@ impl Documents for DynamoDocuments {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        read_each(items, read_document)
+        read_each(items, read_entry)
     }
 
     async fn accept_revision(

@@ -62,8 +62,8 @@ id!(
     ContainerId
 );
 id!(
-    /// The id of a document. It is derived from the organization, the container and the `customId`,
-    /// or random if there is no `customId`.
+    /// The id of a document, which it keeps. It is derived from the first `customId`, or random if
+    /// there was none.
     #[schemars(extend("pattern" = "^[A-Za-z0-9]{22}$"))]
     DocumentId
 );
@@ -106,7 +106,7 @@ id!(
 );
 id!(
     /// The caller's own stable identifier of a document: 1 to 255 characters of `[A-Za-z0-9_.:-]`,
-    /// unique in its container.
+    /// unique in the organization as far as a key reaches.
     #[schemars(extend("minLength" = 1, "maxLength" = 255, "pattern" = "^[A-Za-z0-9_.:-]+$"))]
     CustomId
 );
@@ -200,25 +200,36 @@ impl DocumentId {
         Self(random_id())
     }
 
-    /// Derives the id of the document with this `customId`: HMAC-SHA-256 over the container and the
-    /// `customId`, keyed by the organization and truncated to 128 bits. An upsert therefore needs
-    /// no lookup and cannot race.
-    pub fn derived(org: &OrgId, container: &ContainerId, custom_id: &CustomId) -> Self {
+    /// Derives the id of the document with this `customId` in the organization: HMAC-SHA-256 over
+    /// the `customId`, keyed by the organization and truncated to 128 bits. Of two requests that
+    /// create the document at the same time, one therefore finds the other.
+    pub fn of_custom_id(org: &OrgId, custom_id: &CustomId) -> Self {
+        Self::from_mac(org, &[b"customId", custom_id.as_str().as_bytes()])
+    }
+
+    /// Derives the id of the document with this `customId` in a container. Documents have it whose
+    /// id in the organization was taken, and those from before there was one.
+    pub fn in_container(org: &OrgId, container: &ContainerId, custom_id: &CustomId) -> Self {
+        Self::from_mac(
+            org,
+            &[container.as_str().as_bytes(), custom_id.as_str().as_bytes()],
+        )
+    }
+
+    fn from_mac(org: &OrgId, parts: &[&[u8]]) -> Self {
         let mut mac = Hmac::<Sha256>::new_from_slice(org.as_str().as_bytes())
             .expect("HMAC takes keys of any length");
-        mac.update(container.as_str().as_bytes());
-        mac.update(&[0]);
-        mac.update(custom_id.as_str().as_bytes());
+        mac.update(&parts.join(&0));
         let digest = mac.finalize().into_bytes();
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Self(encode_base58(half))
     }
 
-    /// Derives the id that this document has in another container, so that a move that is requested
-    /// twice is one move.
+    /// Derives the id that a repeated request, which remembers this id, gives its document in a
+    /// container.
     #[must_use]
-    pub fn derive_moved(&self, container: &ContainerId) -> Self {
+    pub fn for_container(&self, container: &ContainerId) -> Self {
         let digest = Sha256::digest(format!("{self}#{container}"));
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
@@ -335,11 +346,21 @@ mod tests {
         let org = |name| OrgId::parse(name).unwrap();
         let (a, b) = (ContainerId::random(), ContainerId::random());
         let custom = CustomId::parse("note-1").unwrap();
-        let id = DocumentId::derived(&org("one"), &a, &custom);
-        assert_eq!(id, DocumentId::derived(&org("one"), &a, &custom));
-        assert_ne!(id, DocumentId::derived(&org("two"), &a, &custom));
-        assert_ne!(id, DocumentId::derived(&org("one"), &b, &custom));
+        let id = DocumentId::in_container(&org("one"), &a, &custom);
+        assert_eq!(id, DocumentId::in_container(&org("one"), &a, &custom));
+        assert_ne!(id, DocumentId::in_container(&org("two"), &a, &custom));
+        assert_ne!(id, DocumentId::in_container(&org("one"), &b, &custom));
+        assert_ne!(id, DocumentId::of_custom_id(&org("one"), &custom));
         assert_eq!(id.as_str().len(), ID_LEN);
+    }
+
+    #[test]
+    fn the_ids_in_a_container_are_those_of_earlier_versions() {
+        let org = OrgId::parse("acme").unwrap();
+        let container = ContainerId::parse("1111111111111111111111").unwrap();
+        let custom_id = CustomId::parse("note-1").unwrap();
+        let id = DocumentId::in_container(&org, &container, &custom_id);
+        assert_eq!(id.as_str(), "8w9S5inCtoSzUYosbcCsbC");
     }
 
     #[test]

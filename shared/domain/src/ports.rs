@@ -35,7 +35,8 @@ pub use connectors::{
 };
 pub use containers::Containers;
 pub use documents::{
-    ClaimOutcome, CreationConditions, Documents, OVERDUE_AFTER_SECONDS, OverdueWork,
+    AlternativeId, ClaimOutcome, CreationConditions, CustomIdReference, DocumentEntry, Documents,
+    OVERDUE_AFTER_SECONDS, OverdueWork,
 };
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};

@@ -4,11 +4,15 @@ use bytes::Bytes;
 
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::find::{read_document, visible_document};
-use crate::place::{Place, Target, place_of, repeated};
-use crate::revise::{Identity, NewBody, build_revision, is_blob_used, send_jobs, write_revision};
-use crate::sharing::{check_reaches_all_tags, open_shared_container};
-use crate::submit::{AcceptedDocument, Content, NewDocument};
+use crate::find::visible_document;
+use crate::open::open_shared_container;
+use crate::place::{Place, Reach, place_of};
+use crate::repeated::{Target, repeated};
+use crate::revise::{
+    AcceptedDocument, Identity, NewBody, build_revision, is_blob_used, send_jobs, write_revision,
+};
+use crate::sharing::check_reaches_all_tags;
+use crate::submit::{Content, NewDocument};
 use crate::update::retry_document;
 use domain::blob::BlobRef;
 use domain::container::Container;
@@ -129,9 +133,12 @@ async fn target(
     body: &NewBody,
 ) -> Result<Target> {
     if let Some(custom_id) = &new.custom_id {
-        let location = place_of(ctx, tenant, container, custom_id).await?;
-        let old = read_document(ctx, tenant, &location.id).await?;
-        return Ok(Target { location, old });
+        // A form cannot take a document over from another container: its file may never arrive.
+        let found = place_of(ctx, tenant, container, custom_id, Reach::Container).await?;
+        return Ok(Target {
+            location: found.location,
+            old: found.document,
+        });
     }
 
     if new.idempotency_key.is_some() {

@@ -6,13 +6,13 @@ use futures::stream::{self, StreamExt};
 
 use crate::Ctx;
 use crate::damage::{is_lost, report_damage};
-use crate::place::derived_ids;
+use crate::place::{Candidate, read_candidates};
 use crate::sharing::VisibleTags;
 use domain::blob::BlobRef;
 use domain::container::{Container, ContainerOwner};
 use domain::document::{BodyForm, Document};
 use domain::error::{Error, PortError, Result};
-use domain::ids::{CustomId, DocumentId};
+use domain::ids::{ContainerId, CustomId, DocumentId};
 use domain::pack::Pack;
 use domain::ports::BlobContent;
 use domain::tag::ContainerTag;
@@ -99,8 +99,6 @@ pub async fn find_document(
 
 /// The number of documents that are looked up in parallel.
 const PARALLEL_READS: usize = 16;
-/// The number of records that one read fetches.
-const BATCH_SIZE: usize = 100;
 
 /// Returns the documents with these names, each with its own result, in the order given.
 ///
@@ -158,6 +156,9 @@ async fn find_named(
     let Ok(custom_id) = CustomId::parse_conversation_id(name) else {
         return Err(Error::NotFound("Document"));
     };
+    if let Some(document) = find_in_organization(ctx, tenant, &custom_id, scope).await? {
+        return Ok(document);
+    }
     match containers {
         Some(containers) => find_by_custom_id(ctx, tenant, &custom_id, containers).await,
         None => {
@@ -225,7 +226,8 @@ pub async fn add_documents_with_same_custom_ids(
     tenant: &Tenant,
     mut documents: Vec<Document>,
 ) -> Result<Vec<Document>> {
-    let (mut tags, mut ids) = (HashMap::new(), Vec::new());
+    let mut containers: HashMap<ContainerTag, Vec<ContainerId>> = HashMap::new();
+    let mut others = Vec::new();
     for document in &documents {
         let Some(custom_id) = &document.custom_id else {
             continue;
@@ -234,52 +236,93 @@ pub async fn add_documents_with_same_custom_ids(
             continue;
         }
 
-        if !tags.contains_key(&document.tag) {
-            let containers = match ctx.containers.get(tenant, &document.tag).await? {
-                Some(container) => container.ids,
-                None => Vec::new(),
-            };
-            tags.insert(document.tag.clone(), containers);
+        if !containers.contains_key(&document.tag) {
+            let container = ctx.containers.get(tenant, &document.tag).await?;
+            let ids = container.map(|container| container.ids).unwrap_or_default();
+            containers.insert(document.tag.clone(), ids);
         }
-        for container in tags.get(&document.tag).into_iter().flatten() {
-            if *container != document.container {
-                ids.push(DocumentId::derived(tenant.org(), container, custom_id));
-            }
+        // Only merged tags have several.
+        if let Some(ids) = containers.get(&document.tag)
+            && ids.len() > 1
+        {
+            others.extend(read_active_documents(ctx, tenant, ids, custom_id).await?);
         }
     }
 
-    documents.extend(read_active_documents(ctx, tenant, &ids).await?);
+    for other in others {
+        if documents.iter().all(|document| document.id != other.id) {
+            documents.push(other);
+        }
+    }
     Ok(documents)
 }
 
-/// Returns those of the documents with these ids that exist and that no merge has superseded.
+/// Returns the documents with a customId in these containers that no merge has superseded.
 pub(crate) async fn read_active_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    ids: &[DocumentId],
+    containers: &[ContainerId],
+    custom_id: &CustomId,
 ) -> Result<Vec<Document>> {
-    let mut active = Vec::new();
-    for batch in ids.chunks(BATCH_SIZE) {
-        let found = ctx.documents.get(tenant, batch).await?;
-        active.extend(found.into_iter().flatten());
+    let candidates = read_candidates(ctx, tenant, containers, custom_id).await?;
+    let mut active: Vec<Document> = Vec::new();
+    for document in candidates.iter().filter_map(Candidate::document) {
+        let is_active = document.custom_id.as_ref() == Some(custom_id)
+            && document.superseded_by.is_none()
+            && containers.contains(&document.container);
+        if is_active && active.iter().all(|known| known.id != document.id) {
+            active.push(document.clone());
+        }
     }
 
-    active.retain(|document| document.superseded_by.is_none());
     Ok(active)
 }
 
+/// Returns the document that has the id of the customId in the organization, or to which a reference
+/// there leads.
+async fn find_in_organization(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    custom_id: &CustomId,
+    scope: &ContainerScope,
+) -> Result<Option<Document>> {
+    let candidates = read_candidates(ctx, tenant, &[], custom_id).await?;
+    let Some(document) = candidates.first().and_then(Candidate::document) else {
+        return Ok(None);
+    };
+    if document.custom_id.as_ref() != Some(custom_id) || document.superseded_by.is_some() {
+        return Ok(None);
+    }
+
+    let Some(document) = visible_document(ctx, tenant, &document.id).await? else {
+        return Ok(None);
+    };
+    let Some(document) = seen_by(ctx, tenant, document, scope).await? else {
+        return Ok(None);
+    };
+
+    // In containers that are being merged, another document with the customId may be newer.
+    match ctx.containers.get(tenant, &document.tag).await? {
+        Some(container) if container.merge.is_some() => {
+            let found = find_by_custom_id(ctx, tenant, custom_id, &[container]).await?;
+            Ok(Some(found))
+        }
+        _ => Ok(Some(document)),
+    }
+}
+
+/// Returns the document with the customId that has its id in one of the containers.
 async fn find_by_custom_id(
     ctx: &Ctx,
     tenant: &Tenant,
     custom_id: &CustomId,
     containers: &[Container],
 ) -> Result<Document> {
-    let mut ids = Vec::new();
+    let mut container_ids = Vec::new();
     for container in containers {
-        ids.extend(derived_ids(tenant, &container.ids, custom_id));
+        container_ids.extend_from_slice(&container.ids);
     }
-
-    let mut found = read_active_documents(ctx, tenant, &ids).await?;
+    let mut found = read_active_documents(ctx, tenant, &container_ids, custom_id).await?;
     if !found.is_empty() {
         let visible_tags = VisibleTags::read(ctx, tenant, containers).await?;
         for document in &mut found {

@@ -9,7 +9,7 @@ use crate::caps::create_container;
 use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::orphans::named_blobs;
-use crate::place::Place;
+use crate::place::{Place, Reach, place_of};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision, send_jobs};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, ContainerChange, ContainerOwner, DocumentChange};
@@ -183,34 +183,39 @@ pub async fn import_documents(
 ) -> Result<ImportCounts> {
     let mut imported = ImportCounts::default();
     let mut copies_with_content = Vec::new();
-    for copy in unknown(ctx, tenant, container, copies, &mut imported).await? {
-        match copy.body {
-            Some(_) => copies_with_content.push(copy),
+    for new in unknown(ctx, tenant, container, copies, &mut imported).await? {
+        match new.copy.body {
+            Some(_) => copies_with_content.push(new),
             None => imported.without_content += 1,
         }
     }
 
-    let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
+    let prepare = |new: NewCopy| async move { prepare(ctx, tenant, container, new).await };
     let stored = stream::iter(copies_with_content)
         .map(prepare)
         .buffered(PARALLEL_WRITES);
-    let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
+    let stored: Vec<PreparedCopy> = stored.try_collect().await?;
     let (indexed, unindexed): (Vec<_>, Vec<_>) = stored
         .into_iter()
-        .partition(|(document, _)| document.indexed.is_some());
+        .partition(|prepared| prepared.document.indexed.is_some());
     let mut written: Vec<Document> = Vec::new();
 
     // Search shows the time of a commit as the last change of its documents.
-    for same_time in indexed.chunk_by(|(_, a), (_, b)| a == b) {
+    for same_time in indexed.chunk_by(|a, b| a.indexed_at == b.indexed_at) {
         for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
             written.extend(create(ctx, tenant, batch).await?);
         }
     }
 
-    for (document, _) in unindexed {
+    for PreparedCopy {
+        document,
+        creation_conditions,
+        ..
+    } in unindexed
+    {
         match ctx
             .documents
-            .accept_revision(tenant, &document, None, &[])
+            .create(tenant, &document, &creation_conditions)
             .await
         {
             Ok(()) => written.push(document),
@@ -235,22 +240,44 @@ pub async fn import_documents(
     Ok(imported)
 }
 
-/// Returns the copies that do not exist yet, each once, with their ids in this organization.
+/// A copy of a document that does not exist yet, with its id in this organization.
+struct NewCopy {
+    copy: DocumentCopy,
+    creation_conditions: CreationConditions,
+}
+
+/// The record of a copy, whose bytes are stored.
+struct PreparedCopy {
+    document: Document,
+    /// The time from which search serves the document.
+    indexed_at: Timestamp,
+    creation_conditions: CreationConditions,
+}
+
+/// Returns the copies that do not exist yet, each once.
 async fn unknown(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    mut copies: Vec<DocumentCopy>,
+    copies: Vec<DocumentCopy>,
     imported: &mut ImportCounts,
-) -> Result<Vec<DocumentCopy>> {
-    for copy in &mut copies {
+) -> Result<Vec<NewCopy>> {
+    let mut new_copies = Vec::with_capacity(copies.len());
+    for mut copy in copies {
         copy.check_importable()?;
+        let mut creation_conditions = CreationConditions::default();
         if let Some(custom_id) = &copy.custom_id {
-            copy.id = DocumentId::derived(tenant.org(), container.primary_id(), custom_id);
+            let found = place_of(ctx, tenant, container, custom_id, Reach::Container).await?;
+            copy.id = found.location.id;
+            creation_conditions = found.location.creation_conditions;
         }
+        new_copies.push(NewCopy {
+            copy,
+            creation_conditions,
+        });
     }
 
-    let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
+    let ids: Vec<DocumentId> = new_copies.iter().map(|new| new.copy.id.clone()).collect();
     let mut known_ids = HashSet::new();
     for batch in ids.chunks(100) {
         for document in ctx
@@ -271,20 +298,24 @@ async fn unknown(
         }
     }
 
-    let total = copies.len();
-    copies.retain(|copy| known_ids.insert(copy.id.clone()));
-    imported.already_present += total - copies.len();
+    let total = new_copies.len();
+    new_copies.retain(|new| known_ids.insert(new.copy.id.clone()));
+    imported.already_present += total - new_copies.len();
 
-    Ok(copies)
+    Ok(new_copies)
 }
 
-/// Stores the bytes of a copy. Returns its record, and the time from which search serves it.
+/// Stores the bytes of a copy.
 async fn prepare(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    copy: DocumentCopy,
-) -> Result<(Document, Timestamp)> {
+    new: NewCopy,
+) -> Result<PreparedCopy> {
+    let NewCopy {
+        copy,
+        creation_conditions,
+    } = new;
     let Some(body) = &copy.body else {
         return Err(Error::invalid_field("body", "is missing"));
     };
@@ -297,11 +328,10 @@ async fn prepare(
         provenance: copy.provenance,
     };
 
-    let creation_conditions = CreationConditions::default();
     let location = Place {
         container: container.primary_id().clone(),
         id: copy.id.clone(),
-        creation_conditions,
+        creation_conditions: creation_conditions.clone(),
     };
 
     let identity = Identity::new(container, location, copy.custom_id.clone());
@@ -321,7 +351,11 @@ async fn prepare(
         document.indexed = Some(serve(ctx, tenant, &document, served_copy).await?);
     }
 
-    Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
+    Ok(PreparedCopy {
+        document,
+        indexed_at: copy.indexed_at.unwrap_or(copy.updated_at),
+        creation_conditions,
+    })
 }
 
 /// Stores the content of a document that search serves.
@@ -376,19 +410,18 @@ async fn serve(
 
 /// Commits documents that search serves from the same time on. Returns those that no other writer
 /// has created meanwhile.
-async fn create(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    batch: &[(Document, Timestamp)],
-) -> Result<Vec<Document>> {
-    let mut documents: Vec<Document> = batch.iter().map(|(document, _)| document.clone()).collect();
+async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[PreparedCopy]) -> Result<Vec<Document>> {
+    let mut documents: Vec<Document> = batch
+        .iter()
+        .map(|prepared| prepared.document.clone())
+        .collect();
     while let Some(first) = documents.first() {
         let container = first.container.clone();
         let changes: Vec<DocumentChange> = documents
             .iter()
             .map(|document| DocumentChange::Create(Box::new(document.clone())))
             .collect();
-        match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].1)).await? {
+        match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].indexed_at)).await? {
             Committed::Done => break,
             Committed::Stale(ids) => {
                 let conflicting: Vec<Document> = documents

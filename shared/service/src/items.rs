@@ -16,12 +16,13 @@ use crate::ConflictRetry;
 use crate::Ctx;
 use crate::describe::{DocumentDescription, write_description};
 use crate::find::read_document;
-use crate::place::{place_of, places_of};
+use crate::open::open_container;
+use crate::place::{FoundPlace, Reach, place_of};
 use crate::remove::remove_documents;
 use crate::revise::{
-    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, send_jobs,
+    write_revision,
 };
-use crate::submit::{AcceptedDocument, open_container};
 use domain::connection::{DocumentClaim, DocumentOrigin, Provider};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
 use domain::error::{Error, Result};
@@ -73,7 +74,10 @@ pub async fn item_document_id(
     custom_id: &CustomId,
 ) -> Result<Option<DocumentId>> {
     match ctx.containers.get(tenant, tag).await? {
-        Some(container) => Ok(Some(place_of(ctx, tenant, &container, custom_id).await?.id)),
+        Some(container) => {
+            let found = place_of(ctx, tenant, &container, custom_id, Reach::Container).await?;
+            Ok(Some(found.location.id))
+        }
         None => Ok(None),
     }
 }
@@ -261,13 +265,16 @@ async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Re
 
     let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
     check_wanted(ctx, tenant, item).await?;
-    let (location, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
+    let FoundPlace {
+        location,
+        document: old,
+        superseded,
+    } = place_of(ctx, tenant, &container, &item.custom_id, Reach::Container).await?;
     let is_claimed = ctx
         .connections
         .list_claims(tenant, &location.id)
         .await?
         .contains(&item.claim);
-    let old = read_document(ctx, tenant, &location.id).await?;
     let creation_conditions = location.creation_conditions.clone();
     let identity = Identity::new(&container, location, Some(item.custom_id.clone()));
 

@@ -23,11 +23,13 @@ mod list;
 mod manage_keys;
 mod memories;
 mod merge;
+mod open;
 mod orphans;
 mod place;
 mod purge;
 mod rate;
 mod remove;
+mod repeated;
 mod reset;
 mod revise;
 mod settings;
@@ -87,13 +89,13 @@ pub use memories::{
     write_memories,
 };
 pub use merge::{MergeOverlap, find_superseded_documents, preview_merge};
+pub use open::open_container;
 pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
 pub use remove::remove_documents;
 pub use reset::{ResetCounts, reset_organization};
+pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};
-pub use submit::{
-    AcceptedDocument, Content, NewDocument, open_container, submit_document, submit_documents,
-};
+pub use submit::{Content, NewDocument, submit_document, submit_documents};
 pub use tasks::run_task;
 pub use update::{DocumentUpdate, retry_document, update_document};

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::find::read_document;
-use crate::place::{Target, repeated};
+use crate::repeated::{Target, repeated};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::sharing::check_reaches_all_tags;
 use crate::submit::{Content, NewDocument};

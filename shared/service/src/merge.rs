@@ -1,12 +1,11 @@
 //! Merging containers. Readers see the containers as one from the first moment. The task then finds
 //! documents with equal customIds, of which the one with the newest content stays.
 
-use std::collections::BTreeMap;
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::Ctx;
 use crate::connections::move_connections;
 use crate::find::{ContainerScope, find_containers, read_active_documents};
-use crate::place::derived_ids;
 use crate::remove::batches;
 use crate::sharing::find_shared;
 use crate::tasks::Next;
@@ -14,7 +13,7 @@ use crate::{Committed, ConflictRetry, commit_changes};
 use domain::container::{Container, DocumentChange};
 use domain::document::Document;
 use domain::error::Result;
-use domain::ids::{ContainerId, DocumentId, TaskId};
+use domain::ids::{ContainerId, CustomId, TaskId};
 use domain::tag::ContainerTag;
 use domain::task::{ContainerMerge, MergePhase};
 use domain::tenant::Tenant;
@@ -29,6 +28,9 @@ const REQUEST_SECONDS: i64 = 30;
 const INGEST_SECONDS: i64 = 15;
 /// The number of documents that one step looks at.
 const PAGE_SIZE: usize = 50;
+/// The number of customIds that are looked up in parallel.
+const PARALLEL_READS: usize = 16;
+
 /// Runs one step of the merge.
 pub(super) async fn step(
     ctx: &Ctx,
@@ -156,37 +158,21 @@ async fn find_duplicates(
     containers: &[ContainerId],
     documents: &[Document],
 ) -> Result<Vec<Vec<Document>>> {
-    let candidate_ids = |document: &Document| -> Vec<DocumentId> {
-        let Some(custom_id) = &document.custom_id else {
-            return Vec::new();
-        };
-        let mut ids = derived_ids(tenant, containers, custom_id);
-        ids.push(document.id.clone());
-        ids.sort();
-        ids.dedup();
-        ids
+    let mut custom_ids = Vec::new();
+    for document in documents {
+        custom_ids.extend(document.custom_id.clone());
+    }
+
+    let read_group = |custom_id: CustomId| async move {
+        read_active_documents(ctx, tenant, containers, &custom_id).await
     };
+    let groups = stream::iter(custom_ids)
+        .map(read_group)
+        .buffered(PARALLEL_READS);
 
-    let groups: Vec<Vec<DocumentId>> = documents.iter().map(candidate_ids).collect();
-    let mut documents_by_id: BTreeMap<DocumentId, Document> = BTreeMap::new();
-    for document in read_active_documents(ctx, tenant, &groups.concat()).await? {
-        documents_by_id.insert(document.id.clone(), document);
-    }
-
-    let mut active_groups = Vec::new();
-    for ids in &groups {
-        let mut group = Vec::new();
-        for id in ids {
-            if let Some(document) = documents_by_id.get(id) {
-                group.push(document.clone());
-            }
-        }
-        if group.len() > 1 {
-            active_groups.push(group);
-        }
-    }
-
-    Ok(active_groups)
+    let mut duplicates: Vec<Vec<Document>> = groups.try_collect().await?;
+    duplicates.retain(|group| group.len() > 1);
+    Ok(duplicates)
 }
 
 /// Returns all but the document with the newest content, each naming that document as its

@@ -1,25 +1,24 @@
-//! Places: the document that a request is about. Every attempt at a write determines the place
-//! again, and the write takes effect only while it holds ([`CreationConditions`]). One customId is
-//! therefore one document, whatever else is sent, deleted or merged meanwhile.
-
-use sha2::{Digest, Sha256};
+//! Places: the document with a customId, or the place for a new one. Every attempt at a write
+//! determines the place again, and the write takes effect only while it holds
+//! ([`CreationConditions`]). One customId is therefore one document, whatever else is sent, deleted
+//! or merged meanwhile.
+//!
+//! A document with a customId has the id that is derived from it in the organization. If another
+//! document has that id, it has the one that is derived in its container, as all documents had
+//! in earlier versions. A document that got its customId later has kept its id, and a
+//! reference under the derived id leads to it.
 
 use crate::Ctx;
-use crate::find::read_document;
-use crate::revise::NewBody;
-use crate::submit::NewDocument;
+use crate::find::{read_document, read_present_tags};
 use domain::container::Container;
-use domain::document::{Document, DocumentStatus};
+use domain::document::Document;
 use domain::error::{Error, Result};
 use domain::ids::{ContainerId, CustomId, DocumentId};
-use domain::ports::{CreationConditions, RememberedRequest};
+use domain::ports::{AlternativeId, CreationConditions, CustomIdReference, DocumentEntry};
 use domain::tenant::Tenant;
 
-/// The number of seconds within which the same content from the same key is a client's retry. Two
-/// minutes are part of the API.
-pub(crate) const REPEAT_SECONDS: i64 = 120;
-/// The number of seconds for which an `Idempotency-Key` is honoured. 24 hours are part of the API.
-const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
+/// The number of records that one read fetches.
+const BATCH_SIZE: usize = 100;
 
 /// The place of an existing or future document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,255 +29,303 @@ pub(crate) struct Place {
     pub(crate) creation_conditions: CreationConditions,
 }
 
-/// Returns the place of the document with this customId, or the place for a new one. Behind a tag
-/// that others were merged into, the document may be in any of their containers.
+/// Where the document with a customId is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// In all containers that the key reaches: what is sent replaces the document.
+    Organization,
+    /// In the container alone: what is sent is added to what is there.
+    Container,
+}
+
+/// The document with a customId, or the place for a new one.
+#[derive(Debug)]
+pub(crate) struct FoundPlace {
+    pub(crate) location: Place,
+    /// The document that exists there.
+    pub(crate) document: Option<Document>,
+    /// The documents with this customId in the container that a merge has superseded.
+    pub(crate) superseded: Vec<DocumentId>,
+}
+
+/// Returns the document with this customId, or the place for a new one in the container. If several
+/// documents have the customId, those in the container come first, and then the newest.
+///
+/// # Errors
+/// Returns the errors of the ports.
 pub(crate) async fn place_of(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-) -> Result<Place> {
-    Ok(places_of(ctx, tenant, container, custom_id).await?.0)
+    reach: Reach,
+) -> Result<FoundPlace> {
+    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
+    let newest = active
+        .into_iter()
+        .max_by_key(|document| (is_in(document, container), document.content_order()));
+
+    let location = match &newest {
+        Some(document) => Place {
+            container: document.container.clone(),
+            id: document.id.clone(),
+            creation_conditions: CreationConditions::default(),
+        },
+        None => {
+            let (id, creation_conditions) = free_place(&candidates, custom_id)?;
+            Place {
+                container: container.primary_id().clone(),
+                id,
+                creation_conditions,
+            }
+        }
+    };
+    Ok(FoundPlace {
+        location,
+        document: newest,
+        superseded: superseded_documents(container, custom_id, &candidates),
+    })
 }
 
-/// Returns the place as [`place_of`] does, and the documents with this customId behind the tag that
-/// a merge has superseded.
-pub(crate) async fn places_of(
+/// Returns the reference that leads from the customId of `document` to it once it is in
+/// `container`, unless its id does; and the other ids that a document with the customId could have.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] if another document has the customId, and the errors of the ports.
+pub(crate) async fn reference_to(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-) -> Result<(Place, Vec<DocumentId>)> {
-    let ids = derived_ids(tenant, &container.ids, custom_id);
-    let location = |index: usize| {
-        let mut alternative_ids = ids.clone();
-        let id = alternative_ids.remove(index);
-        let creation_conditions = CreationConditions {
-            alternative_ids,
-            request_key: None,
-        };
-        Place {
-            container: container.ids[index].clone(),
-            id,
-            creation_conditions,
+    document: &Document,
+) -> Result<(Option<CustomIdReference>, Vec<AlternativeId>)> {
+    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let reach = Reach::Organization;
+    let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
+    if let Some(other) = active.iter().find(|other| other.id != document.id) {
+        return Err(Error::Conflict(format!(
+            "the document {} has this customId too; delete it, or give it another",
+            other.id
+        )));
+    }
+
+    // The ids in further containers of the tag lead to the document only as long as the tag has
+    // these containers.
+    let leads_here = |candidate: &&Candidate| match &candidate.entry {
+        Some(DocumentEntry::Reference(target)) => *target == document.id,
+        _ => candidate.id == document.id,
+    };
+    let known = candidates.iter().take(2).find(leads_here);
+    let (id, reference) = match known {
+        Some(candidate) => (candidate.id.clone(), None),
+        None => {
+            let (id, conditions) = free_place(&candidates, custom_id)?;
+            let reference = CustomIdReference {
+                id: id.clone(),
+                replaces: conditions.replaces,
+            };
+            (id, Some(reference))
         }
     };
 
-    if ids.len() == 1 {
-        return Ok((location(0), Vec::new()));
-    }
-
-    let documents = ctx.documents.get(tenant, &ids).await?;
-    let (mut active, mut superseded) = (Vec::new(), Vec::new());
-    for (index, document) in documents.iter().enumerate() {
-        let Some(document) = document else {
-            continue;
-        };
-        if document.superseded_by.is_some() {
-            superseded.push(document.id.clone());
-        } else {
-            active.push((document.content_order(), index));
-        }
-    }
-    if let Some((_, index)) = active.into_iter().max() {
-        return Ok((location(index), superseded));
-    }
-
-    // A superseded document stays as it is. If the document that superseded it is gone, its place
-    // is free.
-    match documents.iter().position(Option::is_none) {
-        Some(free_index) => Ok((location(free_index), superseded)),
-        None => Err(Error::internal("every place of a customId is superseded")),
-    }
+    let mut alternatives = alternatives_to(&id, &candidates);
+    alternatives.retain(|alternative| alternative.id != document.id);
+    Ok((reference, alternatives))
 }
 
-/// Returns the ids that the document with a customId has in each of the containers.
-pub(crate) fn derived_ids(
-    tenant: &Tenant,
-    containers: &[ContainerId],
-    custom_id: &CustomId,
-) -> Vec<DocumentId> {
-    let mut ids = Vec::with_capacity(containers.len());
-    for container in containers {
-        ids.push(DocumentId::derived(tenant.org(), container, custom_id));
-    }
-
-    ids
+fn is_in(document: &Document, container: &Container) -> bool {
+    container.ids.contains(&document.container)
 }
 
-/// Returns the place in the primary container for the document `moved` with this customId, which
-/// lies in another physical container behind the same tags.
-pub(crate) fn primary_place(
-    tenant: &Tenant,
-    container: &Container,
-    custom_id: &CustomId,
-    moved: &DocumentId,
-) -> Place {
-    let mut alternative_ids = derived_ids(tenant, &container.ids, custom_id);
-    let id = alternative_ids.remove(0);
-    alternative_ids.retain(|other| other != moved);
-
-    Place {
-        container: container.primary_id().clone(),
-        id,
-        creation_conditions: CreationConditions {
-            alternative_ids,
-            request_key: None,
-        },
-    }
-}
-
-/// The document that a request without a customId is about.
-pub(crate) struct Target {
-    pub(crate) location: Place,
-    /// The document that exists there.
-    pub(crate) old: Option<Document>,
-}
-
-/// Returns the document that a request without a customId is about: the one that the same request
-/// has created before, or a new one.
-///
-/// Without an `Idempotency-Key`, it is the same request while the document still has the content
-/// that is sent (`body`). Once the document has other content, the sent content exists nowhere and
-/// begins a document of its own.
-///
-/// # Errors
-/// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its
-/// document is gone, and the errors of the port.
-pub(crate) async fn repeated(
+/// Returns the documents with the customId that no merge has superseded: those in the container, and
+/// as far as `reach` says, those in other containers of which the key reaches all tags.
+async fn active_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    new: &NewDocument,
-    body: &NewBody,
-) -> Result<Target> {
-    let mut stale: Option<DocumentId> = None;
-    loop {
-        let request = Request::of(tenant, container, new);
-        let new_id = DocumentId::random();
-        let remembered = request
-            .remember(ctx, tenant, &new_id, stale.as_ref())
-            .await?;
-        let is_new = remembered.document == new_id;
-
-        // A tag that was deleted and is used again has another container, where the same request
-        // creates another document.
-        let id = if request.is_named {
-            remembered.document.derive_moved(container.primary_id())
-        } else {
-            remembered.document
-        };
-
-        let old = if is_new {
-            None
-        } else {
-            read_document(ctx, tenant, &id).await?
-        };
-
-        if old.is_none() && remembered.created_document.as_ref() == Some(&id) {
-            let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
-            return Err(Error::Conflict(message.into()));
-        }
-
-        if !request.is_named
-            && let Some(old) = &old
-            && !body.is_of(old)
-        {
-            stale = Some(old.id.clone());
+    custom_id: &CustomId,
+    reach: Reach,
+    candidates: &[Candidate],
+) -> Result<Vec<Document>> {
+    let mut active = Vec::new();
+    for document in candidates.iter().filter_map(Candidate::document) {
+        if document.custom_id.as_ref() != Some(custom_id) || document.superseded_by.is_some() {
             continue;
         }
+        if is_in(document, container) {
+            active.push(document.clone());
+        } else if reach == Reach::Organization {
+            active.extend(reached(ctx, tenant, document).await?);
+        }
+    }
 
-        let request = request.is_named.then_some(request.name);
-        let creation_conditions = CreationConditions {
-            alternative_ids: Vec::new(),
-            request_key: request,
+    Ok(active)
+}
+
+fn superseded_documents(
+    container: &Container,
+    custom_id: &CustomId,
+    candidates: &[Candidate],
+) -> Vec<DocumentId> {
+    let documents = candidates.iter().filter_map(Candidate::document);
+    let superseded = documents.filter(|document| {
+        document.custom_id.as_ref() == Some(custom_id)
+            && document.superseded_by.is_some()
+            && is_in(document, container)
+    });
+    superseded.map(|document| document.id.clone()).collect()
+}
+
+/// An id that the document with a customId could have.
+pub(crate) struct Candidate {
+    id: DocumentId,
+    entry: Option<DocumentEntry>,
+    /// The document that the reference leads to.
+    referenced: Option<Document>,
+}
+
+impl Candidate {
+    /// Returns the document that is found with the id.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        match &self.entry {
+            Some(DocumentEntry::Document(document)) => Some(document),
+            Some(DocumentEntry::Reference(_)) => self.referenced.as_ref(),
+            None => None,
+        }
+    }
+
+    /// Returns the id as it was found, for the condition that it still is.
+    fn as_found(&self) -> AlternativeId {
+        let document = match &self.entry {
+            Some(DocumentEntry::Document(document)) => Some(document.as_ref()),
+            Some(DocumentEntry::Reference(_)) | None => None,
         };
-        let location = Place {
-            container: container.primary_id().clone(),
+        AlternativeId::found(self.id.clone(), document)
+    }
+
+    /// Returns the id to which a reference leads, as it was found.
+    fn target_as_found(&self) -> Option<AlternativeId> {
+        match &self.entry {
+            Some(DocumentEntry::Reference(target)) => {
+                let document = self.referenced.as_ref();
+                Some(AlternativeId::found(target.clone(), document))
+            }
+            Some(DocumentEntry::Document(_)) | None => None,
+        }
+    }
+
+    /// Returns the outdated reference that a new document would replace, or nothing if there is
+    /// nothing to replace. Returns `None` if the id is taken.
+    fn replaceable(&self, custom_id: &CustomId) -> Option<Option<DocumentId>> {
+        match &self.entry {
+            None => Some(None),
+            Some(DocumentEntry::Document(_)) => None,
+            Some(DocumentEntry::Reference(target)) => {
+                let named = self
+                    .referenced
+                    .as_ref()
+                    .and_then(|found| found.custom_id.as_ref());
+                (named != Some(custom_id)).then(|| Some(target.clone()))
+            }
+        }
+    }
+}
+
+/// Reads what is stored under the ids that the document with a customId in these containers could
+/// have: first the one in the organization, then those in the containers.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn read_candidates(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    custom_id: &CustomId,
+) -> Result<Vec<Candidate>> {
+    let org = tenant.org();
+    let mut ids = vec![DocumentId::of_custom_id(org, custom_id)];
+    for container in containers {
+        ids.push(DocumentId::in_container(org, container, custom_id));
+    }
+
+    let mut entries = Vec::new();
+    for batch in ids.chunks(BATCH_SIZE) {
+        entries.extend(ctx.documents.find(tenant, batch).await?);
+    }
+
+    let mut candidates = Vec::with_capacity(ids.len());
+    for (id, entry) in ids.into_iter().zip(entries) {
+        let referenced = match &entry {
+            Some(DocumentEntry::Reference(target)) => read_document(ctx, tenant, target).await?,
+            _ => None,
+        };
+        candidates.push(Candidate {
             id,
-            creation_conditions,
+            entry,
+            referenced,
+        });
+    }
+
+    Ok(candidates)
+}
+
+/// Returns the first id that no document has, with the conditions of a creation there.
+fn free_place(
+    candidates: &[Candidate],
+    custom_id: &CustomId,
+) -> Result<(DocumentId, CreationConditions)> {
+    for candidate in candidates {
+        let Some(replaces) = candidate.replaceable(custom_id) else {
+            continue;
         };
-        return Ok(Target { location, old });
+
+        // Whoever creates the document takes the first free id. The others matter only if one of
+        // them is taken, and may get the customId or become free.
+        let alternatives = if candidates.iter().all(|candidate| candidate.entry.is_none()) {
+            Vec::new()
+        } else {
+            alternatives_to(&candidate.id, candidates)
+        };
+        let conditions = CreationConditions {
+            alternatives,
+            replaces,
+            request_key: None,
+        };
+        return Ok((candidate.id.clone(), conditions));
     }
+
+    Err(Error::internal("every place of a customId is taken"))
 }
 
-impl Target {
-    /// Returns the document if the request was repeated and asks for nothing more. A document that
-    /// failed with the same content is processed again.
-    pub(crate) fn unchanged_document(&self, body: &NewBody) -> Option<&Document> {
-        let old = self.old.as_ref()?;
-        let is_settled = old.status != DocumentStatus::Failed || !body.is_of(old);
-        is_settled.then_some(old)
-    }
-}
-
-/// The record by which a repeated request is recognized.
-struct Request {
-    /// The name of the record.
-    name: String,
-    /// A digest of everything that was sent.
-    digest: String,
-    seconds: i64,
-    /// `true` if the request has an `Idempotency-Key`.
-    is_named: bool,
-}
-
-impl Request {
-    fn of(tenant: &Tenant, container: &Container, new: &NewDocument) -> Self {
-        // The tag is part of the digest: under one idempotency key, the same content for another
-        // container is another request.
-        let digest = format!("{}#{}", container.tag, new.digest());
-        let key = tenant.key_id().map_or("local", |key| key.as_str());
-
-        match &new.idempotency_key {
-            Some(client_key) => {
-                let name = format!("key#{key}#{}", hex::encode(Sha256::digest(client_key)));
-                Self {
-                    name,
-                    digest,
-                    seconds: IDEMPOTENCY_SECONDS,
-                    is_named: true,
-                }
-            }
-            None => {
-                let name = format!("same#{key}#{}#{digest}", container.primary_id());
-                Self {
-                    name,
-                    digest,
-                    seconds: REPEAT_SECONDS,
-                    is_named: false,
-                }
+/// Returns the ids where the document with a customId could be other than `id`, as they were found:
+/// the other candidates, and the documents to which references lead.
+fn alternatives_to(id: &DocumentId, candidates: &[Candidate]) -> Vec<AlternativeId> {
+    let mut alternatives: Vec<AlternativeId> = Vec::new();
+    for candidate in candidates {
+        for found in [Some(candidate.as_found()), candidate.target_as_found()] {
+            if let Some(found) = found
+                && found.id != *id
+                && alternatives.iter().all(|known| known.id != found.id)
+            {
+                alternatives.push(found);
             }
         }
     }
 
-    /// Records that this request is about `document`, unless an earlier one is recorded with
-    /// another document than `stale`. Returns the record.
-    async fn remember(
-        &self,
-        ctx: &Ctx,
-        tenant: &Tenant,
-        document: &DocumentId,
-        stale: Option<&DocumentId>,
-    ) -> Result<RememberedRequest> {
-        let now = ctx.clock.now();
-        let new_request = RememberedRequest {
-            document: document.clone(),
-            request_digest: self.digest.clone(),
-            created_document: None,
-        };
+    alternatives
+}
 
-        let until = now.plus_seconds(self.seconds);
-        let remembered = ctx
-            .idempotency
-            .remember(tenant, &self.name, new_request, stale, now, until)
-            .await?;
-        if remembered.request_digest != self.digest {
-            return Err(Error::Conflict(
-                "this Idempotency-Key was used for another request".into(),
-            ));
-        }
-
-        Ok(remembered)
+/// Returns a document with its present tags, if the key reaches them all.
+async fn reached(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Document>> {
+    let Some(tags) = read_present_tags(ctx, tenant, document).await? else {
+        return Ok(None);
+    };
+    if !tags.iter().all(|tag| tenant.can_access(tag)) {
+        return Ok(None);
     }
+
+    let mut document = document.clone();
+    document.set_tags(&tags);
+    Ok(Some(document))
 }

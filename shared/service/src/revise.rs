@@ -16,7 +16,7 @@ use domain::container::Container;
 use domain::document::{
     BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, TaskType, UPLOAD_NAME,
 };
-use domain::error::{PortError, Result};
+use domain::error::{Error, PortError, Result};
 use domain::ids::{ContainerId, CustomId, DocumentId, Revision};
 use domain::job::JobMessage;
 use domain::metadata::Metadata;
@@ -36,6 +36,15 @@ pub(crate) struct DeclaredProperties {
     pub(crate) document_date: Option<Timestamp>,
     /// The source of the words of the content. `None` keeps the previous provenance.
     pub(crate) provenance: Option<Provenance>,
+}
+
+/// The response to an accepted document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedDocument {
+    /// The id of the document.
+    pub id: DocumentId,
+    /// The status: `queued`, or the present status of an unchanged document.
+    pub status: DocumentStatus,
 }
 
 /// The source of the bytes of a new revision.
@@ -354,4 +363,9 @@ pub(crate) async fn send_jobs(ctx: &Ctx, messages: &[JobMessage]) {
             "left {count} messages to the sweeper"
         );
     }
+}
+
+/// Returns the error for content without text that is not a file with a path.
+pub(crate) fn empty_content_error() -> Error {
+    Error::invalid_field("content", "there is nothing in it")
 }

@@ -12,21 +12,23 @@ use sha2::{Digest, Sha256};
 
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::caps::create_container;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
-use crate::find::{read_document, read_present_tags};
-use crate::place::{Place, REPEAT_SECONDS, place_of, repeated};
+use crate::find::read_present_tags;
+use crate::open::open_shared_container;
+use crate::place::{FoundPlace, Place, place_of};
+use crate::repeated::{REPEAT_SECONDS, repeated};
 use crate::revise::{
-    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
+    send_jobs, write_revision,
 };
-use crate::sharing::{check_reaches_all_tags, open_shared_container};
-use crate::update::{DocumentUpdate, relocate};
+use crate::sharing::check_reaches_all_tags;
+use crate::update::{DocumentUpdate, check_changeable, relocate};
 use domain::container::Container;
 use domain::conversation::{self, ConversationTurn};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
-use domain::error::{Error, Result};
-use domain::ids::{ContainerId, CustomId, DocumentId};
+use domain::error::Result;
+use domain::ids::CustomId;
 use domain::job::JobMessage;
 use domain::metadata::Metadata;
 use domain::provenance::Provenance;
@@ -82,15 +84,6 @@ pub enum Content {
     Turns(Vec<ConversationTurn>),
 }
 
-/// The response to an accepted document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AcceptedDocument {
-    /// The id of the document.
-    pub id: DocumentId,
-    /// The status: `queued`, or the present status of an unchanged document.
-    pub status: DocumentStatus,
-}
-
 /// Accepts a document for processing.
 ///
 /// A repetition (same customId and content, same idempotency key, or the same content within two
@@ -101,9 +94,9 @@ pub struct AcceptedDocument {
 /// # Errors
 /// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`];
 /// [`Error::Conflict`] when an idempotency key is sent with another content or its document is gone,
-/// while the container is being merged, or when several documents behind the tags have the customId; [`Error::TooLarge`] for a conversation that has grown too large;
-/// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
-/// of the ports.
+/// while the container is being merged, or when several documents behind the tags have the customId;
+/// [`Error::TooLarge`] for a conversation that has grown too large; [`Error::RateLimited`] when the
+/// organization has too many unfinished documents; and the errors of the ports.
 pub async fn submit_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -260,17 +253,18 @@ async fn upsert(
     custom_id: &CustomId,
     new: &NewDocument,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let location = place_of(ctx, tenant, container, custom_id).await?;
-    let old = read_document(ctx, tenant, &location.id).await?;
-    if let Some(old) = &old
-        && old.superseded_by.is_some()
-    {
-        // A merge has happened since the place was looked up.
-        return Ok(None);
-    }
-
-    if let Some(old) = &old {
-        check_reaches_all_tags(ctx, tenant, [&old.container]).await?;
+    let reach = new.content.reach();
+    let FoundPlace {
+        location,
+        document: old,
+        ..
+    } = place_of(ctx, tenant, container, custom_id, reach).await?;
+    match &old {
+        Some(old) if container.ids.contains(&old.container) => {
+            check_reaches_all_tags(ctx, tenant, [&old.container]).await?;
+        }
+        Some(old) => check_changeable(ctx, tenant, old).await?,
+        None => {}
     }
 
     let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
@@ -281,7 +275,7 @@ async fn upsert(
     if let Some(old) = &old
         && !has_tags(ctx, tenant, old, container, &new.tags).await?
     {
-        let update = DocumentUpdate::replacement(new, bytes);
+        let update = new.replacement(bytes);
         let moved = relocate(ctx, tenant, old, &update).await?;
         return Ok(moved.map(|accepted| (accepted, None)));
     }
@@ -314,8 +308,8 @@ async fn has_tags(
     container: &Container,
     tags: &[ContainerTag],
 ) -> Result<bool> {
-    // A document that was found behind a single tag has that tag.
-    if tags.len() < 2 || document.container == *container.primary_id() {
+    let is_behind_only_tag = tags.len() == 1 && container.ids.contains(&document.container);
+    if tags.is_empty() || is_behind_only_tag || document.container == *container.primary_id() {
         return Ok(true);
     }
     let present_tags = read_present_tags(ctx, tenant, document).await?;
@@ -333,7 +327,10 @@ async fn write(
     old: Option<&Document>,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let creation_conditions = location.creation_conditions.clone();
-    let identity = Identity::new(container, location, new.custom_id.clone());
+    let identity = match old {
+        Some(old) if !container.ids.contains(&old.container) => Identity::of(old),
+        _ => Identity::new(container, location, new.custom_id.clone()),
+    };
     let document =
         build_revision(ctx, tenant, identity, &new.declared_properties(), body, old).await?;
     if !write_revision(ctx, tenant, &document, old, &creation_conditions).await? {
@@ -376,41 +373,6 @@ fn is_unchanged(
             .is_none_or(|provenance| old.provenance == Some(provenance))
 }
 
-/// Returns the error for content without text that is not a file with a path.
-pub(crate) fn empty_content_error() -> Error {
-    Error::invalid_field("content", "there is nothing in it")
-}
-
-/// Returns the container of a tag with the caller's context. Creates it if necessary.
-///
-/// # Errors
-/// Returns [`Error::Forbidden`] for a tag out of reach, [`Error::Conflict`] while the container is
-/// being merged, and the errors of the ports.
-pub async fn open_container(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    tag: Option<ContainerTag>,
-    context: Option<&str>,
-) -> Result<Container> {
-    let tag = tenant.writable_tag(tag)?;
-    let container = match ctx.containers.get(tenant, &tag).await? {
-        Some(container) => container,
-        None => create_container(ctx, tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
-    };
-
-    // A refused request is also recorded in the request log with its content, which is deleted with
-    // the container.
-    tenant.record_access(&container.ids);
-    container.check_writable()?;
-    if let Some(context) = context
-        && container.entity_context.as_deref() != Some(context)
-    {
-        ctx.containers.set_context(tenant, &tag, context).await?;
-    }
-
-    Ok(container)
-}
-
 impl NewDocument {
     /// Returns a new document with only its content.
     pub fn new(content: Content) -> Self {
@@ -442,6 +404,20 @@ impl NewDocument {
             dreaming: self.dreaming,
             document_date: self.document_date,
             provenance: self.provenance,
+        }
+    }
+
+    /// Returns the change of a stored document to this one, with these bytes.
+    fn replacement(&self, bytes: Bytes) -> DocumentUpdate {
+        let properties = self.declared_properties();
+        DocumentUpdate {
+            content: Some((bytes, self.content.form())),
+            description: properties.description,
+            custom_id: None,
+            tags: Some(self.tags.clone()),
+            task_type: Some(properties.task_type),
+            document_date: properties.document_date,
+            provenance: properties.provenance,
         }
     }
 

@@ -1,29 +1,32 @@
-//! Changing an existing document: its description, its content, its container or customId; and
-//! retrying a failed one.
+//! Changing an existing document: its description, its content, its tags or customId; and retrying a
+//! failed one.
+
+mod relocate;
 
 use bytes::Bytes;
 
+use crate::ConflictRetry;
 use crate::Ctx;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
-use crate::find::{read_active_documents, read_document, visible_document};
-use crate::place::{Place, place_of, primary_place};
+use crate::find::visible_document;
 use crate::revise::{
-    DeclaredProperties, Identity, NewBody, build_revision, send_jobs, write_revision,
+    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
+    send_jobs, write_revision,
 };
-use crate::sharing::{check_reaches_all_tags, open_shared_container};
-use crate::submit::{AcceptedDocument, NewDocument, empty_content_error};
-use crate::{Committed, ConflictRetry, commit_changes};
-use domain::container::{Container, DocumentChange};
-use domain::document::{BodyForm, Document, DocumentStatus, ProcessingResult, TaskType};
+use crate::sharing::check_reaches_all_tags;
+use domain::document::{BodyForm, Document, DocumentStatus, TaskType};
 use domain::error::{Error, Result};
 use domain::ids::{CustomId, DocumentId};
 use domain::job::JobMessage;
-use domain::ports::{BlobContent, CreationConditions};
+use domain::ports::CreationConditions;
 use domain::provenance::Provenance;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+
+pub(crate) use relocate::relocate;
+
 /// A change of a document. A field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentUpdate {
@@ -47,12 +50,11 @@ pub struct DocumentUpdate {
 ///
 /// Metadata and path change in place, and nothing is processed again. Other content, another task
 /// type or another date makes a new revision; search serves the old one until the new one is done.
-/// Another container or customId is another identity: the document moves to a new id, which the
-/// response names, and the old id is gone.
+/// Other container tags or another customId move the document, which keeps its id.
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] when the
-/// document is deleted meanwhile, [`Error::Conflict`] when another document has the new identity,
+/// document is deleted meanwhile, [`Error::Conflict`] when another document has the new customId,
 /// and the errors of the ports.
 pub async fn update_document(
     ctx: &Ctx,
@@ -85,8 +87,8 @@ pub async fn update_document(
     }
 }
 
-/// Changes a document that keeps its identity. Returns `None` when the document has changed since
-/// it was read.
+/// Changes a document that keeps its tags and customId. Returns `None` when the document has
+/// changed since it was read.
 async fn change_in_place(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -222,248 +224,8 @@ async fn revise(
     }))
 }
 
-/// Creates the document under its new identity and removes the old one, in one transaction. The
-/// transaction takes effect only while the old document is as it was read and nothing else has the
-/// new identity. Returns `None` when it did not take effect.
-pub(crate) async fn relocate(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    from: &Document,
-    update: &DocumentUpdate,
-) -> Result<Option<AcceptedDocument>> {
-    let (to, alternative_ids) = relocated(ctx, tenant, from, update).await?;
-    if move_over(ctx, tenant, from, &to, alternative_ids).await? {
-        send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
-        return Ok(Some(AcceptedDocument {
-            id: to.id,
-            status: DocumentStatus::Queued,
-        }));
-    }
-
-    ctx.blobs.delete(tenant, &to.unserved_blobs()).await.ok();
-    Ok(None)
-}
-
-/// Builds the document under its new identity, and returns it with the other ids that a document of
-/// that identity could have. The bytes of the document are stored, because they are stored by
-/// container.
-async fn relocated(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    from: &Document,
-    update: &DocumentUpdate,
-) -> Result<(Document, Vec<DocumentId>)> {
-    let tags = match &update.tags {
-        Some(tags) => tags.clone(),
-        None => from.tags().cloned().collect(),
-    };
-    let container = open_shared_container(ctx, tenant, &tags, None).await?;
-    let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
-    let location = match &custom_id {
-        Some(custom_id) => new_place(ctx, tenant, &container, custom_id, from).await?,
-        None => {
-            let (id, container) = (
-                from.id.derive_moved(container.primary_id()),
-                container.primary_id().clone(),
-            );
-            Place {
-                id,
-                container,
-                creation_conditions: CreationConditions::default(),
-            }
-        }
-    };
-
-    if read_document(ctx, tenant, &location.id).await?.is_some() {
-        let conflict_message = match &custom_id {
-            Some(_) => "another document has this customId in this container",
-            None => "this document was moved there before; that one is still there",
-        };
-        return Err(Error::Conflict(conflict_message.into()));
-    }
-
-    let (bytes, form) = match &update.content {
-        Some(content) => content.clone(),
-        None => {
-            let stored = ctx
-                .blobs
-                .read(tenant, std::slice::from_ref(&from.body.blob))
-                .await?
-                .pop();
-            let bytes = match stored.unwrap_or(BlobContent::Missing) {
-                BlobContent::Intact(bytes) => bytes,
-                BlobContent::Missing => {
-                    let message = "the content of this document has not arrived, or is changing";
-                    return Err(Error::Conflict(message.into()));
-                }
-                BlobContent::Damaged => {
-                    let message = "the stored content of this document cannot be read; send it with the change";
-                    return Err(Error::Conflict(message.into()));
-                }
-            };
-            (bytes, from.body.form.clone())
-        }
-    };
-
-    let alternative_ids = location.creation_conditions.alternative_ids.clone();
-    let (identity, body) = (
-        Identity::new(&container, location, custom_id),
-        NewBody::sent(bytes, form),
-    );
-
-    let mut to = build_revision(
-        ctx,
-        tenant,
-        identity,
-        &update.declared_properties(from),
-        body,
-        Some(from),
-    )
-    .await?;
-    to.indexed = None;
-    let has_same_properties = to.task_type == from.task_type
-        && to.document_date == from.document_date
-        && to.provenance == from.provenance;
-
-    if update.content.is_none() && from.status == DocumentStatus::Done && has_same_properties {
-        take_over(ctx, tenant, from, &container, &mut to).await?;
-    }
-
-    Ok((to, alternative_ids))
-}
-
-/// Returns the place of the moved document with this customId: that of another document, if there is
-/// one behind the tags, or else a free one.
-///
-/// # Errors
-/// Returns [`Error::Conflict`] if there are several documents behind the tags, and the errors of the
-/// ports.
-async fn new_place(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &Container,
-    custom_id: &CustomId,
-    from: &Document,
-) -> Result<Place> {
-    let location = place_of(ctx, tenant, container, custom_id).await?;
-    if location.id != from.id {
-        return Ok(location);
-    }
-
-    // The document is in another of the physical containers behind the tags.
-    let location = primary_place(tenant, container, custom_id, &from.id);
-    let alternative_ids = &location.creation_conditions.alternative_ids;
-    let others = read_active_documents(ctx, tenant, alternative_ids).await?;
-    if others.is_empty() {
-        return Ok(location);
-    }
-    Err(Error::Conflict(
-        "these container tags have several documents with this customId; delete all but one".into(),
-    ))
-}
-
-/// Copies the results of processing to a moved document: a page may be gone by now, and a model
-/// costs money.
-async fn take_over(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    from: &Document,
-    container: &Container,
-    to: &mut Document,
-) -> Result<()> {
-    let Some(indexed) = &from.indexed else {
-        return Ok(());
-    };
-    if !from.is_newest_revision(&indexed.revision) {
-        return Ok(());
-    }
-
-    // The document is processed like a new one if the pack is just being removed or cannot be read.
-    let mut blobs = vec![indexed.pack.clone()];
-    blobs.extend(indexed.statements_blob().cloned());
-    let mut bytes = ctx
-        .blobs
-        .read(tenant, &blobs)
-        .await?
-        .into_iter()
-        .map(BlobContent::into_intact_bytes);
-    let Some(pack) = bytes.next().flatten() else {
-        return Ok(());
-    };
-
-    let makes_memories =
-        to.task_type == TaskType::Memory && container.makes_memories_from(to.filepath.as_deref());
-    if makes_memories && indexed.statements_ref.is_none() {
-        // The document was in a folder that yields no memories, and now it is in one that does.
-        return Ok(());
-    }
-
-    let mut statements_ref = if makes_memories {
-        indexed.statements_ref.clone()
-    } else {
-        None
-    };
-    if let Some(statements_ref) = &mut statements_ref
-        && statements_ref.statements.is_some()
-    {
-        let Some(statements) = bytes.next().flatten() else {
-            return Ok(());
-        };
-        statements_ref.statements = Some(
-            ctx.blobs
-                .put(tenant, &to.statements_path(), statements)
-                .await?,
-        );
-    }
-
-    let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
-    (to.kind, to.title) = (indexed.kind, indexed.title.clone());
-    let (revision, authorship) = (to.revision.clone(), indexed.authorship.clone());
-    to.extracted = Some(ProcessingResult {
-        revision,
-        pack,
-        chunks: indexed.chunks,
-        statements_ref,
-        authorship,
-    });
-
-    Ok(())
-}
-
-/// Commits the move. Returns `false` when a document has changed since it was read.
-async fn move_over(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    from: &Document,
-    to: &Document,
-    alternative_ids: Vec<DocumentId>,
-) -> Result<bool> {
-    let change = [DocumentChange::Move {
-        from: Box::new(from.clone()),
-        to: Box::new(to.clone()),
-        alternative_ids,
-    }];
-
-    let committed = commit_changes(ctx, tenant, &from.container, &change, None).await?;
-    Ok(committed == Committed::Done)
-}
-
 impl DocumentUpdate {
-    /// Returns the change of a document to the one that is sent, with these bytes.
-    pub(crate) fn replacement(new: &NewDocument, bytes: Bytes) -> Self {
-        let properties = new.declared_properties();
-        Self {
-            content: Some((bytes, new.content.form())),
-            description: properties.description,
-            custom_id: None,
-            tags: Some(new.tags.clone()),
-            task_type: Some(properties.task_type),
-            document_date: properties.document_date,
-            provenance: properties.provenance,
-        }
-    }
-
-    /// Checks whether the document gets another identity.
+    /// Checks whether the document gets other tags or another customId.
     fn moves(&self, document: &Document) -> bool {
         let is_other_tag = self
             .tags

@@ -205,6 +205,11 @@ impl NamingParameter {
             }
         }
 
+        // A customId is one document in the organization, so each container gets its own.
+        if body.contains_key("customId") {
+            body.insert("customId".into(), json!(format!("of-{value}")));
+        }
+
         // A dry run reports the changes without making any, which a second request would find.
         if self.path.ends_with("/merge") {
             body.insert("dryRun".into(), true.into());

@@ -1,31 +1,75 @@
 //! The transaction that creates a document, with the checks that decide whether it may.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::builders::PutBuilder;
 use aws_sdk_dynamodb::types::{
     ConditionCheck, Put, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
 };
-use domain::ports::{CreationConditions, PortResult};
+use domain::ports::{AlternativeId, CreationConditions, CustomIdReference, PortResult};
 use domain::{Document, DocumentId, PortError, Tenant};
 
 use super::expressions::superseded;
 use super::{DynamoDocuments, is_own_first_write};
 use crate::error::{Cancellation, classify_cancellation, port_error};
 use crate::idempotency::record_made_document;
-use crate::records::documents::new_document_item;
-use crate::records::{item_absent, key_item};
+use crate::records::documents::{
+    DocumentAttributes, DocumentRecord, new_document_item, reference_item,
+};
+use crate::records::{item_absent, key_item, string_value};
 use crate::table::Table;
 use crate::table_keys;
 use crate::transaction::{condition_check, put_write};
 
-/// Returns the check that no document has this id, or that a merge has superseded the one that has.
-pub(crate) fn check_id_free(
+/// Returns the check that an id is as it was found: the same document has it, or no document that
+/// a merge has not superseded.
+pub(crate) fn check_alternative(
     table: &Table,
     tenant: &Tenant,
-    id: &DocumentId,
+    alternative: &AlternativeId,
 ) -> PortResult<TransactWriteItem> {
-    let check = ConditionCheck::builder().table_name(&table.name);
-    let check = check.set_key(Some(key_item(&table_keys::document_key(tenant, id))));
-    condition_check(check.condition_expression(format!("{} OR {}", item_absent(), superseded())))
+    let key = table_keys::document_key(tenant, &alternative.id);
+    let check = ConditionCheck::builder()
+        .table_name(&table.name)
+        .set_key(Some(key_item(&key)));
+    condition_check(match &alternative.taken_by {
+        None => check.condition_expression(format!("{} OR {}", item_absent(), superseded())),
+        Some(taken_by) => {
+            let revision = DocumentRecord::ATTRIBUTES.revision;
+            check
+                .condition_expression(format!("{revision} = :taken"))
+                .expression_attribute_values(":taken", string_value(taken_by.as_str()))
+        }
+    })
+}
+
+/// Returns the write of the reference from the id of a `customId` to a document.
+pub(crate) fn put_reference(
+    table: &Table,
+    tenant: &Tenant,
+    reference: &CustomIdReference,
+    document: &DocumentId,
+) -> PortResult<TransactWriteItem> {
+    let put = Put::builder()
+        .table_name(&table.name)
+        .set_item(Some(reference_item(tenant, &reference.id, document)?));
+    put_write(on_absence(put, reference.replaces.as_ref()))
+}
+
+/// Adds the condition that there is no item, or only the outdated reference to `outdated`.
+fn on_absence(put: PutBuilder, outdated: Option<&DocumentId>) -> PutBuilder {
+    let Some(outdated) = outdated else {
+        return put.condition_expression(item_absent());
+    };
+    let DocumentAttributes {
+        sent,
+        superseded_by,
+        ..
+    } = DocumentRecord::ATTRIBUTES;
+    put.condition_expression(format!(
+        "{} OR (attribute_not_exists({sent}) AND {superseded_by} = :outdated)",
+        item_absent()
+    ))
+    .expression_attribute_values(":outdated", string_value(outdated.as_str()))
 }
 
 impl DynamoDocuments {
@@ -38,11 +82,11 @@ impl DynamoDocuments {
         let put = Put::builder()
             .table_name(&self.0.name)
             .set_item(Some(new_document_item(tenant, document)?));
-        let put = put.condition_expression(item_absent());
+        let put = on_absence(put, creation_conditions.replaces.as_ref());
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let mut writes = vec![put_write(put)?];
-        for id in &creation_conditions.alternative_ids {
-            writes.push(check_id_free(&self.0, tenant, id)?);
+        for alternative in &creation_conditions.alternatives {
+            writes.push(check_alternative(&self.0, tenant, alternative)?);
         }
 
         if let Some(key) = &creation_conditions.request_key {

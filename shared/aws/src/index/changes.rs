@@ -10,14 +10,13 @@ use domain::{
 };
 
 use crate::documents::{
-    check_id_free, edit_update, edit_values, edits_unchanged, not_superseded, superseded,
+    check_alternative, edit_update, edit_values, edits_unchanged, not_superseded, put_reference,
+    superseded,
 };
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingRecord, new_document_item,
 };
-use crate::records::{
-    DueAttributes, DueRecord, Json, item_absent, key_item, number_value, string_value,
-};
+use crate::records::{DueAttributes, DueRecord, Json, key_item, number_value, string_value};
 use crate::table::Table;
 use crate::table_keys;
 use crate::transaction::{delete_write, put_write, update_write};
@@ -98,14 +97,15 @@ pub(super) fn change_records(
         DocumentChange::Move {
             from,
             to,
-            alternative_ids,
+            reference,
+            alternatives,
         } => {
-            let mut writes = vec![
-                delete_record(table, tenant, from)?,
-                create_record(table, tenant, to)?,
-            ];
-            for id in alternative_ids {
-                writes.push(check_id_free(table, tenant, id)?);
+            let mut writes = vec![replace_record(table, tenant, from, to)?];
+            if let Some(reference) = reference {
+                writes.push(put_reference(table, tenant, reference, &to.id)?);
+            }
+            for alternative in alternatives {
+                writes.push(check_alternative(table, tenant, alternative)?);
             }
             Ok(writes)
         }
@@ -122,7 +122,38 @@ fn create_record(
     let put = Put::builder()
         .table_name(&table.name)
         .set_item(Some(new_document_item(tenant, document)?));
-    put_write(put.condition_expression(item_absent()))
+    // An outdated reference may have the id of a document that is imported.
+    let sent = DocumentRecord::ATTRIBUTES.sent;
+    put_write(put.condition_expression(format!("attribute_not_exists({sent})")))
+}
+
+/// Returns the condition that a record is as it was read, about `:revision` and `:edits`.
+fn unchanged_condition(document: &Document) -> String {
+    let supersession = if document.superseded_by.is_some() {
+        superseded()
+    } else {
+        not_superseded()
+    };
+    let revision = DocumentRecord::ATTRIBUTES.revision;
+    format!(
+        "{revision} = :revision AND {} AND {supersession}",
+        edits_unchanged()
+    )
+}
+
+fn replace_record(
+    table: &Table,
+    tenant: &Tenant,
+    from: &Document,
+    to: &Document,
+) -> PortResult<TransactWriteItem> {
+    let put = Put::builder()
+        .table_name(&table.name)
+        .set_item(Some(new_document_item(tenant, to)?))
+        .condition_expression(unchanged_condition(from))
+        .expression_attribute_values(":revision", string_value(from.revision.as_str()))
+        .expression_attribute_values(":edits", number_value(from.edit_count));
+    put_write(put)
 }
 
 fn delete_record(
@@ -130,24 +161,13 @@ fn delete_record(
     tenant: &Tenant,
     document: &Document,
 ) -> PortResult<TransactWriteItem> {
-    // The condition includes whether the document is superseded, which is part of what was read.
-    let supersession = if document.superseded_by.is_some() {
-        superseded()
-    } else {
-        not_superseded()
-    };
-    let revision = DocumentRecord::ATTRIBUTES.revision;
-
     let delete = Delete::builder().table_name(&table.name);
     let delete = delete.set_key(Some(key_item(&table_keys::document_key(
         tenant,
         &document.id,
     ))));
     let delete = delete
-        .condition_expression(format!(
-            "{revision} = :revision AND {} AND {supersession}",
-            edits_unchanged()
-        ))
+        .condition_expression(unchanged_condition(document))
         .expression_attribute_values(":revision", string_value(document.revision.as_str()))
         .expression_attribute_values(":edits", number_value(document.edit_count));
 

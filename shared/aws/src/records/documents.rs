@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::connection::DocumentOrigin;
 use domain::document::{IndexedRevision, ProcessingResult};
-use domain::ports::{OVERDUE_AFTER_SECONDS, PortResult};
+use domain::ports::{DocumentEntry, OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{
     ContainerId, ContainerTag, CustomId, Document, DocumentBody, DocumentId, DocumentStatus,
     DocumentType, Dreaming, Metadata, PortError, ProcessingFailure, Provenance, Revision, TaskType,
@@ -57,6 +57,15 @@ record! {
         created_at: Millis,
         #[serde(rename = "up")]
         updated_at: Millis,
+    }
+}
+
+record! {
+    /// A reference under the id that a document with its `customId` would have. It has no other
+    /// attribute of a document.
+    struct ReferenceRecord, ReferenceAttributes {
+        #[serde(rename = "sup")]
+        document: String,
     }
 }
 
@@ -176,6 +185,30 @@ fn listing_record(tenant: &Tenant, document: &Document) -> ListingRecord {
     ListingRecord {
         listing,
         position: table_keys::listing_sort_key(document.created_at, &document.id),
+    }
+}
+
+/// Returns the item of a reference to `document` under the id `id`.
+pub(crate) fn reference_item(
+    tenant: &Tenant,
+    id: &DocumentId,
+    document: &DocumentId,
+) -> PortResult<Item> {
+    let record = ReferenceRecord {
+        document: document.as_str().to_owned(),
+    };
+    record_item(&table_keys::document_key(tenant, id), &record)
+}
+
+/// Reads what is stored under the id of a document.
+pub(crate) fn read_entry(item: Item) -> PortResult<DocumentEntry> {
+    if item.contains_key(DocumentRecord::ATTRIBUTES.sent) {
+        return Ok(DocumentEntry::Document(Box::new(read_document(item)?)));
+    }
+    let record: ReferenceRecord = read_record(item)?;
+    match DocumentId::parse(&record.document) {
+        Some(document) => Ok(DocumentEntry::Reference(document)),
+        None => Err(PortError::Corrupt("a reference to a document".into())),
     }
 }
 

@@ -131,7 +131,8 @@ pub(crate) async fn write(world: &World) {
             .expect("a remembered request");
     }
     let conditions = CreationConditions {
-        alternative_ids: Vec::new(),
+        alternatives: Vec::new(),
+        replaces: None,
         request_key: Some("made".to_owned()),
     };
     world

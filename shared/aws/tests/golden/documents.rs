@@ -1,7 +1,7 @@
 //! Documents in every state, and the purge records of replaced content.
 
 use domain::document::ProcessingResult;
-use domain::ports::{ClaimOutcome, CreationConditions, OverdueWork};
+use domain::ports::{AlternativeId, ClaimOutcome, CreationConditions, OverdueWork};
 use domain::{
     BlobRef, Document, DocumentStatus, DocumentType, Metadata, ProcessingFailure, Timestamp,
 };
@@ -98,7 +98,8 @@ pub(crate) async fn write(world: &World) {
             &longest_tenant(),
             &smallest_document("created"),
             &CreationConditions {
-                alternative_ids: vec![document_id("other")],
+                alternatives: vec![AlternativeId::found(document_id("other"), None)],
+                replaces: None,
                 request_key: None,
             },
         )

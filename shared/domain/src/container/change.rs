@@ -2,8 +2,8 @@
 
 use crate::blob::BlobRef;
 use crate::document::{Document, IndexedRevision, ProcessingResult};
-use crate::ids::DocumentId;
 use crate::memory::MemoryEdit;
+use crate::ports::{AlternativeId, CustomIdReference};
 
 /// The change that a commit makes to one document or memory.
 #[derive(Debug, Clone)]
@@ -18,16 +18,18 @@ pub enum DocumentChange {
     Describe(Box<Document>),
     /// The document is removed, with its entry in the index.
     Remove(Box<Document>),
-    /// The document is removed as it was read, and begins under a new id, perhaps in another
-    /// container.
+    /// The document is removed from the index as it was read, and begins again with another
+    /// `customId` or in another container. Its id stays.
     Move {
         /// The document as it was read.
         from: Box<Document>,
-        /// The new document: queued, with its bytes stored and an unused id.
+        /// The new record: queued, with its bytes stored.
         to: Box<Document>,
-        /// The other ids that a document with the new `customId` could have. None of them has a
-        /// live document.
-        alternative_ids: Vec<DocumentId>,
+        /// The reference by which the `customId` leads to the document, if it needs one.
+        reference: Option<CustomIdReference>,
+        /// The other ids that a document with the `customId` could have. They must still be as they
+        /// were found.
+        alternatives: Vec<AlternativeId>,
     },
     /// The document is removed from the index and from listings, but its record stays: in a merge,
     /// another document with the same `customId` is newer. The record names the newer document,

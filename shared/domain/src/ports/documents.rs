@@ -42,12 +42,53 @@ impl OverdueWork {
     }
 }
 
+/// What is stored under the id of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DocumentEntry {
+    /// The document.
+    Document(Box<Document>),
+    /// A reference to the document that had got the `customId` from which the id is derived when it
+    /// had an id already. It is outdated if that document is gone or has another `customId`.
+    Reference(DocumentId),
+}
+
+/// An id where the document with a `customId` could be, and what was found there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlternativeId {
+    /// The id.
+    pub id: DocumentId,
+    /// The revision of the document that has the id and another `customId` or container, or `None`
+    /// if there is no document or a merge has superseded it.
+    pub taken_by: Option<Revision>,
+}
+
+impl AlternativeId {
+    /// Returns an id under which this document was found, or none.
+    pub fn found(id: DocumentId, document: Option<&Document>) -> Self {
+        let taken_by = document
+            .filter(|document| document.superseded_by.is_none())
+            .map(|document| document.revision.clone());
+        Self { id, taken_by }
+    }
+}
+
+/// The reference by which a `customId` leads to a document with another id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomIdReference {
+    /// The id that is derived from the `customId`.
+    pub id: DocumentId,
+    /// The outdated reference that is stored there, if there is one.
+    pub replaces: Option<DocumentId>,
+}
+
 /// The conditions for a new document, in addition to there being no record of it yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreationConditions {
-    /// The other ids that a document with its `customId` could have. None of them may have a
-    /// record, except one that a merge has superseded.
-    pub alternative_ids: Vec<DocumentId>,
+    /// The other ids that a document with its `customId` could have. They must still be as they
+    /// were found.
+    pub alternatives: Vec<AlternativeId>,
+    /// The outdated reference that is stored under the id and may be replaced.
+    pub replaces: Option<DocumentId>,
     /// The key under which [`crate::ports::IdempotencyStore`] remembers the request. The request must
     /// not have created a document with this id before, and is remembered as having created it from
     /// now on.
@@ -63,6 +104,14 @@ pub const OVERDUE_AFTER_SECONDS: i64 = 60;
 pub trait Documents: Send + Sync {
     /// Returns the records, in the order asked.
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
+
+    /// Returns what is stored under these ids, in the order asked. [`Documents::get`] leaves
+    /// references out.
+    async fn find(
+        &self,
+        tenant: &Tenant,
+        ids: &[DocumentId],
+    ) -> PortResult<Vec<Option<DocumentEntry>>>;
 
     /// Writes a whole record with a new revision, atomically with a purge record for `unused_blobs`
     /// if there is any. Fails with [`crate::PortError::Conflict`] unless the stored revision is

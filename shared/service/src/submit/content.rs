@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Content;
 use crate::Ctx;
 use crate::damage::{StoredBody, read_stored_body, read_turns};
+use crate::place::Reach;
 use domain::conversation;
 use domain::document::{BodyForm, Document};
 use domain::error::{Error, Result};
@@ -16,6 +17,24 @@ impl Content {
         match self {
             Self::Complete { form, .. } => form.clone(),
             Self::Turns(_) => BodyForm::Conversation,
+        }
+    }
+
+    /// Returns where the document with the customId is looked for. The turns of a chat are added to
+    /// those of its own container only.
+    pub(super) fn reach(&self) -> Reach {
+        let is_transcript = match self {
+            Self::Turns(_) => true,
+            Self::Complete {
+                bytes,
+                form: BodyForm::Text,
+            } => Transcript::parse(&String::from_utf8_lossy(bytes)).is_some(),
+            Self::Complete { .. } => false,
+        };
+        if is_transcript {
+            Reach::Container
+        } else {
+            Reach::Organization
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) struct FakeService {
 fn id_of(custom_id: &CustomId) -> DocumentId {
     let org = domain::OrgId::parse("acme").unwrap();
     let container = ContainerId::parse("1111111111111111111111").unwrap();
-    DocumentId::derived(&org, &container, custom_id)
+    DocumentId::in_container(&org, &container, custom_id)
 }
 
 impl FakeService {

@@ -234,7 +234,7 @@ impl SyncWorld {
         let custom_id = item_custom_id(Provider::CloudDrive, item);
         let org = OrgId::parse("acme").unwrap();
         let container = domain::ContainerId::parse("1111111111111111111111").unwrap();
-        let id = domain::DocumentId::derived(&org, &container, &custom_id);
+        let id = domain::DocumentId::in_container(&org, &container, &custom_id);
         self.service.docs.lock().unwrap().get(id.as_str()).cloned()
     }
 

@@ -1,0 +1,180 @@
+//! Moving a document to other container tags or another customId.
+
+use super::DocumentUpdate;
+use crate::Ctx;
+use crate::open::open_shared_container;
+use crate::place::reference_to;
+use crate::revise::{AcceptedDocument, Identity, NewBody, build_revision, send_jobs};
+use crate::{Committed, commit_changes};
+use domain::container::{Container, DocumentChange};
+use domain::document::{Document, DocumentStatus, ProcessingResult, TaskType};
+use domain::error::{Error, Result};
+use domain::job::JobMessage;
+use domain::ports::BlobContent;
+use domain::tenant::Tenant;
+
+/// Gives the document another customId or other tags, in one transaction. It takes effect only while
+/// the document is as it was read and no other has the customId. Returns `None` when it did not take
+/// effect.
+pub(crate) async fn relocate(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    update: &DocumentUpdate,
+) -> Result<Option<AcceptedDocument>> {
+    let (change, to) = build_move(ctx, tenant, from, update).await?;
+    if commit_changes(ctx, tenant, &from.container, &[change], None).await? == Committed::Done {
+        send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
+        return Ok(Some(AcceptedDocument {
+            id: to.id,
+            status: DocumentStatus::Queued,
+        }));
+    }
+
+    ctx.blobs.delete(tenant, &to.unserved_blobs()).await.ok();
+    Ok(None)
+}
+
+/// Builds the record of the moved document. Its bytes are stored again, because they are stored by
+/// container.
+async fn build_move(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    update: &DocumentUpdate,
+) -> Result<(DocumentChange, Document)> {
+    let tags = match &update.tags {
+        Some(tags) => tags.clone(),
+        None => from.tags().cloned().collect(),
+    };
+    let container = open_shared_container(ctx, tenant, &tags, None).await?;
+    let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
+    let (reference, alternatives) = match &custom_id {
+        Some(custom_id) => reference_to(ctx, tenant, &container, custom_id, from).await?,
+        None => (None, Vec::new()),
+    };
+
+    let (bytes, form) = match &update.content {
+        Some(content) => content.clone(),
+        None => {
+            let stored = ctx
+                .blobs
+                .read(tenant, std::slice::from_ref(&from.body.blob))
+                .await?
+                .pop();
+            let bytes = match stored.unwrap_or(BlobContent::Missing) {
+                BlobContent::Intact(bytes) => bytes,
+                BlobContent::Missing => {
+                    let message = "the content of this document has not arrived, or is changing";
+                    return Err(Error::Conflict(message.into()));
+                }
+                BlobContent::Damaged => {
+                    let message = "the stored content of this document cannot be read; send it with the change";
+                    return Err(Error::Conflict(message.into()));
+                }
+            };
+            (bytes, from.body.form.clone())
+        }
+    };
+
+    let identity = Identity {
+        id: from.id.clone(),
+        custom_id,
+        tag: container.tag.clone(),
+        container: container.primary_id().clone(),
+    };
+    let body = NewBody::sent(bytes, form);
+    let mut to = build_revision(
+        ctx,
+        tenant,
+        identity,
+        &update.declared_properties(from),
+        body,
+        Some(from),
+    )
+    .await?;
+    to.indexed = None;
+    let has_same_properties = to.task_type == from.task_type
+        && to.document_date == from.document_date
+        && to.provenance == from.provenance;
+
+    if update.content.is_none() && from.status == DocumentStatus::Done && has_same_properties {
+        take_over(ctx, tenant, from, &container, &mut to).await?;
+    }
+
+    let change = DocumentChange::Move {
+        from: Box::new(from.clone()),
+        to: Box::new(to.clone()),
+        reference,
+        alternatives,
+    };
+    Ok((change, to))
+}
+
+/// Copies the results of processing to a moved document: a page may be gone by now, and a model
+/// costs money.
+async fn take_over(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    container: &Container,
+    to: &mut Document,
+) -> Result<()> {
+    let Some(indexed) = &from.indexed else {
+        return Ok(());
+    };
+    if !from.is_newest_revision(&indexed.revision) {
+        return Ok(());
+    }
+
+    // The document is processed like a new one if the pack is just being removed or cannot be read.
+    let mut blobs = vec![indexed.pack.clone()];
+    blobs.extend(indexed.statements_blob().cloned());
+    let mut bytes = ctx
+        .blobs
+        .read(tenant, &blobs)
+        .await?
+        .into_iter()
+        .map(BlobContent::into_intact_bytes);
+    let Some(pack) = bytes.next().flatten() else {
+        return Ok(());
+    };
+
+    let makes_memories =
+        to.task_type == TaskType::Memory && container.makes_memories_from(to.filepath.as_deref());
+    if makes_memories && indexed.statements_ref.is_none() {
+        // The document was in a folder that yields no memories, and now it is in one that does.
+        return Ok(());
+    }
+
+    let mut statements_ref = if makes_memories {
+        indexed.statements_ref.clone()
+    } else {
+        None
+    };
+    if let Some(statements_ref) = &mut statements_ref
+        && statements_ref.statements.is_some()
+    {
+        let Some(statements) = bytes.next().flatten() else {
+            return Ok(());
+        };
+        statements_ref.statements = Some(
+            ctx.blobs
+                .put(tenant, &to.statements_path(), statements)
+                .await?,
+        );
+    }
+
+    let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
+    (to.kind, to.title) = (indexed.kind, indexed.title.clone());
+    let (revision, authorship) = (to.revision.clone(), indexed.authorship.clone());
+    to.extracted = Some(ProcessingResult {
+        revision,
+        pack,
+        chunks: indexed.chunks,
+        statements_ref,
+        authorship,
+    });
+
+    Ok(())
+}
