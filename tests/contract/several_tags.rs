@@ -337,6 +337,43 @@ async fn documents_with_one_custom_id_are_not_joined_by_several_tags() {
 }
 
 #[tokio::test]
+async fn a_tag_in_common_does_not_make_two_documents_one() {
+    let client = OrgClient::new().await;
+    let file = |project: &str, text: &str| json!({"content": text, "customId": "memories_notes_txt", "containerTags": [project, "claude_memory"]});
+    let x = client.add_document(file("x", "The weir of x.")).await;
+    let y = client.add_document(file("y", "The weir of y.")).await;
+    assert_ne!(x, y);
+    assert_eq!(client.add_document(file("x", "The mill of x.")).await, x);
+    for (id, text, project) in [(&x, "The mill of x.", "x"), (&y, "The weir of y.", "y")] {
+        let document = client.get_document(id).await;
+        assert_eq!(document["content"], text);
+        assert_eq!(document["containerTags"], json!([project, "claude_memory"]));
+    }
+    assert_eq!(
+        list_under(&client, &["claude_memory"]).await,
+        set(&[&x, &y])
+    );
+
+    let talk = |project: &str, text: &str| {
+        json!({
+            "conversationId": "talk", "containerTags": [project, "claude_memory"],
+            "messages": [{"role": "user", "content": text}],
+        })
+    };
+    for (project, text) in [("x", "I live in Oslo."), ("y", "I live in Bonn.")] {
+        let answer = client.post("/v4/conversations", talk(project, text)).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        client.run_until_settled().await;
+        let path = format!("/v3/documents/talk?containerTag={project}");
+        let content = client.get(&path).await.body["content"].to_string();
+        assert!(
+            content.contains(text) && content.matches("live in").count() == 1,
+            "{content}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn too_many_tags_or_combinations_are_refused() {
     let client = OrgClient::new().await;
     let many: Vec<String> = (0..51).map(|n| format!("t{n}")).collect();

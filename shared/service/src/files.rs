@@ -134,7 +134,8 @@ async fn target(
 ) -> Result<Target> {
     if let Some(custom_id) = &new.custom_id {
         // A form cannot take a document over from another container: its file may never arrive.
-        let found = place_of(ctx, tenant, container, custom_id, Reach::Container).await?;
+        let reach = Reach::of_tags(&new.tags, Reach::Container);
+        let found = place_of(ctx, tenant, container, custom_id, reach).await?;
         return Ok(Target {
             location: found.location,
             old: found.document,

@@ -15,6 +15,7 @@ use domain::document::Document;
 use domain::error::{Error, Result};
 use domain::ids::{ContainerId, CustomId, DocumentId};
 use domain::ports::{AlternativeId, CreationConditions, CustomIdReference, DocumentEntry};
+use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 
 /// The number of records that one read fetches.
@@ -31,11 +32,25 @@ pub(crate) struct Place {
 
 /// Where the document with a customId is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Reach<'a> {
     /// In all containers that the key reaches: what is sent replaces the document.
     Organization,
     /// In the container alone: what is sent is added to what is there.
     Container,
+    /// Behind several tags: a document is found that has all of them, or only some of them and no
+    /// others. A document that shares one tag with these and has another one is a different one.
+    Tags(&'a [ContainerTag]),
+}
+
+impl<'a> Reach<'a> {
+    /// Returns `otherwise`, unless there are several tags.
+    pub(crate) fn of_tags(tags: &'a [ContainerTag], otherwise: Self) -> Self {
+        if tags.len() > 1 {
+            Self::Tags(tags)
+        } else {
+            otherwise
+        }
+    }
 }
 
 /// The document with a customId, or the place for a new one.
@@ -58,7 +73,7 @@ pub(crate) async fn place_of(
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-    reach: Reach,
+    reach: Reach<'_>,
 ) -> Result<FoundPlace> {
     let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
@@ -89,7 +104,8 @@ pub(crate) async fn place_of(
 }
 
 /// Returns the reference that leads from the customId of `document` to it once it is in
-/// `container`, unless its id does; and the other ids that a document with the customId could have.
+/// `container`, which has these tags, unless its id does; and the other ids that a document with the
+/// customId could have.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] if another document has the customId, and the errors of the ports.
@@ -97,11 +113,12 @@ pub(crate) async fn reference_to(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
+    tags: &[ContainerTag],
     custom_id: &CustomId,
     document: &Document,
 ) -> Result<(Option<CustomIdReference>, Vec<AlternativeId>)> {
     let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
-    let reach = Reach::Organization;
+    let reach = Reach::of_tags(tags, Reach::Organization);
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
     if let Some(other) = active.iter().find(|other| other.id != document.id) {
         return Err(Error::Conflict(format!(
@@ -138,14 +155,14 @@ fn is_in(document: &Document, container: &Container) -> bool {
     container.ids.contains(&document.container)
 }
 
-/// Returns the documents with the customId that no merge has superseded: those in the container, and
-/// as far as `reach` says, those in other containers of which the key reaches all tags.
+/// Returns the documents with the customId that no merge has superseded, as far as `reach` says.
+/// Outside the container, these are documents of which the key reaches all tags.
 async fn active_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-    reach: Reach,
+    reach: Reach<'_>,
     candidates: &[Candidate],
 ) -> Result<Vec<Document>> {
     let mut active = Vec::new();
@@ -153,10 +170,15 @@ async fn active_documents(
         if document.custom_id.as_ref() != Some(custom_id) || document.superseded_by.is_some() {
             continue;
         }
-        if is_in(document, container) {
-            active.push(document.clone());
-        } else if reach == Reach::Organization {
-            active.extend(reached(ctx, tenant, document).await?);
+        match reach {
+            Reach::Tags(tags) if is_in(document, container) => {
+                if is_meant_by(ctx, tenant, document, tags).await? {
+                    active.push(document.clone());
+                }
+            }
+            _ if is_in(document, container) => active.push(document.clone()),
+            Reach::Organization => active.extend(reached(ctx, tenant, document).await?),
+            Reach::Container | Reach::Tags(_) => {}
         }
     }
 
@@ -314,6 +336,21 @@ fn alternatives_to(id: &DocumentId, candidates: &[Candidate]) -> Vec<Alternative
     }
 
     alternatives
+}
+
+/// Checks whether several tags mean this document: it has all of them, or only some of them.
+async fn is_meant_by(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    tags: &[ContainerTag],
+) -> Result<bool> {
+    let Some(present) = read_present_tags(ctx, tenant, document).await? else {
+        return Ok(false);
+    };
+    let has_all = tags.iter().all(|tag| present.contains(tag));
+    let has_no_other = present.iter().all(|tag| tags.contains(tag));
+    Ok(has_all || has_no_other)
 }
 
 /// Returns a document with its present tags, if the key reaches them all.

@@ -16,7 +16,7 @@ use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
 use crate::find::read_present_tags;
 use crate::open::open_shared_container;
-use crate::place::{FoundPlace, Place, place_of};
+use crate::place::{FoundPlace, Place, Reach, place_of};
 use crate::repeated::{REPEAT_SECONDS, repeated};
 use crate::revise::{
     AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
@@ -253,7 +253,7 @@ async fn upsert(
     custom_id: &CustomId,
     new: &NewDocument,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let reach = new.content.reach();
+    let reach = Reach::of_tags(&new.tags, new.content.reach());
     let FoundPlace {
         location,
         document: old,

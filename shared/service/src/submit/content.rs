@@ -22,7 +22,7 @@ impl Content {
 
     /// Returns where the document with the customId is looked for. The turns of a chat are added to
     /// those of its own container only.
-    pub(super) fn reach(&self) -> Reach {
+    pub(super) fn reach(&self) -> Reach<'_> {
         let is_transcript = match self {
             Self::Turns(_) => true,
             Self::Complete {

@@ -50,7 +50,7 @@ async fn build_move(
     let container = open_shared_container(ctx, tenant, &tags, None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
     let (reference, alternatives) = match &custom_id {
-        Some(custom_id) => reference_to(ctx, tenant, &container, custom_id, from).await?,
+        Some(custom_id) => reference_to(ctx, tenant, &container, &tags, custom_id, from).await?,
         None => (None, Vec::new()),
     };
 
