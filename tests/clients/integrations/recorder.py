@@ -56,7 +56,7 @@ class Recorder:
             def do(self):
                 recorder.forward(self)
 
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do
+            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_OPTIONS = do
 
         self.url = serve(Handler)
 
