@@ -8,7 +8,9 @@
 mod convert;
 mod export;
 mod export_lines;
+mod foreign_import;
 mod foreign_records;
+mod hosted;
 mod import;
 mod mem0;
 mod restore;

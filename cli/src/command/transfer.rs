@@ -156,9 +156,13 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn print_report(report: &ImportReport) {
     let documents = report.documents;
+    let tags: Vec<&str> = report.tags.iter().map(ContainerTag::as_str).collect();
     println!(
         "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
-        report.tag, documents.written, documents.queued, report.edits
+        tags.join(", "),
+        documents.written,
+        documents.queued,
+        report.edits
     );
     if documents.already_present > 0 {
         println!(
@@ -172,6 +176,10 @@ fn print_report(report: &ImportReport) {
             "{} had no content and were left out.",
             documents.without_content
         );
+    }
+
+    for (what, number) in &report.left_out {
+        println!("Left out: {number} {what}.");
     }
 
     if report.settings_replaced {

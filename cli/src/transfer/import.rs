@@ -1,5 +1,6 @@
 //! Imports an export, or a file of another service.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +10,7 @@ use service::Ctx;
 use service::ImportCounts;
 
 use super::export_lines::{HEADER_TYPE, LineType};
-use super::foreign_records::import_foreign;
+use super::foreign_import::import_foreign;
 use super::restore::restore_export;
 
 /// The format of a file.
@@ -29,7 +30,7 @@ pub enum ImportFormat {
 /// The options of an import.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The container tag. Without it, the exported or the default one is used.
+    /// The container tag. Without it, those in the file are used, or the default one.
     pub tag: Option<ContainerTag>,
     /// The format of the file.
     pub format: ImportFormat,
@@ -38,26 +39,23 @@ pub struct ImportOptions {
 }
 
 /// The results of an import.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// The target container tag.
-    pub tag: ContainerTag,
+    /// The container tags into which something was imported.
+    pub tags: Vec<ContainerTag>,
     /// The imported documents.
     pub documents: ImportCounts,
     /// The number of new edits of memories.
     pub edits: usize,
+    /// What the file has and the import left out, with its number.
+    pub left_out: BTreeMap<&'static str, usize>,
     /// Set if the settings of the organization were replaced.
     pub settings_replaced: bool,
 }
 
 impl ImportReport {
-    pub(super) fn new(tag: ContainerTag) -> Self {
-        Self {
-            tag,
-            documents: ImportCounts::default(),
-            edits: 0,
-            settings_replaced: false,
-        }
+    pub(super) fn leave_out(&mut self, what: &'static str) {
+        *self.left_out.entry(what).or_default() += 1;
     }
 }
 

@@ -1,6 +1,4 @@
-//! Memories of mem0, as returned by its `get_all`.
-
-use std::collections::BTreeSet;
+//! Memories of mem0, as returned by its `get_all` and its export jobs, and those of the hosted service.
 
 use anyhow::Result;
 use serde_json::{Map, Value};
@@ -18,31 +16,24 @@ const OWNER_FIELDS: [&str; 6] = [
 ];
 
 /// Returns the memory of a record, or `None` if it is blank. Its creation counts as the time of the
-/// statement, and `expiration_date` ends it.
+/// statement, and `expiration_date` or `forgetAfter` ends it.
 pub(super) fn memory_of_record(record: &Map<String, Value>) -> Result<Option<ForeignMemory>> {
-    let Some(memory) = text_field(record, "memory") else {
+    let Some(memory) = text_field(record, "memory").or_else(|| text_field(record, "content"))
+    else {
         return Ok(None);
     };
 
     let mut metadata = convert_metadata(record.get("metadata"));
     add_fields(&mut metadata, record, &OWNER_FIELDS);
-    let forget_after = time_field(record, &["expiration_date"])?;
+    let forget_after = time_field(record, &["expiration_date", "forgetAfter"])?;
 
     Ok(Some(ForeignMemory {
         service: "mem0",
         id: text_field(record, "id"),
         text: memory.trim().to_owned(),
-        said_at: time_field(record, &["created_at"])?,
+        said_at: time_field(record, &["created_at", "createdAt"])?,
         forget_reason: forget_after.map(|_| "its expiration date is over".to_owned()),
         forget_after,
         metadata,
     }))
-}
-
-/// Returns the users to whom the memories belong.
-pub(super) fn user_ids(records: &[(usize, Map<String, Value>)]) -> BTreeSet<String> {
-    records
-        .iter()
-        .filter_map(|(_, record)| text_field(record, "user_id"))
-        .collect()
 }

@@ -36,7 +36,11 @@ pub(super) async fn restore_export(
         ctx,
         tenant,
         options,
-        report: ImportReport::new(tag),
+        report: ImportReport {
+            tags: vec![tag.clone()],
+            ..ImportReport::default()
+        },
+        tag,
         container: None,
         documents: Vec::new(),
         bytes: 0,
@@ -81,6 +85,7 @@ struct Restore<'a> {
     ctx: &'a Ctx,
     tenant: &'a Tenant,
     options: &'a ImportOptions,
+    tag: ContainerTag,
     report: ImportReport,
     container: Option<Container>,
     /// Read, but not written yet.
@@ -121,9 +126,9 @@ impl Restore<'_> {
         match line_type.r#type.as_str() {
             "container" => {
                 let container_copy: ContainerCopy = parse_line(line)?;
-                let tag = &self.report.tag;
-                self.container =
-                    Some(import_container(self.ctx, self.tenant, tag, &container_copy).await?);
+                self.container = Some(
+                    import_container(self.ctx, self.tenant, &self.tag, &container_copy).await?,
+                );
             }
             "settings" if self.options.replaces_settings => {
                 self.take_settings(parse_line(line)?).await?

@@ -16,7 +16,23 @@ fn files_are_known_by_their_shape() {
     let memory = json!({"id": "1", "memory": "x"});
     let fact = json!({"uuid": "1", "fact": "x"});
     let session = json!({"session_id": "1", "messages": []});
+    let document = json!({"id": "1", "status": "done", "type": "text", "content": "x"});
+    let entry = json!({"id": "1", "memory": "x", "isLatest": true});
+    let message = json!({"role": "user", "content": "x"});
     let cases = [
+        (
+            json!({"memories": [{"content": "x"}, {"content": "y"}]}).to_string(),
+            (2, 0, 0),
+        ),
+        (
+            json!({"memoryEntries": [entry], "pagination": {}}).to_string(),
+            (1, 0, 0),
+        ),
+        (
+            json!({"s1": session, "s2": {"messages": [message]}}).to_string(),
+            (0, 2, 0),
+        ),
+        (json!({"s1": [message], "s2": []}).to_string(), (0, 2, 0)),
         (json!([memory, memory]).to_string(), (2, 0, 0)),
         (
             json!({"count": 1, "results": [memory]}).to_string(),
@@ -47,6 +63,13 @@ fn files_are_known_by_their_shape() {
             records.facts.len(),
         );
         assert_eq!(counts, expected, "{text}");
+        assert_eq!(records.documents, [], "{text}");
+    }
+
+    for list in ["memories", "documents"] {
+        let page = json!({list: [document, document], "pagination": {"totalItems": 2}}).to_string();
+        let records = ForeignRecords::read_records(&page, ImportFormat::Auto).unwrap();
+        assert_eq!((records.documents.len(), records.memories.len()), (2, 0));
     }
 }
 
@@ -58,6 +81,8 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
         ("{\"hello\": 1}", "record 1 is of no known shape"),
         ("[{\"memory\": \"x\"}, 7]", "record 2 is a number"),
         ("[{\"memory\": {\"nested\": true}}]", "record 1"),
+        ("{}", "record 1 is of no known shape"),
+        ("{\"s1\": {\"messages\": []}, \"s2\": 7}", "record 1"),
     ] {
         let error = format!(
             "{:#}",
