@@ -89,6 +89,7 @@ mod tolerated;
 mod transcripts;
 mod transfer;
 mod transfer_foreign;
+mod transfer_shared;
 mod update;
 mod updates;
 mod upload;

@@ -9,7 +9,8 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
 use service::Ctx;
 use service::{
-    ContainerCopy, CopyOutcome, DocumentCopy, copy_document, find_existing_container, report_damage,
+    CopyOutcome, DocumentCopy, copy_container, copy_document, find_existing_container,
+    report_damage,
 };
 
 use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
@@ -53,10 +54,8 @@ pub async fn export_container(
     };
 
     write_line(out, &ExportLine::RecollectExport(header))?;
-    write_line(
-        out,
-        &ExportLine::Container(&ContainerCopy::from(&container)),
-    )?;
+    let container_copy = copy_container(ctx, tenant, &container).await?;
+    write_line(out, &ExportLine::Container(&container_copy))?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
     let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
     let (mut container_memories, mut documents) = (Vec::new(), Vec::new());

@@ -130,7 +130,7 @@ impl ForeignRecords {
                 Value::Object(session) if session.get("messages").is_some_and(Value::is_array) => {
                     session
                 }
-                Value::Array(messages) if messages.iter().all(Value::is_object) => {
+                Value::Array(messages) if are_messages(&messages) => {
                     Map::from_iter([("messages".to_owned(), Value::Array(messages))])
                 }
                 _ => return false,
@@ -167,6 +167,11 @@ impl ForeignRecords {
 
         Ok(has_lists)
     }
+}
+
+fn are_messages(values: &[Value]) -> bool {
+    let is_message = |value: &Value| value.get("role").is_some() && value.get("content").is_some();
+    !values.is_empty() && values.iter().all(is_message)
 }
 
 fn name_of(value: &Value) -> &'static str {

@@ -1,10 +1,10 @@
 //! Imports an export.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use container_index::{IndexedMemories, ViewCache};
-use domain::{Container, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
+use domain::{Container, ContainerId, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
 use serde::de::DeserializeOwned;
 use service::Ctx;
 use service::{
@@ -91,7 +91,7 @@ struct Restore<'a> {
     /// Read, but not written yet.
     documents: Vec<DocumentCopy>,
     bytes: usize,
-    edits: Vec<MemoryEdit>,
+    edits: Vec<(ContainerId, MemoryEdit)>,
     is_complete: bool,
 }
 
@@ -145,7 +145,7 @@ impl Restore<'_> {
                     action: edit,
                 } = parse_line(line)?;
                 self.check_container(&container_id)?;
-                self.edits.push(edit);
+                self.edits.push((container_id, edit));
             }
             "end" => {
                 let _: EndLine = parse_line(line)?;
@@ -158,12 +158,12 @@ impl Restore<'_> {
         Ok(())
     }
 
-    fn check_container(&self, id: &domain::ContainerId) -> Result<()> {
+    fn check_container(&self, id: &ContainerId) -> Result<()> {
         let container = self
             .container
             .as_ref()
             .ok_or_else(|| anyhow!("the line of the container is missing"))?;
-        if container.primary_id() != id {
+        if !container.ids.contains(id) {
             bail!("this belongs to another container ({id}) than the one of this export");
         }
         Ok(())
@@ -190,15 +190,23 @@ impl Restore<'_> {
             return Ok(());
         };
 
-        let documents = std::mem::take(&mut self.documents);
-        if !documents.is_empty() {
-            let imported = import_documents(self.ctx, self.tenant, container, documents).await?;
+        let mut documents: BTreeMap<ContainerId, Vec<DocumentCopy>> = BTreeMap::new();
+        for copy in std::mem::take(&mut self.documents) {
+            let id = copy.container_id.clone();
+            documents.entry(id).or_default().push(copy);
+        }
+        for (id, copies) in documents {
+            let container = container.clone().with_primary(&id);
+            let imported = import_documents(self.ctx, self.tenant, &container, copies).await?;
             self.report.documents += imported;
         }
 
-        let edits = std::mem::take(&mut self.edits);
-        if !edits.is_empty() {
-            self.report.edits += apply_new_edits(self.ctx, self.tenant, container, edits).await?;
+        let mut edits: BTreeMap<ContainerId, Vec<MemoryEdit>> = BTreeMap::new();
+        for (id, edit) in std::mem::take(&mut self.edits) {
+            edits.entry(id).or_default().push(edit);
+        }
+        for (id, edits) in edits {
+            self.report.edits += apply_new_edits(self.ctx, self.tenant, &id, edits).await?;
         }
 
         Ok(())
@@ -209,11 +217,11 @@ impl Restore<'_> {
 async fn apply_new_edits(
     ctx: &Ctx,
     tenant: &Tenant,
-    container: &Container,
+    container: &ContainerId,
     edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
     let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
-    let memories = cache.open(ctx, tenant, container.primary_id()).await?;
+    let memories = cache.open(ctx, tenant, container).await?;
     let applied = memories.ledger().list_edits();
     let applied = applied
         .iter()
@@ -226,6 +234,6 @@ async fn apply_new_edits(
         }
     }
 
-    apply_memory_edits(ctx, tenant, container.primary_id(), &new_edits).await?;
+    apply_memory_edits(ctx, tenant, container, &new_edits).await?;
     Ok(new_edits.len())
 }

@@ -32,7 +32,10 @@ fn files_are_known_by_their_shape() {
             json!({"s1": session, "s2": {"messages": [message]}}).to_string(),
             (0, 2, 0),
         ),
-        (json!({"s1": [message], "s2": []}).to_string(), (0, 2, 0)),
+        (
+            json!({"s1": [message], "s2": [message, message]}).to_string(),
+            (0, 2, 0),
+        ),
         (json!([memory, memory]).to_string(), (2, 0, 0)),
         (
             json!({"count": 1, "results": [memory]}).to_string(),
@@ -82,6 +85,7 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
         ("[{\"memory\": \"x\"}, 7]", "record 2 is a number"),
         ("[{\"memory\": {\"nested\": true}}]", "record 1"),
         ("{}", "record 1 is of no known shape"),
+        ("{\"songs\": []}", "record 1 is of no known shape"),
         ("{\"s1\": {\"messages\": []}, \"s2\": 7}", "record 1"),
     ] {
         let error = format!(

@@ -135,6 +135,16 @@ impl Container {
         })
     }
 
+    /// Returns the container with `id` as its primary physical container, if that is one of its
+    /// own.
+    #[must_use]
+    pub fn with_primary(mut self, id: &ContainerId) -> Self {
+        if let Some(index) = self.ids.iter().position(|own| own == id) {
+            self.ids[..=index].rotate_right(1);
+        }
+        self
+    }
+
     /// Refuses new content while a merge is in progress.
     ///
     /// # Errors

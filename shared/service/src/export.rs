@@ -16,7 +16,10 @@ use domain::pack::Pack;
 use domain::ports::{BlobContent, PortResult};
 use domain::tenant::Tenant;
 
-pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy};
+pub use copy::{
+    BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, SharedContainerCopy, StatementsCopy,
+    copy_container,
+};
 /// The outcome of copying a document.
 #[derive(Debug)]
 pub enum CopyOutcome {

@@ -12,7 +12,9 @@ use crate::orphans::named_blobs;
 use crate::place::{Place, Reach, place_of};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision, send_jobs};
 use crate::{Committed, commit_changes};
-use domain::container::{Container, ContainerChange, ContainerOwner, DocumentChange};
+use domain::container::{
+    Container, ContainerChange, ContainerOwner, DocumentChange, SharedContainer,
+};
 use domain::document::{Document, DocumentStatus, IndexedRevision, StatementsRef};
 use domain::error::{Error, PortError, Result};
 use domain::ids::{ContainerId, DocumentId, Revision};
@@ -52,9 +54,9 @@ impl std::ops::AddAssign for ImportCounts {
     }
 }
 
-/// Creates a tag for the copied container, or checks that the tag has it. The present description
-/// of the tag is kept; missing parts are filled in from the copy, also after an import that was
-/// interrupted.
+/// Creates a tag for the copied container, or checks that the tag has it, and gives it all physical
+/// containers of the copy. The present description of the tag is kept; missing parts are filled in
+/// from the copy, also after an import that was interrupted.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] when the tag has another container, or the container another tag,
@@ -65,45 +67,44 @@ pub async fn import_container(
     tag: &ContainerTag,
     copy: &ContainerCopy,
 ) -> Result<Container> {
-    let [id] = copy.container_ids.as_slice() else {
-        return Err(Error::invalid(
-            "a tag over several containers cannot be imported as it was",
-        ));
+    let Some(primary_id) = copy.container_ids.first() else {
+        return Err(Error::invalid_field("containerIds", "there is none"));
     };
-
-    if ContainerId::parse(id.as_str()).is_none() {
-        return Err(Error::invalid_field(
-            "containerIds",
-            "this is not the id of a container",
-        ));
+    for id in &copy.container_ids {
+        if ContainerId::parse(id.as_str()).is_none() {
+            return Err(Error::invalid_field(
+                "containerIds",
+                "this is not the id of a container",
+            ));
+        }
     }
-
     ProfileBucket::check_buckets("profileBuckets", &copy.profile_buckets)?;
 
     let containers = ctx.containers.list(tenant).await?;
-    if let Some(other) = containers
-        .iter()
-        .find(|other| other.tag != *tag && other.ids.contains(id))
-    {
-        let message = format!(
-            "this container exists already, under the tag {}; a copy would share its ids",
-            other.tag
-        );
-        return Err(Error::Conflict(message));
+    for other in containers.iter().filter(|other| other.tag != *tag) {
+        let is_own = |id: &ContainerId| other.ids.contains(id) && copy.tags_of(id).is_none();
+        if copy.container_ids.iter().any(is_own) {
+            let message = format!(
+                "this container exists already, under the tag {}; a copy would share its ids",
+                other.tag
+            );
+            return Err(Error::Conflict(message));
+        }
     }
-
-    check_owner(ctx, tenant, tag, id).await?;
 
     let container = match containers.into_iter().find(|existing| existing.tag == *tag) {
         Some(existing) => existing,
-        None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
+        None => {
+            check_owner(ctx, tenant, tag, primary_id).await?;
+            create_container(ctx, tenant, tag, primary_id.clone(), copy.created_at).await?
+        }
     };
-
-    if container.ids != [id.clone()] {
+    if container.primary_id() != primary_id {
         let message =
             format!("the container tag {tag} exists already, with other content; name another tag");
         return Err(Error::Conflict(message));
     }
+    let container = add_further_containers(ctx, tenant, container, copy).await?;
 
     let change = missing_in(&container, copy);
     let is_new = container.updated_at == container.created_at && copy.updated_at != copy.created_at;
@@ -113,8 +114,57 @@ pub async fn import_container(
 
     Ok(ctx
         .containers
-        .update_settings(tenant, tag, &change, id.clone(), copy.updated_at)
+        .update_settings(tenant, tag, &change, primary_id.clone(), copy.updated_at)
         .await?)
+}
+
+/// Gives the tag the further physical containers of the copy. Those that it shares keep the tags of
+/// the copy that exist by now, in their order.
+async fn add_further_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut container: Container,
+    copy: &ContainerCopy,
+) -> Result<Container> {
+    for id in &copy.container_ids {
+        if container.ids.contains(id) {
+            continue;
+        }
+
+        let former_tags = match owner_of(ctx, tenant, id).await? {
+            ContainerOwner::Deleted => {
+                return Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into()));
+            }
+            ContainerOwner::Tags(tags) => tags,
+            ContainerOwner::Original => Vec::new(),
+        };
+        let mut tags = former_tags.clone();
+        tags.push(container.tag.clone());
+        let order = copy.tags_of(id).unwrap_or_default();
+        tags.sort_by_key(|tag| order.iter().position(|other| other == tag));
+
+        let shared = SharedContainer {
+            id: id.clone(),
+            tags,
+        };
+        let containers = std::slice::from_ref(&container);
+        if !ctx
+            .containers
+            .share(tenant, containers, &shared, &former_tags)
+            .await?
+        {
+            return Err(PortError::Conflict.into());
+        }
+        container.ids.push(id.clone());
+    }
+
+    Ok(container)
+}
+
+async fn owner_of(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<ContainerOwner> {
+    let ids = std::slice::from_ref(id);
+    let owner = ctx.containers.list_owners(tenant, ids).await?.pop();
+    Ok(owner.unwrap_or(ContainerOwner::Original))
 }
 
 /// Checks whether the tag may have this physical container. The removal of a deleted container
@@ -125,21 +175,16 @@ async fn check_owner(
     tag: &ContainerTag,
     id: &ContainerId,
 ) -> Result<()> {
-    match ctx
-        .containers
-        .list_owners(tenant, std::slice::from_ref(id))
-        .await?
-        .pop()
-    {
-        Some(ContainerOwner::Deleted) => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
-        Some(ContainerOwner::Tags(tags)) if !tags.contains(tag) => {
+    match owner_of(ctx, tenant, id).await? {
+        ContainerOwner::Deleted => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
+        ContainerOwner::Tags(tags) if !tags.contains(tag) => {
             let tags: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();
             Err(Error::Conflict(format!(
                 "this container belongs to other tags now: {}",
                 tags.join(", ")
             )))
         }
-        _ => Ok(()),
+        ContainerOwner::Tags(_) | ContainerOwner::Original => Ok(()),
     }
 }
 

@@ -66,7 +66,8 @@ pub use ctx::Ctx;
 pub use damage::{DocumentDamage, RepairOutcome, inspect_document, repair_document, report_damage};
 pub use describe::DocumentDescription;
 pub use export::{
-    BodyCopy, ContainerCopy, CopyOutcome, DocumentCopy, ServedCopy, StatementsCopy, copy_document,
+    BodyCopy, ContainerCopy, CopyOutcome, DocumentCopy, ServedCopy, SharedContainerCopy,
+    StatementsCopy, copy_container, copy_document,
 };
 pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use domain::container::Container;
+use crate::Ctx;
+use crate::sharing::find_shared_containers;
+use domain::container::{Container, SharedContainer};
 use domain::document::{
     BodyForm, DocumentStatus, DocumentType, Dreaming, ProcessingFailure, TaskType,
 };
@@ -19,6 +21,8 @@ use domain::metadata::Metadata;
 use domain::pack::Pack;
 use domain::provenance::{Authorship, Provenance};
 use domain::settings::ProfileBucket;
+use domain::tag::ContainerTag;
+use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
 /// A container tag with its description.
@@ -27,6 +31,9 @@ use domain::time::Timestamp;
 pub struct ContainerCopy {
     /// The physical containers. The ids of memories are derived from their ids.
     pub container_ids: Vec<ContainerId>,
+    /// Those of the physical containers that other tags read from as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedContainerCopy>,
     /// The time at which the tag was first used.
     pub created_at: Timestamp,
     /// The time of the caller's last change of the tag.
@@ -45,10 +52,57 @@ pub struct ContainerCopy {
     pub memory_paths: Option<Vec<String>>,
 }
 
+impl ContainerCopy {
+    /// Returns the tags of a physical container, in their order, if there are several.
+    pub(crate) fn tags_of(&self, id: &ContainerId) -> Option<&[ContainerTag]> {
+        let shared = self
+            .shared
+            .iter()
+            .find(|shared| shared.container_id == *id)?;
+        Some(&shared.container_tags)
+    }
+}
+
+/// A physical container that several tags read from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedContainerCopy {
+    /// The id.
+    pub container_id: ContainerId,
+    /// The tags, in their order.
+    pub container_tags: Vec<ContainerTag>,
+}
+
+/// Returns the copy of a container tag.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn copy_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+) -> Result<ContainerCopy> {
+    let mut shared = Vec::new();
+    for SharedContainer { id, tags } in
+        find_shared_containers(ctx, tenant, std::slice::from_ref(container)).await?
+    {
+        shared.push(SharedContainerCopy {
+            container_id: id,
+            container_tags: tags,
+        });
+    }
+
+    Ok(ContainerCopy {
+        shared,
+        ..ContainerCopy::from(container)
+    })
+}
+
 impl From<&Container> for ContainerCopy {
     fn from(container: &Container) -> Self {
         Self {
             container_ids: container.ids.clone(),
+            shared: Vec::new(),
             created_at: container.created_at,
             updated_at: container.updated_at,
             name: container.name.clone(),
