@@ -210,9 +210,10 @@ def wait_for_documents(client, tag, count):
 
 
 def wait_until(condition, what):
-    deadline = time.monotonic() + 30
+    # A merge alone takes half a minute: it waits for requests that began before it.
+    deadline = time.monotonic() + 90
     while not (value := condition()):
-        assert time.monotonic() < deadline, f"{what}: not within 30 seconds"
+        assert time.monotonic() < deadline, f"{what}: not within 90 seconds"
         time.sleep(0.1)
     return value
 
