@@ -2,9 +2,11 @@
 
 use crate::file::{LanguageFile, LanguageFileError, LanguageSections};
 
-/// Declares the languages, each with its file, and embeds the files.
+/// Declares the languages, each with its file, and embeds the files. `calendar` means that the file
+/// names days, months and numbers; `own_script` means that no text in Latin script is in the
+/// language.
 macro_rules! languages {
-    ($($(#[$note:meta])* $language:ident = $file:literal,)*) => {
+    ($($(#[$note:meta])* $language:ident = $file:literal $(, $property:ident)*;)*) => {
         /// A language, as [`detect_language`](crate::detect_language) tells it from the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the names are the documentation")]
@@ -26,55 +28,55 @@ macro_rules! languages {
                     },)*
                 }
             }
+
+            /// Checks whether the file of the language has a calendar: the names of days, months
+            /// and numbers.
+            pub fn has_calendar(self) -> bool {
+                self.properties().contains(&"calendar")
+            }
+
+            /// Checks whether the language may be written in Latin script.
+            pub(crate) fn is_in_latin_script(self) -> bool {
+                !self.properties().contains(&"own_script")
+            }
+
+            fn properties(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$language => &[$(languages!(@property $property)),*],)*
+                }
+            }
         }
     };
+    (@property calendar) => { "calendar" };
+    (@property own_script) => { "own_script" };
 }
 
 languages! {
-    English = "en",
-    German = "de",
-    Spanish = "es",
-    French = "fr",
-    Portuguese = "pt",
-    Italian = "it",
-    Russian = "ru",
-    Hindi = "hi",
-    Chinese = "zh",
-    Japanese = "ja",
-    Korean = "ko",
-    Dutch = "nl",
-    Swedish = "sv",
-    Danish = "da",
-    Norwegian = "no",
-    Finnish = "fi",
-    Hungarian = "hu",
-    Romanian = "ro",
-    Turkish = "tr",
-    Arabic = "ar",
+    English = "en", calendar;
+    German = "de", calendar;
+    Spanish = "es", calendar;
+    French = "fr", calendar;
+    Portuguese = "pt", calendar;
+    Italian = "it", calendar;
+    Russian = "ru", calendar, own_script;
+    Hindi = "hi", calendar, own_script;
+    Chinese = "zh", calendar, own_script;
+    Japanese = "ja", calendar, own_script;
+    Korean = "ko", calendar, own_script;
+    Dutch = "nl";
+    Swedish = "sv";
+    Danish = "da";
+    Norwegian = "no";
+    Finnish = "fi";
+    Hungarian = "hu";
+    Romanian = "ro";
+    Turkish = "tr";
+    Arabic = "ar", own_script;
     /// Any other language.
-    Other = "other",
+    Other = "other";
 }
 
 impl Language {
-    /// Checks whether the file of the language has a calendar: the names of days, months and
-    /// numbers.
-    pub fn has_calendar(self) -> bool {
-        (self as usize) <= Self::Korean as usize
-    }
-
-    /// Checks whether the language is written in Latin script. Another language may be, too.
-    pub(crate) fn is_in_latin_script(self) -> bool {
-        !matches!(
-            self,
-            Self::Russian
-                | Self::Hindi
-                | Self::Chinese
-                | Self::Japanese
-                | Self::Korean
-                | Self::Arabic
-        )
-    }
-
     /// Returns words without a meaning of their own, which are left out of queries.
     ///
     /// # Errors
