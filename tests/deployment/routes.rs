@@ -185,6 +185,15 @@ fn new_app(app: &TestApp) -> App {
 }
 
 #[test]
+fn every_post_has_a_type_in_the_request_log() {
+    let typed: BTreeSet<&str> = edge::POST_TYPES.iter().map(|(path, _)| *path).collect();
+    let posts = ROUTES.iter().filter(|(_, method, _)| *method == "POST");
+    let routes: BTreeSet<&str> = posts.map(|(_, _, path)| *path).collect();
+    assert_eq!(typed, routes);
+    assert_eq!(typed.len(), edge::POST_TYPES.len(), "a route has two types");
+}
+
+#[test]
 fn the_template_has_every_route_and_no_other() {
     let template = load_template();
     let (mut found, mut catch_all) = (BTreeSet::new(), Vec::new());

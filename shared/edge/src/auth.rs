@@ -1,5 +1,5 @@
-//! Authorization as the type of an extractor: a handler that takes `Auth<Write>` cannot forget the
-//! check.
+//! Authorization as the type of an extractor: a handler that takes `Auth<WriteContent>` cannot
+//! forget the check.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use service::admit;
 
 use crate::error::ApiError;
 use crate::extract::header_text;
-use crate::record::{note_tenant, request_id};
+use crate::request_log::{note_tenant, request_id};
 use crate::router::App;
 
 /// The header in which the command-line client sends the key.

@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tracing::error;
 
-use crate::record::{note_error, request_id};
+use crate::request_log::{note_error, request_id};
 
 /// The result of a handler.
 pub type ApiResult<T> = Result<T, ApiError>;

@@ -17,7 +17,7 @@ use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
 use crate::misnamed::{FieldNames, QueryIsRead, check_query};
-use crate::record::note_request_body;
+use crate::request_log::note_request_body;
 
 /// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
 /// send none where every field is optional.

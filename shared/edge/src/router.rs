@@ -16,7 +16,7 @@ use tracing::{error, info};
 
 use crate::cors::AllowedOrigins;
 use crate::error::ApiError;
-use crate::record::{IncomingRequest, LogContentCache};
+use crate::request_log::{IncomingRequest, LogContentCache};
 use crate::wrong_keys::WrongKeys;
 
 /// The state that every router shares.

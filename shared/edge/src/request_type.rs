@@ -3,33 +3,55 @@
 use domain::activity::RequestType;
 use http::Method;
 
-/// The routes whose `POST` changes content or searches. Any other `POST` only reads or administers.
-const POST_TYPES: [(&str, RequestType); 22] = [
+/// The type of every route with `POST`. A test of the deployment compares the routes with the code.
+pub const POST_TYPES: &[(&str, RequestType)] = &[
     ("/v3/documents", RequestType::Add),
     ("/v3/documents/batch", RequestType::Add),
+    ("/v3/documents/documents", RequestType::Request),
+    ("/v3/documents/documents/by-ids", RequestType::Request),
     ("/v3/documents/file", RequestType::Add),
     ("/v3/documents/file/uploads", RequestType::Add),
+    ("/v3/documents/list", RequestType::Request),
     ("/v3/documents/{id}/retry", RequestType::Add),
     ("/v3/memories", RequestType::Add),
     ("/v3/memories/batch", RequestType::Add),
     ("/v3/memories/file", RequestType::Add),
-    ("/v3/memories/file/uploads", RequestType::Add),
-    ("/v3/memories/{id}/retry", RequestType::Add),
-    ("/v4/memories", RequestType::Add),
+    ("/v3/memories/list", RequestType::Request),
     ("/v4/conversations", RequestType::Add),
-    ("/v3/search", RequestType::Search),
-    ("/v4/search", RequestType::Search),
-    ("/v4/profile", RequestType::Search),
-    ("/v3/settings/reset", RequestType::Update),
-    ("/v3/container-tags/merge", RequestType::Update),
+    ("/v4/memories", RequestType::Add),
+    ("/v4/memories/forget-matching", RequestType::Delete),
+    ("/v4/memories/list", RequestType::Request),
     (
         "/v3/container-tags/{tag}/inferred/{memoryId}/review",
         RequestType::Update,
     ),
-    ("/v3/connections/{id}/configure", RequestType::Update),
-    ("/v4/memories/forget-matching", RequestType::Delete),
+    ("/v4/search", RequestType::Search),
+    ("/v3/search", RequestType::Search),
+    ("/v4/profile", RequestType::Search),
+    ("/v4/profile/buckets", RequestType::Request),
+    ("/v3/container-tags/merge", RequestType::Update),
+    ("/v3/settings/reset", RequestType::Update),
+    ("/v3/settings/suggest-buckets", RequestType::Request),
+    ("/v3/session", RequestType::Request),
+    ("/v3/auth/scoped-key", RequestType::Request),
+    ("/v3/auth/agent-key", RequestType::Request),
+    ("/v3/connections/list", RequestType::Request),
+    ("/v3/connections/{id}", RequestType::Request),
+    ("/v3/connections/{id}/connection", RequestType::Request),
+    ("/v3/connections/{id}/documents", RequestType::Request),
     ("/v3/connections/{id}/import", RequestType::Add),
-    ("/v3/connections/{provider}/import", RequestType::Add),
+    ("/v3/connections/{id}/reconnect", RequestType::Request),
+    ("/v3/connections/{id}/configure", RequestType::Update),
+    (
+        "/v3/connections/{id}/cloud-drive/hosted-picker",
+        RequestType::Request,
+    ),
+    (
+        "/v3/connections/{id}/google-drive/hosted-picker",
+        RequestType::Request,
+    ),
+    ("/v3/connections/{id}/notifications", RequestType::Request),
+    ("/picker/api/complete", RequestType::Request),
 ];
 
 /// Returns the type of a request to a route.

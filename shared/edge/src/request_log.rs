@@ -19,8 +19,8 @@ use tracing::warn;
 
 use crate::error::format_error_chain;
 use crate::extract::{header_text, query_pairs};
-use crate::kind::classify_request;
 use crate::redact::redact_value;
+use crate::request_type::classify_request;
 use crate::router::App;
 
 /// The largest answer in bytes that is parsed for the request log.
