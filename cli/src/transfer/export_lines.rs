@@ -152,7 +152,7 @@ impl<'a> MemoryLine<'a> {
             speaker: memory.speaker.as_deref(),
             event: memory.event,
             said_at: memory.said_at,
-            superseded_at: memory.superseded_at,
+            superseded_at: memory.replaced_at,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             metadata: &memory.metadata,

@@ -511,7 +511,7 @@ fn explain_memory(
             memory: version.text.clone(),
             version: version.version,
             valid_from: version.said_at,
-            valid_until: version.superseded_at,
+            valid_until: version.replaced_at,
         });
     }
 
@@ -524,7 +524,7 @@ fn explain_memory(
         speaker: memory.speaker.clone(),
         is_inference: memory.is_inference,
         valid_from: memory.said_at,
-        valid_until: memory.superseded_at,
+        valid_until: memory.replaced_at,
         event: memory.event,
         history,
         contradicts: memory.contradicts.clone(),

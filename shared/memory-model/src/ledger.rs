@@ -6,12 +6,12 @@
 //! in which documents arrive nor on how often they are processed, and a deleted document leaves no
 //! trace.
 
-mod chain;
 mod derive;
 mod extend;
 mod memory;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ struct TopicEntry {
     /// The statements of documents: the document and the position among its statements.
     statements: BTreeSet<(DocumentId, usize)>,
     /// Versions that callers wrote, with the memory that each replaces.
-    edits: Vec<(MemoryId, Statement)>,
+    corrections: Vec<(MemoryId, Statement)>,
     memories: Vec<MemoryId>,
 }
 
@@ -171,8 +171,8 @@ impl Ledger {
             } => {
                 let topic_entry = self.topics.entry(topic.clone()).or_default();
                 let edit = (memory.clone(), version.as_ref().clone());
-                if !topic_entry.edits.contains(&edit) {
-                    topic_entry.edits.push(edit);
+                if !topic_entry.corrections.contains(&edit) {
+                    topic_entry.corrections.push(edit);
                 }
                 self.dirty.insert(topic.clone());
             }
@@ -230,12 +230,14 @@ impl Ledger {
                 groups.insert(group.clone());
             }
 
-            for memory in chain::fold_topic(topic, &topic_entry, &self.documents, &self.edits) {
+            for memory in
+                versions::compute_versions(topic, &topic_entry, &self.documents, &self.edits)
+            {
                 topic_entry.memories.push(memory.id.clone());
                 self.memories.insert(memory.id.clone(), memory);
             }
 
-            if !topic_entry.statements.is_empty() || !topic_entry.edits.is_empty() {
+            if !topic_entry.statements.is_empty() || !topic_entry.corrections.is_empty() {
                 self.topics.insert(topic.clone(), topic_entry);
             } else {
                 self.remove_topic(topic, &topic_entry);
@@ -311,7 +313,7 @@ impl Ledger {
     pub fn list_edits(&self) -> Vec<MemoryEdit> {
         let mut edits: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
         for (topic, topic_entry) in &self.topics {
-            for (memory, version) in &topic_entry.edits {
+            for (memory, version) in &topic_entry.corrections {
                 let update = MemoryEdit::Update {
                     memory: memory.clone(),
                     topic: topic.clone(),
@@ -419,7 +421,7 @@ impl Ledger {
         }
 
         for (topic, topic_entry) in &self.topics {
-            for (memory, version) in &topic_entry.edits {
+            for (memory, version) in &topic_entry.corrections {
                 if version.said_at > system_time.min(valid_time) {
                     continue;
                 }

@@ -104,7 +104,7 @@ pub struct Memory {
     /// The time at which it was first said. It is taken to be true from then on.
     pub said_at: Timestamp,
     /// The time at which its successor was first said. It was true until then.
-    pub superseded_at: Option<Timestamp>,
+    pub replaced_at: Option<Timestamp>,
     /// The time at which it was first recorded.
     pub created_at: Timestamp,
     /// The time of the last record about it.

@@ -134,7 +134,7 @@ fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
         old.reverse_relations.get(&new.id),
         Some(&MemoryRelation::Updates)
     );
-    assert_eq!((old.said_at, old.superseded_at), (day(1), Some(day(2))));
+    assert_eq!((old.said_at, old.replaced_at), (day(1), Some(day(2))));
     assert_eq!(ledger.memory_history(new).len(), 2);
 }
 

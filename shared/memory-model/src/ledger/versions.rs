@@ -1,5 +1,5 @@
-//! The fold of one topic: computes the versions of its memories from its statements, in the order
-//! in which they were said.
+//! The versions of the memories of one topic, computed from its statements in the order in which
+//! they were said.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::words::{content_words, is_negated, split_words};
 
-/// A statement with everything that decides its place in the fold.
+/// A statement with everything that decides its place in the order.
 struct PlacedStatement<'a> {
     statement: &'a Statement,
     /// The document of the statement; `None` for a version that a caller wrote.
@@ -71,8 +71,8 @@ impl<'a> PlacedStatement<'a> {
         }
     }
 
-    /// Returns the sort key of the fold. Ties are broken by values that never change.
-    fn place(&self) -> (Timestamp, bool, Timestamp, &str, usize) {
+    /// Returns the sort key of the statement. Ties are broken by values that never change.
+    fn sort_key(&self) -> (Timestamp, bool, Timestamp, &str, usize) {
         (
             self.statement.said_at,
             self.document.is_none(),
@@ -83,7 +83,7 @@ impl<'a> PlacedStatement<'a> {
     }
 }
 
-/// A version while it is being folded.
+/// A version to which statements may still be added.
 struct VersionDraft<'a> {
     id: MemoryId,
     statements: Vec<PlacedStatement<'a>>,
@@ -149,7 +149,8 @@ const MAX_FORGET_OCCURRENCES: usize = 8;
 /// other.
 type VersionLine<'a> = Vec<VersionDraft<'a>>;
 
-pub(super) fn fold_topic(
+/// Returns all versions of the memories of a topic, those of one line after each other.
+pub(super) fn compute_versions(
     topic: &TopicId,
     topic_entry: &TopicEntry,
     documents: &HashMap<DocumentId, Arc<DocumentStatements>>,
@@ -173,12 +174,12 @@ pub(super) fn fold_topic(
         ordered.push((None, PlacedStatement::new(statement, Some(document))));
     }
 
-    for (memory, version) in &topic_entry.edits {
+    for (memory, version) in &topic_entry.corrections {
         ordered.push((Some(memory), PlacedStatement::new(version, None)));
     }
 
-    ordered.sort_by(|(_, a), (_, b)| a.place().cmp(&b.place()));
-    let mut fold = TopicFold {
+    ordered.sort_by(|(_, a), (_, b)| a.sort_key().cmp(&b.sort_key()));
+    let mut versions = TopicVersions {
         topic,
         edits,
         lines: Vec::new(),
@@ -187,15 +188,15 @@ pub(super) fn fold_topic(
 
     for (replaced, placed) in ordered {
         match replaced {
-            Some(memory) => fold.edit(memory, placed),
-            None => fold.state(placed),
+            Some(memory) => versions.add_correction(memory, placed),
+            None => versions.add_statement(placed),
         }
     }
 
-    fold.memories()
+    versions.into_memories()
 }
 
-struct TopicFold<'a, 'b> {
+struct TopicVersions<'a, 'b> {
     topic: &'b TopicId,
     edits: &'b HashMap<MemoryId, MemoryEdits>,
     lines: Vec<VersionLine<'a>>,
@@ -203,8 +204,8 @@ struct TopicFold<'a, 'b> {
     occurrences: HashMap<String, usize>,
 }
 
-impl<'a> TopicFold<'a, '_> {
-    fn version(&mut self, placed: PlacedStatement<'a>) -> VersionDraft<'a> {
+impl<'a> TopicVersions<'a, '_> {
+    fn begin_version(&mut self, placed: PlacedStatement<'a>) -> VersionDraft<'a> {
         let name = placed.name();
         let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
         *occurrence += 1;
@@ -222,7 +223,7 @@ impl<'a> TopicFold<'a, '_> {
     }
 
     /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
-    fn state(&mut self, placed: PlacedStatement<'a>) {
+    fn add_statement(&mut self, placed: PlacedStatement<'a>) {
         let repeated_line = self.find_line(|last| self.repeats(last, &placed));
         let (placed, earlier) = match repeated_line {
             Some(line) => match self.confirm(line, placed) {
@@ -232,8 +233,8 @@ impl<'a> TopicFold<'a, '_> {
             None => (placed, Vec::new()),
         };
 
-        if let Some(ended_version) = self.ended(&placed) {
-            ended_version.statements.push(placed);
+        if let Some(denied_version) = self.find_denied_version(&placed) {
+            denied_version.statements.push(placed);
             return;
         }
 
@@ -241,7 +242,7 @@ impl<'a> TopicFold<'a, '_> {
             None if self.lines.len() >= MAX_TOPIC_LINES => Some(MAX_TOPIC_LINES - 1),
             found => found,
         };
-        let mut version = self.version(placed);
+        let mut version = self.begin_version(placed);
         version.statements.splice(0..0, earlier);
 
         match replaced_line {
@@ -277,7 +278,10 @@ impl<'a> TopicFold<'a, '_> {
 
     /// Returns the former version that a denial refers to. It has been replaced already, so the
     /// denial changes nothing.
-    fn ended(&mut self, placed: &PlacedStatement<'_>) -> Option<&mut VersionDraft<'a>> {
+    fn find_denied_version(
+        &mut self,
+        placed: &PlacedStatement<'_>,
+    ) -> Option<&mut VersionDraft<'a>> {
         if !placed.negated || placed.answer.is_empty() {
             return None;
         }
@@ -298,12 +302,12 @@ impl<'a> TopicFold<'a, '_> {
 
     /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
     /// exists, the version goes to the first line, or begins one in an empty topic.
-    fn edit(&mut self, memory: &MemoryId, placed: PlacedStatement<'a>) {
+    fn add_correction(&mut self, memory: &MemoryId, placed: PlacedStatement<'a>) {
         let line = self
             .lines
             .iter()
             .position(|line| line.iter().any(|version| version.id == *memory));
-        let version = self.version(placed);
+        let version = self.begin_version(placed);
         match self.lines.get_mut(line.unwrap_or(0)) {
             Some(line) => line.push(version),
             None => self.lines.push(vec![version]),
@@ -353,12 +357,12 @@ impl<'a> TopicFold<'a, '_> {
         }
     }
 
-    fn memories(&self) -> Vec<Memory> {
+    fn into_memories(self) -> Vec<Memory> {
         let mut memories = Vec::new();
         for line in &self.lines {
             let root = &line[0].id;
             for (index, version) in line.iter().enumerate() {
-                let mut memory = self.memory(version, root);
+                let mut memory = self.build_memory(version, root);
                 memory.version = u32::try_from(index + 1).unwrap_or(u32::MAX);
                 memory.topic_answer = version.statements[0].statement.topic.clone();
 
@@ -373,7 +377,7 @@ impl<'a> TopicFold<'a, '_> {
                 if let Some(next) = line.get(index + 1) {
                     memory.is_latest = false;
                     if let Some(placed) = next.deciding().next() {
-                        memory.superseded_at = Some(placed.statement.said_at);
+                        memory.replaced_at = Some(placed.statement.said_at);
                     }
                     memory
                         .reverse_relations
@@ -389,7 +393,7 @@ impl<'a> TopicFold<'a, '_> {
         memories
     }
 
-    fn memory(&self, version: &VersionDraft<'_>, root: &MemoryId) -> Memory {
+    fn build_memory(&self, version: &VersionDraft<'_>, root: &MemoryId) -> Memory {
         let deciding = version.deciding();
         let first = deciding
             .clone()
@@ -442,7 +446,7 @@ impl<'a> TopicFold<'a, '_> {
             forget_reason: newest.statement.forget_reason.clone(),
             event: deciding.clone().find_map(|placed| placed.statement.event),
             said_at: first.said_at,
-            superseded_at: None,
+            replaced_at: None,
             created_at,
             updated_at,
             metadata: version_metadata(version),
