@@ -31,7 +31,7 @@ fn edited_document(document: &Document, n: u64) -> Document {
         metadata: Metadata::parse(metadata).expect("metadata"),
         filepath: Some(format!("/{n}.md")),
         filter_by_metadata: Some(Metadata::default()),
-        edit_count: document.edit_count + 1,
+        description_changes: document.description_changes + 1,
         ..document.clone()
     }
 }
@@ -105,14 +105,18 @@ async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &PortFi
             metadata: Metadata::default(),
             filepath: None,
             filter_by_metadata: None,
-            edit_count: stored.edit_count + 1,
+            description_changes: stored.description_changes + 1,
             ..stored
         };
         assert!(describe_document(setting, &cleared).await);
 
         let stored = setting.read_record(&document.id).await.expect("a record");
         assert_eq!(
-            (&stored.metadata, &stored.filepath, stored.edit_count),
+            (
+                &stored.metadata,
+                &stored.filepath,
+                stored.description_changes
+            ),
             (&Metadata::default(), &None, 2)
         );
         assert_eq!(stored.filter_by_metadata, None);
@@ -138,7 +142,7 @@ async fn a_description_holds_only_over_what_was_read(setting: &PortFixture) {
         "another revision"
     );
     let early = Document {
-        edit_count: 7,
+        description_changes: 7,
         ..edited_document(&stored, 4)
     };
 
@@ -176,7 +180,7 @@ async fn of_many_descriptions_at_the_same_time_one_holds(setting: &PortFixture) 
     )
     .await;
     let stored = setting.read_record(&first.id).await.expect("a record");
-    assert_eq!(stored.edit_count, 1);
+    assert_eq!(stored.description_changes, 1);
     for (document, held) in all.iter().zip(held) {
         assert_eq!(held, document.metadata == stored.metadata);
     }
@@ -241,7 +245,7 @@ async fn what_search_serves_is_described_by_a_commit(setting: &PortFixture) {
         setting
             .read_record(&done.id)
             .await
-            .map(|record| record.edit_count),
+            .map(|record| record.description_changes),
         Some(1)
     );
 }
@@ -258,7 +262,7 @@ async fn a_commit_that_read_before_a_description_is_stale(setting: &PortFixture)
     assert_eq!(
         (
             now.status,
-            now.edit_count,
+            now.description_changes,
             setting.read_head(&container).await.seq
         ),
         (DocumentStatus::Indexing, 1, 0)
@@ -310,7 +314,10 @@ async fn a_replacement_that_read_before_a_description_is_refused(setting: &PortF
             "it would take the description back"
         );
         let now = setting.read_record(&read.id).await.expect("a record");
-        assert_eq!((&now.revision, now.edit_count), (&read.revision, 1));
+        assert_eq!(
+            (&now.revision, now.description_changes),
+            (&read.revision, 1)
+        );
         let next = replaced_document(&now);
         setting
             .accept_record(&next, Some(&now.revision))

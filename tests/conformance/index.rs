@@ -263,7 +263,7 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &PortFixtu
 
 fn new_segment(name: &str, through: u64) -> SegmentRef {
     SegmentRef {
-        actions: None,
+        edits: None,
         blob: BlobRef::Object(format!("c/segments/{name}")),
         through,
         chunks: 3,

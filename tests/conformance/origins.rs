@@ -34,7 +34,7 @@ fn adopted_document(document: &Document, origin: &DocumentOrigin) -> Document {
         title: Some(origin.title.clone()),
         kind: origin.kind.unwrap_or(document.kind),
         url: Some(format!("https://drive.example/{}", origin.title)),
-        edit_count: document.edit_count + 1,
+        description_changes: document.description_changes + 1,
         ..document.clone()
     }
 }
@@ -91,7 +91,7 @@ async fn an_items_name_is_the_title_whatever_its_content_says(setting: &PortFixt
             .compose_document(&ContainerId::random(), "Words.")
             .await;
         let mut made = adopted_document(&composed, &new_origin("plan", kind));
-        made.edit_count = 0;
+        made.description_changes = 0;
         setting
             .accept_record(&made, None)
             .await
@@ -122,7 +122,7 @@ async fn a_name_that_changes_while_a_document_is_processed_holds(setting: &PortF
         (stored.kind, &stored.origin, &stored.url),
         (wanted.kind, &wanted.origin, &wanted.url)
     );
-    assert_eq!(stored.edit_count, 1);
+    assert_eq!(stored.description_changes, 1);
 }
 
 async fn what_search_shows_follows_the_item(setting: &PortFixture) {

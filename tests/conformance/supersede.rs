@@ -119,7 +119,7 @@ async fn a_document_is_superseded_only_as_it_was_read(setting: &PortFixture) {
         setting.served_document(&container, "New.").await,
     );
     let described = Document {
-        edit_count: 1,
+        description_changes: 1,
         filepath: Some("/a.md".into()),
         ..first.clone()
     };
@@ -189,7 +189,7 @@ async fn what_is_superseded_changes_no_more(setting: &PortFixture) {
     // A caller that read the document earlier must neither restore it nor subtract it from the
     // count again.
     let described = Document {
-        edit_count: old.edit_count + 1,
+        description_changes: old.description_changes + 1,
         ..old.clone()
     };
 

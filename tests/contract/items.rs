@@ -271,7 +271,7 @@ async fn only_another_content_is_processed_again() {
         .stored_record(id.as_str())
         .await
         .expect("a record")
-        .edit_count;
+        .description_changes;
     assert_eq!(seen.refile_item(&client).await, Some(id.clone()));
     assert_eq!(seen.file_item(&client).await, id);
     assert_eq!(
@@ -279,7 +279,7 @@ async fn only_another_content_is_processed_again() {
             .stored_record(id.as_str())
             .await
             .expect("a record")
-            .edit_count,
+            .description_changes,
         edited,
         "nothing was written"
     );

@@ -110,7 +110,7 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
     let pause = task.due_at.as_millis() - app.system.ctx.clock.now().as_millis();
     assert!(
         (900_000..=960_000).contains(&pause),
-        "the sweeper comes after a quarter of an hour: {pause}"
+        "the sweep comes after a quarter of an hour: {pause}"
     );
 
     app.faults.refuse_operation(None);

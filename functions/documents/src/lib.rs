@@ -1,4 +1,5 @@
-//! Adding and listing documents: `/v3/documents*` and `/v4/conversations`.
+//! Adding, reading, listing, changing, retrying and deleting documents: `/v3/documents*` and
+//! `/v4/conversations`.
 
 mod add;
 mod batch;

@@ -48,7 +48,7 @@ use expressions::{
     unfinished_with_lease, unfinished_without_lease,
 };
 pub(crate) use expressions::{
-    edit_update, edit_values, edits_unchanged, not_superseded, superseded,
+    description_unchanged, description_update, description_values, not_superseded, superseded,
 };
 
 /// The tables of documents and of repeated requests.
@@ -96,7 +96,10 @@ fn replacement_condition(
     } = ATTRIBUTES;
     let mut values = HashMap::from([
         (":expected".to_owned(), string_value(expected.as_str())),
-        (":edits".to_owned(), number_value(document.edit_count)),
+        (
+            ":changes".to_owned(),
+            number_value(document.description_changes),
+        ),
     ]);
     let served = match &document.indexed {
         None => format!("attribute_not_exists({indexed})"),
@@ -109,7 +112,7 @@ fn replacement_condition(
 
     let condition = format!(
         "{revision} = :expected AND {served} AND {} AND {}",
-        edits_unchanged(),
+        description_unchanged(),
         not_superseded()
     );
     Ok((condition, Some(values)))
@@ -267,9 +270,9 @@ impl Documents for DynamoDocuments {
             &document.id,
         ))));
         let update = update
-            .update_expression(edit_update())
+            .update_expression(description_update())
             .condition_expression(editable_without_log())
-            .set_expression_attribute_values(Some(edit_values(document, now)?))
+            .set_expression_attribute_values(Some(description_values(document, now)?))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let Err(error) = update.send().await else {
             return Ok(true);
@@ -285,7 +288,10 @@ impl Documents for DynamoDocuments {
         // compared too, because an edit may change nothing else.
         let expected_values = [
             (ATTRIBUTES.sent, encode_sent_fields(document)?.into()),
-            (ATTRIBUTES.edit_count, number_value(document.edit_count)),
+            (
+                ATTRIBUTES.description_changes,
+                number_value(document.description_changes),
+            ),
         ];
         let Some(stored) = failed.item() else {
             return Ok(false);

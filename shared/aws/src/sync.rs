@@ -1,9 +1,10 @@
 //! The items of connections on DynamoDB. Each connection has a partition of its own.
 //!
-//! A node is one item. Hints lead from a folder to the nodes in it, and from an item to the
-//! shortcuts that point to it. A hint is an item without content whose key ends with the key of its
-//! node. It is written and deleted in the transaction that changes the node. A reader that follows
-//! a hint always checks the node itself.
+//! A provider item, which is a file or a folder, is one DynamoDB item. Hints lead from a folder to
+//! the provider items in it, and from a provider item to the shortcuts that point to it. A hint is
+//! an item without content whose key ends with the key of its provider item. It is written and
+//! deleted in the transaction that changes the provider item. A reader that follows a hint always
+//! checks the provider item itself.
 
 mod plan;
 mod transact;
@@ -17,7 +18,8 @@ use domain::{ConnectionId, PortError, Tenant};
 use crate::connections::put_if_revision;
 use crate::error::port_error;
 use crate::records::connection_items::{
-    read_node, read_queue_entry, read_run, read_selection, read_state, selection_item, state_item,
+    read_provider_item, read_queue_entry, read_run, read_selection, read_state, selection_item,
+    state_item,
 };
 use crate::records::{
     Item, KeyAttributes, KeyRecord, key_item, read_each, read_sort_key, string_value,
@@ -71,9 +73,9 @@ impl DynamoSync {
         Ok((items, true))
     }
 
-    /// Reads a page of the nodes to which the hints with `prefix` lead. Also returns the key part
-    /// after which the next page begins, or `None` after the last page.
-    async fn read_hinted_nodes(
+    /// Reads a page of the provider items to which the hints with `prefix` lead. Also returns the
+    /// key part after which the next page begins, or `None` after the last page.
+    async fn read_hinted_items(
         &self,
         pk: &str,
         prefix: &str,
@@ -81,21 +83,24 @@ impl DynamoSync {
         limit: usize,
     ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
         let (hints, has_more) = self.read_page(pk, prefix, after, limit).await?;
-        let mut node_keys = Vec::with_capacity(hints.len());
+        let mut provider_item_keys = Vec::with_capacity(hints.len());
         let mut last_part = None;
         for hint in &hints {
             let sk = read_sort_key(hint)?;
             let part = sk.strip_prefix(prefix).unwrap_or(sk);
-            node_keys.push((pk.to_owned(), item_keys::node_key_of_part(part)));
+            provider_item_keys.push((pk.to_owned(), item_keys::provider_item_key_of_part(part)));
             last_part = Some(part);
         }
 
-        let nodes = read_each(self.0.get_many(&node_keys).await?, read_node)?;
+        let provider_items = read_each(
+            self.0.get_many(&provider_item_keys).await?,
+            read_provider_item,
+        )?;
         let next = match last_part {
             Some(part) if has_more => Some(part.to_owned()),
             _ => None,
         };
-        Ok((nodes.into_iter().flatten().collect(), next))
+        Ok((provider_items.into_iter().flatten().collect(), next))
     }
 }
 
@@ -138,11 +143,14 @@ impl SyncStore for DynamoSync {
         ids: &[String],
     ) -> PortResult<Vec<Option<ItemRecord>>> {
         let pk = table_keys::connection_items_partition(tenant, connection);
-        let node_keys: Vec<_> = ids
+        let provider_item_keys: Vec<_> = ids
             .iter()
-            .map(|id| (pk.clone(), item_keys::node_key(id)))
+            .map(|id| (pk.clone(), item_keys::provider_item_key(id)))
             .collect();
-        read_each(self.0.get_many(&node_keys).await?, read_node)
+        read_each(
+            self.0.get_many(&provider_item_keys).await?,
+            read_provider_item,
+        )
     }
 
     async fn list_items(
@@ -162,7 +170,7 @@ impl SyncStore for DynamoSync {
             )
             .await?;
 
-        items.into_iter().map(read_node).collect()
+        items.into_iter().map(read_provider_item).collect()
     }
 
     async fn list_children(
@@ -177,9 +185,9 @@ impl SyncStore for DynamoSync {
             table_keys::connection_items_partition(tenant, connection),
             item_keys::children_prefix(folder),
         );
-        let (mut nodes, next) = self.read_hinted_nodes(&pk, &prefix, after, limit).await?;
-        nodes.retain(|node| node.parent.as_deref() == Some(folder));
-        Ok((nodes, next))
+        let (mut provider_items, next) = self.read_hinted_items(&pk, &prefix, after, limit).await?;
+        provider_items.retain(|provider_item| provider_item.parent.as_deref() == Some(folder));
+        Ok((provider_items, next))
     }
 
     async fn list_shortcuts(
@@ -196,12 +204,12 @@ impl SyncStore for DynamoSync {
         let (mut found, mut after) = (Vec::new(), None);
 
         loop {
-            let (nodes, next) = self
-                .read_hinted_nodes(&pk, &prefix, after.as_deref(), limit)
+            let (provider_items, next) = self
+                .read_hinted_items(&pk, &prefix, after.as_deref(), limit)
                 .await?;
-            for node in nodes {
-                if node.target.as_deref() == Some(target) {
-                    found.push(node);
+            for provider_item in provider_items {
+                if provider_item.target.as_deref() == Some(target) {
+                    found.push(provider_item);
                 }
             }
             if next.is_none() || found.len() >= limit {

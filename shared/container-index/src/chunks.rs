@@ -126,7 +126,7 @@ impl ContainerView for IndexedChunks {
                 LogEntry::Remove { id } => {
                     self.index.remove_document(id.as_str());
                 }
-                LogEntry::Act { .. } => {}
+                LogEntry::Edit { .. } => {}
             }
         }
         self.put_all(ctx, tenant, &puts).await

@@ -79,7 +79,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
             segments.len(),
             segments.iter().map(|segment| segment.chunks).sum::<u64>(),
         );
-        info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
+        info!(container.id = %id, segments = count, chunks, "compacted the log of {id}; it has {count} segments now");
     }
 
     Ok(())
@@ -292,7 +292,7 @@ async fn store(
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
     let edits = match &memories {
-        Some(memories) => memories.actions_alone(),
+        Some(memories) => memories.only_edits(),
         None => None,
     };
     let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
@@ -307,7 +307,7 @@ async fn store(
             chunks,
             bytes: size,
             memories,
-            actions: edits,
+            edits,
         },
         segment,
     ))

@@ -143,7 +143,7 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         let inner = &self.inner;
         let mut file = MemoryFile {
             v: MemoryFile::VERSION,
-            actions: inner.tail.edits.clone(),
+            edits: inner.tail.edits.clone(),
             ..Default::default()
         };
 
@@ -167,7 +167,7 @@ impl<I: MemoryIndex> IndexedMemories<I> {
             v: MemoryFile::VERSION,
             told: filed_documents,
             gone: Vec::new(),
-            actions: ledger.list_edits(),
+            edits: ledger.list_edits(),
         };
 
         (!file.is_empty()).then_some(file)
@@ -200,7 +200,7 @@ async fn read_actions(
     tenant: &Tenant,
     segment: &SegmentRef,
 ) -> PortResult<Option<MemoryFile>> {
-    let Some(edits_blob) = &segment.actions else {
+    let Some(edits_blob) = &segment.edits else {
         return Ok(None);
     };
 
@@ -325,13 +325,13 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
                 } => puts.push((statements, document)),
                 LogEntry::Put { document, .. } => inner.retract(&document.id),
                 LogEntry::Remove { id } => inner.retract(id),
-                LogEntry::Act { .. } => {}
+                LogEntry::Edit { .. } => {}
             }
         }
 
         inner.tell_all(ctx, tenant, &puts).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
-            if let LogEntry::Act { action: edit } = entry {
+            if let LogEntry::Edit { edit } = entry {
                 inner.ledger.apply_edit(edit);
                 inner.tail.edits.push(edit.clone());
             }

@@ -200,9 +200,11 @@ pub enum LogEntry {
         id: DocumentId,
     },
     /// A caller has edited a memory.
-    Act {
+    #[serde(rename = "act")]
+    Edit {
         /// The edit.
-        action: MemoryEdit,
+        #[serde(rename = "action")]
+        edit: MemoryEdit,
     },
 }
 
@@ -212,7 +214,7 @@ impl LogEntry {
         match self {
             Self::Put { document, .. } => Some(&document.id),
             Self::Remove { id } => Some(id),
-            Self::Act { .. } => None,
+            Self::Edit { .. } => None,
         }
     }
 }

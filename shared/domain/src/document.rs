@@ -349,7 +349,7 @@ pub struct Document {
     pub filepath: Option<String>,
     /// The number of changes to the caller's information (metadata, path) without a change of
     /// content. It is the fence of such changes.
-    pub edit_count: u64,
+    pub description_changes: u64,
     /// The metadata that other documents must have for their memories to be considered together
     /// with the memories of this one.
     pub filter_by_metadata: Option<Metadata>,

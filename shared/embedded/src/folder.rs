@@ -1,9 +1,9 @@
-//! The data folder: private, complete and synced.
+//! The data folder, which is kept private, complete and synced.
 //!
 //! `MANIFEST` lists the files that the folder must have. It is written last, so a crash during the
-//! creation of a folder leaves one that is simply created again. A folder without it may
-//! also be from an earlier version, so it is judged by its content: nothing was ever stored before
-//! every database existed. Such a folder may lack its keys, because they were introduced later and
+//! creation of a folder leaves one without it, which is created again. A folder without a manifest
+//! may also be from an earlier version, so its content decides: data was never stored before all
+//! databases existed. Such a folder may lack its keys, because they were introduced later and
 //! `kms.key` is created at its first use.
 
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ pub fn last_write_time(path: &Path) -> Option<SystemTime> {
 }
 
 impl DataFolder {
-    /// Opens the folder at `path`. Creates it if it does not exist, and makes it private.
+    /// Opens the folder at `path`. Creates it, private, if it does not exist.
     pub(crate) fn open(path: &Path, durability: Durability) -> anyhow::Result<Self> {
         let folder = Self {
             path: path.to_owned(),
@@ -116,7 +116,8 @@ impl DataFolder {
 }
 
 impl LockedFolder<'_> {
-    /// Checks that the folder is writable and lacks no file, before anything is created in it.
+    /// Makes the folder private and checks that it is writable and complete, before anything is
+    /// created in it.
     /// Creates missing databases as empty files, because SQLite would create them readable for
     /// others.
     pub(crate) fn prepare_files(&self) -> anyhow::Result<()> {
@@ -145,7 +146,7 @@ impl LockedFolder<'_> {
         Ok(())
     }
 
-    /// Syncs the new folder and then records its files.
+    /// Syncs the new folder and then writes its manifest.
     pub(crate) fn complete_creation(&self) -> anyhow::Result<()> {
         let path = &self.folder.path;
         let sync = || -> io::Result<()> {
@@ -171,7 +172,7 @@ impl LockedFolder<'_> {
         make_key: impl FnOnce() -> Vec<u8>,
     ) -> io::Result<Vec<u8>> {
         let file = self.folder.file_path(name);
-        if !is_missing(&file)? {
+        if !is_missing_or_empty(&file)? {
             return fs::read(file);
         }
 
@@ -182,7 +183,7 @@ impl LockedFolder<'_> {
 
         let key = make_key();
         self.replace_file(name, &key)?;
-        // A folder that is still being created is recorded as a whole.
+        // A folder that is still being created gets its manifest at the end.
         if !recorded.is_empty() {
             self.write_manifest()?;
         }
@@ -190,7 +191,7 @@ impl LockedFolder<'_> {
         Ok(key)
     }
 
-    /// Refuses a folder that lacks a file which it once had.
+    /// Refuses a folder that has lost a file.
     fn check_files(&self) -> anyhow::Result<()> {
         let recorded = self.read_manifest()?;
         let is_lost = |name: &str| -> anyhow::Result<bool> {
@@ -200,7 +201,7 @@ impl LockedFolder<'_> {
             } else {
                 recorded.contains(name)
             };
-            Ok(was_present && is_missing(&self.folder.file_path(name))?)
+            Ok(was_present && is_missing_or_empty(&self.folder.file_path(name))?)
         };
 
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
@@ -220,17 +221,17 @@ impl LockedFolder<'_> {
             "is missing"
         };
         format!(
-            "{} {state}, while other data of this folder is there. Restore the whole folder from a backup, or move the \
+            "{} {state}, although other data of this folder exists. Restore the whole folder from a backup, or move the \
              folder away to start with an empty one",
             file.display()
         )
     }
 
-    /// Checks whether anything was ever stored in a folder without a record.
+    /// Checks whether anything was ever stored in a folder without a manifest.
     fn holds_data(&self) -> anyhow::Result<bool> {
         for (name, table) in DATABASES {
             let file = self.folder.file_path(name);
-            if !is_missing(&file)? && has_row(&file, table) {
+            if !is_missing_or_empty(&file)? && has_row(&file, table) {
                 return Ok(true);
             }
         }
@@ -245,7 +246,7 @@ impl LockedFolder<'_> {
         Ok(false)
     }
 
-    /// Returns the files that the folder must have, or an empty set if there is no record.
+    /// Returns the files that the folder must have, or an empty set if there is no manifest.
     fn read_manifest(&self) -> io::Result<BTreeSet<String>> {
         match fs::read_to_string(self.folder.file_path(MANIFEST)) {
             Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
@@ -254,11 +255,11 @@ impl LockedFolder<'_> {
         }
     }
 
-    /// Records which files exist.
+    /// Writes into the manifest which files exist.
     fn write_manifest(&self) -> io::Result<()> {
         let mut existing = BTreeSet::new();
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
-            if !is_missing(&self.folder.file_path(name))? {
+            if !is_missing_or_empty(&self.folder.file_path(name))? {
                 existing.insert(name.to_owned());
             }
         }
@@ -308,7 +309,7 @@ pub(crate) fn private_options() -> OpenOptions {
     options
 }
 
-/// Creates a folder, and those above it, that only this user may enter.
+/// Creates a folder that only this user may enter, and the missing folders above it.
 pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -320,7 +321,8 @@ fn create_file(path: &Path) -> io::Result<File> {
     private_options().create(true).truncate(true).open(path)
 }
 
-fn is_missing(file: &Path) -> io::Result<bool> {
+/// Checks whether there is no such file or it has no bytes, as a crash may leave it.
+fn is_missing_or_empty(file: &Path) -> io::Result<bool> {
     match fs::metadata(file) {
         Ok(metadata) => Ok(metadata.len() == 0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
@@ -341,8 +343,8 @@ fn has_row(database: &Path, table: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// Takes away the access of other users to the folder and its content, if they have any. The folder
-/// itself comes last, so that work that a crash interrupts is done the next time. Files that are
+/// Revokes the access of other users to the folder and its content, if they have any. The folder
+/// itself comes last, so that a crash leaves it to be done at the next start. Files that are
 /// not ours are left alone.
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {

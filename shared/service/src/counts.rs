@@ -104,11 +104,11 @@ async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Opt
     let entries = records.iter().flat_map(|LogRecord { entries, .. }| entries);
     let times = entries.filter_map(|entry| match entry {
         LogEntry::Put { document, .. } => Some(Timestamp::from_millis(document.updated_at)),
-        LogEntry::Act {
-            action: MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. },
+        LogEntry::Edit {
+            edit: MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. },
         } => Some(*at),
-        LogEntry::Act {
-            action: MemoryEdit::Update { version, .. },
+        LogEntry::Edit {
+            edit: MemoryEdit::Update { version, .. },
         } => Some(version.said_at),
         LogEntry::Remove { .. } => None,
     });

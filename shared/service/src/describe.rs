@@ -10,6 +10,7 @@ use domain::error::Result;
 use domain::metadata::Metadata;
 use domain::patch::Patch;
 use domain::tenant::Tenant;
+
 /// The caller's description of a document, beside its content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DocumentDescription {
@@ -52,15 +53,15 @@ pub(crate) async fn describe(
 ) -> Result<Option<Document>> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let mut edited = document.clone();
-        if !description.apply(&mut edited) {
+        let mut changed = document.clone();
+        if !description.apply(&mut changed) {
             return Ok(Some(document));
         }
 
-        edited.edit_count += 1;
-        edited.updated_at = ctx.clock.now();
-        if write_description(ctx, tenant, &edited).await? {
-            return Ok(Some(edited));
+        changed.description_changes += 1;
+        changed.updated_at = ctx.clock.now();
+        if write_description(ctx, tenant, &changed).await? {
+            return Ok(Some(changed));
         }
 
         match read_document(ctx, tenant, &document.id).await? {
@@ -77,22 +78,22 @@ pub(crate) async fn describe(
     }
 }
 
-/// Writes an edited description, whose edits are already counted. Returns `false` when the document
+/// Writes a changed description, whose changes are already counted. Returns `false` when the document
 /// is no longer as it was read.
 pub(crate) async fn write_description(
     ctx: &Ctx,
     tenant: &Tenant,
-    edited: &Document,
+    changed: &Document,
 ) -> Result<bool> {
-    if edited.indexed.is_none() {
+    if changed.indexed.is_none() {
         return Ok(ctx
             .documents
-            .update_description(tenant, edited, edited.updated_at)
+            .update_description(tenant, changed, changed.updated_at)
             .await?);
     }
 
-    let change = [DocumentChange::Describe(Box::new(edited.clone()))];
-    let at = Some(edited.updated_at);
-    let committed = commit_changes(ctx, tenant, &edited.container, &change, at).await?;
+    let change = [DocumentChange::Describe(Box::new(changed.clone()))];
+    let at = Some(changed.updated_at);
+    let committed = commit_changes(ctx, tenant, &changed.container, &change, at).await?;
     Ok(committed == Committed::Done)
 }

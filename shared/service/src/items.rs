@@ -232,9 +232,10 @@ pub async fn release_item(
             return Ok(false);
         }
 
-        let (revision, edits) = (current.revision.clone(), current.edit_count);
-        let is_unchanged =
-            |current: &Document| current.revision == revision && current.edit_count == edits;
+        let (revision, changes) = (current.revision.clone(), current.description_changes);
+        let is_unchanged = |current: &Document| {
+            current.revision == revision && current.description_changes == changes
+        };
         if remove_documents(ctx, tenant, vec![current], is_unchanged).await? > 0 {
             return Ok(true);
         }
@@ -336,7 +337,7 @@ impl Found {
     }
 }
 
-/// Describes the document as the item does. If the claim may be new, the document is edited even if
+/// Describes the document as the item does. If the claim may be new, the document is changed even if
 /// nothing changes, so that a concurrent removal notices the claim. Returns `None` when the
 /// document has changed since it was read.
 async fn adopt(
@@ -351,15 +352,15 @@ async fn adopt(
         status: old.status,
     };
 
-    let mut edited = old.clone();
-    if item.describe(&mut edited) {
-        edited.updated_at = ctx.clock.now();
+    let mut changed = old.clone();
+    if item.describe(&mut changed) {
+        changed.updated_at = ctx.clock.now();
     } else if is_claimed {
         return Ok(Some(accepted()));
     }
 
-    edited.edit_count += 1;
-    Ok(write_description(ctx, tenant, &edited)
+    changed.description_changes += 1;
+    Ok(write_description(ctx, tenant, &changed)
         .await?
         .then(accepted))
 }

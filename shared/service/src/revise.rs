@@ -248,7 +248,7 @@ pub(crate) async fn build_revision(
         url,
         metadata: Metadata::default(),
         filepath: None,
-        edit_count: 0,
+        description_changes: 0,
         filter_by_metadata: None,
         task_type: declared_properties.task_type,
         dreaming: declared_properties.dreaming,
@@ -282,7 +282,7 @@ fn inherit_fields(document: &mut Document, old: &Document) {
     document.properties.clone_from(&old.properties);
     document.metadata.clone_from(&old.metadata);
     document.filepath.clone_from(&old.filepath);
-    document.edit_count = old.edit_count;
+    document.description_changes = old.description_changes;
     document
         .filter_by_metadata
         .clone_from(&old.filter_by_metadata);
@@ -360,7 +360,7 @@ pub(crate) async fn send_jobs(ctx: &Ctx, messages: &[JobMessage]) {
         warn!(
             count,
             error = &error as &dyn std::error::Error,
-            "left {count} messages to the sweeper"
+            "left {count} messages to the sweep"
         );
     }
 }

@@ -73,7 +73,7 @@ pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds:
     let seconds = message_delay(seconds);
     let message = JobMessage::continue_task(tenant.org(), task);
     if let Err(error) = ctx.jobs.send_delayed(&message, seconds).await {
-        warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweeper");
+        warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweep");
     }
 }
 

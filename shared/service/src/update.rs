@@ -32,7 +32,7 @@ pub(crate) use relocate::relocate;
 pub struct DocumentUpdate {
     /// The new content, as a whole.
     pub content: Option<(Bytes, BodyForm)>,
-    /// The new metadata and path.
+    /// The new metadata, path and filter by metadata. Fields of it that are `None` stay as they are.
     pub description: DocumentDescription,
     /// The new customId.
     pub custom_id: Option<CustomId>,
@@ -49,7 +49,8 @@ pub struct DocumentUpdate {
 /// Changes a document.
 ///
 /// Metadata and path change in place, and nothing is processed again. Other content, another task
-/// type or another date makes a new revision; search serves the old one until the new one is done.
+/// type, date or provenance makes a new revision; search serves the old one until the new one is
+/// done.
 /// Other container tags or another customId move the document, which keeps its id.
 ///
 /// # Errors

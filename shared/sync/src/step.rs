@@ -146,7 +146,7 @@ async fn execute_tick(step: &mut StepState<'_>) -> Result<TickFlow, TickError> {
     let phase = step.state.phase.clone().unwrap_or(RunPhase::Feeds);
     if phase != RunPhase::Delete
         && step.has_removals_below
-        && phases::walk::remove_below(step).await?
+        && phases::removals::remove_below(step).await?
     {
         return Ok(TickFlow::On);
     }

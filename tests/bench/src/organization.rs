@@ -275,7 +275,7 @@ async fn document(
         url: None,
         metadata: Metadata::default(),
         filepath: None,
-        edit_count: 0,
+        description_changes: 0,
         filter_by_metadata: None,
         task_type: TaskType::Memory,
         dreaming: Dreaming::Dynamic,

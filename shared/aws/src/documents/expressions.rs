@@ -11,11 +11,11 @@ use crate::records::{DueAttributes, DueRecord, number_value, string_value};
 
 const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
 
-/// Returns the condition that nobody has edited the description since it was read, when it had
-/// `:edits` edits. A record that was never edited has no count.
-pub(crate) fn edits_unchanged() -> String {
-    let edit_count = ATTRIBUTES.edit_count;
-    format!("(attribute_not_exists({edit_count}) OR {edit_count} = :edits)")
+/// Returns the condition that nobody has changed the description since it was read, when it had
+/// been changed `:changes` times. A record whose description never changed has no count.
+pub(crate) fn description_unchanged() -> String {
+    let description_changes = ATTRIBUTES.description_changes;
+    format!("(attribute_not_exists({description_changes}) OR {description_changes} = :changes)")
 }
 
 /// Returns the condition that no merge has superseded the document. A superseded document is no
@@ -160,35 +160,35 @@ pub(super) fn editable_without_log() -> String {
     } = ATTRIBUTES;
     format!(
         "{revision} = :revision AND attribute_not_exists({indexed}) AND {} AND {}",
-        edits_unchanged(),
+        description_unchanged(),
         not_superseded()
     )
 }
 
-/// Returns the update of an edit, with the values of [`edit_values`]. Metadata, path and title
-/// change in place, and the count detects concurrent edits. The sent fields include the origin, and
-/// with it a title that the provider gave.
-pub(crate) fn edit_update() -> String {
+/// Returns the update of a description, with the values of [`description_values`]. Metadata, path
+/// and title change in place, and the count detects concurrent changes. The sent
+/// fields include the origin, and with it a title that the provider gave.
+pub(crate) fn description_update() -> String {
     let DocumentAttributes {
         sent,
-        edit_count,
+        description_changes,
         updated_at,
         ..
     } = ATTRIBUTES;
-    format!("SET {sent} = :sent, {edit_count} = :next, {updated_at} = :now")
+    format!("SET {sent} = :sent, {description_changes} = :next, {updated_at} = :now")
 }
 
-/// Returns the values of an edit. Its condition names `:revision` and `:edits`, the count of the
-/// edits before it.
-pub(crate) fn edit_values(
+/// Returns the values of [`description_update`]. Its condition names `:revision` and `:changes`, the
+/// number of changes before it.
+pub(crate) fn description_values(
     document: &Document,
     now: Timestamp,
 ) -> PortResult<HashMap<String, AttributeValue>> {
-    let edits_before = document.edit_count.saturating_sub(1);
+    let changes_before = document.description_changes.saturating_sub(1);
     let values = [
         (":sent", encode_sent_fields(document)?.into()),
-        (":next", number_value(document.edit_count)),
-        (":edits", number_value(edits_before)),
+        (":next", number_value(document.description_changes)),
+        (":changes", number_value(changes_before)),
         (":revision", string_value(document.revision.as_str())),
         (":now", number_value(now.as_millis())),
     ];

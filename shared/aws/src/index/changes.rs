@@ -10,8 +10,8 @@ use domain::{
 };
 
 use crate::documents::{
-    check_alternative, edit_update, edit_values, edits_unchanged, not_superseded, put_reference,
-    superseded,
+    check_alternative, description_unchanged, description_update, description_values,
+    not_superseded, put_reference, superseded,
 };
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingRecord, new_document_item,
@@ -32,9 +32,7 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
             });
         }
         DocumentChange::Edit(edit) => {
-            return Ok(LogEntry::Act {
-                action: edit.clone(),
-            });
+            return Ok(LogEntry::Edit { edit: edit.clone() });
         }
         DocumentChange::Publish(document) => {
             let Some(extracted) = &document.extracted else {
@@ -127,7 +125,7 @@ fn create_record(
     put_write(put.condition_expression(format!("attribute_not_exists({sent})")))
 }
 
-/// Returns the condition that a record is as it was read, about `:revision` and `:edits`.
+/// Returns the condition that a record is as it was read, about `:revision` and `:changes`.
 fn unchanged_condition(document: &Document) -> String {
     let supersession = if document.superseded_by.is_some() {
         superseded()
@@ -137,7 +135,7 @@ fn unchanged_condition(document: &Document) -> String {
     let revision = DocumentRecord::ATTRIBUTES.revision;
     format!(
         "{revision} = :revision AND {} AND {supersession}",
-        edits_unchanged()
+        description_unchanged()
     )
 }
 
@@ -152,7 +150,7 @@ fn replace_record(
         .set_item(Some(new_document_item(tenant, to)?))
         .condition_expression(unchanged_condition(from))
         .expression_attribute_values(":revision", string_value(from.revision.as_str()))
-        .expression_attribute_values(":edits", number_value(from.edit_count));
+        .expression_attribute_values(":changes", number_value(from.description_changes));
     put_write(put)
 }
 
@@ -169,7 +167,7 @@ fn delete_record(
     let delete = delete
         .condition_expression(unchanged_condition(document))
         .expression_attribute_values(":revision", string_value(document.revision.as_str()))
-        .expression_attribute_values(":edits", number_value(document.edit_count));
+        .expression_attribute_values(":changes", number_value(document.description_changes));
 
     delete_write(delete)
 }
@@ -199,7 +197,7 @@ fn supersede_record(
         .update_expression(format!("SET {superseded_by} = :by, {listing} = :listing"))
         .condition_expression(format!(
             "{revision} = :revision AND {status} = :status AND {} AND {}",
-            edits_unchanged(),
+            description_unchanged(),
             not_superseded()
         ))
         .expression_attribute_values(":by", string_value(winner_id.as_str()))
@@ -212,7 +210,7 @@ fn supersede_record(
         )
         .expression_attribute_values(":revision", string_value(document.revision.as_str()))
         .expression_attribute_values(":status", string_value(document.status.as_str()))
-        .expression_attribute_values(":edits", number_value(document.edit_count));
+        .expression_attribute_values(":changes", number_value(document.description_changes));
 
     update_write(update)
 }
@@ -237,15 +235,15 @@ fn describe_record(
         &document.id,
     ))));
     let update = update
-        .update_expression(edit_update())
+        .update_expression(description_update())
         // The log names the pack that was read. A commit since then serves another pack, and this
         // one is about to be purged.
         .condition_expression(format!(
             "{revision} = :revision AND {indexed} = :indexed AND {} AND {}",
-            edits_unchanged(),
+            description_unchanged(),
             not_superseded()
         ))
-        .set_expression_attribute_values(Some(edit_values(document, now)?))
+        .set_expression_attribute_values(Some(description_values(document, now)?))
         .expression_attribute_values(":indexed", served.into());
 
     update_write(update)
@@ -301,10 +299,10 @@ fn publish_record(
         ))
         .condition_expression(format!(
             "{revision} = :revision AND {status} = :indexing AND {} AND {}",
-            edits_unchanged(),
+            description_unchanged(),
             not_superseded()
         ))
-        .expression_attribute_values(":edits", number_value(document.edit_count))
+        .expression_attribute_values(":changes", number_value(document.description_changes))
         .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
         .expression_attribute_values(":indexing", string_value(DocumentStatus::Indexing.as_str()))
         .expression_attribute_values(":indexed", served.into())

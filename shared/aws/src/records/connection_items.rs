@@ -1,4 +1,4 @@
-//! The records in the partition of a connection: state, selection, nodes, queues and runs.
+//! The records in the partition of a connection: state, selection, provider items, queues and runs.
 
 use bytes::Bytes;
 use domain::PortError;
@@ -35,10 +35,10 @@ record! {
 }
 
 record! {
-    /// A node: a file or a folder of the provider.
-    struct NodeRecord, NodeAttributes {
+    /// A provider item: a file or a folder.
+    struct ProviderItemRecord, ProviderItemAttributes {
         #[serde(rename = "node")]
-        node: Json<ItemRecord>,
+        provider_item: Json<ItemRecord>,
     }
 }
 
@@ -111,21 +111,27 @@ pub(crate) fn read_selection(item: Item) -> PortResult<Selection> {
     record.selection.decode()
 }
 
-/// Returns the item of a node.
-pub(crate) fn node_item(pk: &str, node: &ItemRecord) -> PortResult<Item> {
-    let record = NodeRecord {
-        node: Json::encode(node)?,
+/// Returns the stored form of a provider item.
+pub(crate) fn encode_provider_item(pk: &str, provider_item: &ItemRecord) -> PortResult<Item> {
+    let record = ProviderItemRecord {
+        provider_item: Json::encode(provider_item)?,
     };
-    record_item(&(pk.to_owned(), item_keys::node_key(&node.id)), &record)
+    record_item(
+        &(
+            pk.to_owned(),
+            item_keys::provider_item_key(&provider_item.id),
+        ),
+        &record,
+    )
 }
 
-/// Reads a node from its item.
-pub(crate) fn read_node(item: Item) -> PortResult<ItemRecord> {
-    let record: NodeRecord = read_record(item)?;
-    record.node.decode()
+/// Reads a provider item from its stored form.
+pub(crate) fn read_provider_item(item: Item) -> PortResult<ItemRecord> {
+    let record: ProviderItemRecord = read_record(item)?;
+    record.provider_item.decode()
 }
 
-/// Returns a hint to a node. All of it is in the key.
+/// Returns a hint to a provider item. All of it is in the key.
 pub(crate) fn hint_item(pk: &str, sk: String) -> Item {
     key_item(&(pk.to_owned(), sk))
 }

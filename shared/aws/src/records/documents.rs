@@ -48,9 +48,10 @@ record! {
         title: Option<String>,
         #[serde(rename = "props")]
         properties: Option<Json<BTreeMap<String, String>>>,
-        /// The number of edits of the description. A document that was never edited has none.
+        /// The number of changes of the description. If it never changed, there is
+        /// none.
         #[serde(rename = "ed")]
-        edit_count: Option<u64>,
+        description_changes: Option<u64>,
         #[serde(rename = "sup")]
         superseded_by: Option<String>,
         #[serde(rename = "cr")]
@@ -158,7 +159,8 @@ pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> PortRes
         kind: Json::encode(&document.kind)?,
         title: document.title.clone(),
         properties: Json::encode_option(properties)?,
-        edit_count: (document.edit_count > 0).then_some(document.edit_count),
+        description_changes: (document.description_changes > 0)
+            .then_some(document.description_changes),
         superseded_by: superseded_by.map(|id| id.as_str().to_owned()),
         created_at: document.created_at.into(),
         updated_at: document.updated_at.into(),
@@ -267,7 +269,7 @@ pub(crate) fn read_document(item: Item) -> PortResult<Document> {
         url: sent.url,
         metadata: Metadata::from_stored(sent.metadata),
         filepath: sent.filepath,
-        edit_count: record.edit_count.unwrap_or(0),
+        description_changes: record.description_changes.unwrap_or(0),
         filter_by_metadata: sent.filter_by_metadata.map(Metadata::from_stored),
         task_type: sent.task_type,
         dreaming: sent.dreaming,

@@ -8,7 +8,9 @@ use domain::connection::ItemRecord;
 use domain::ports::{PortResult, SyncWrite};
 
 use crate::records::Item;
-use crate::records::connection_items::{hint_item, node_item, queue_entry_item, run_item};
+use crate::records::connection_items::{
+    encode_provider_item, hint_item, queue_entry_item, run_item,
+};
 use crate::table_keys::connection_items as item_keys;
 
 /// The most items of a transaction, without the one for the fence.
@@ -51,14 +53,14 @@ enum DraftWrite<'a> {
     Other(Vec<ItemWrite>),
 }
 
-/// The result of all writes to one node.
+/// The result of all writes to one provider item.
 #[derive(Default)]
 struct NodeDraft<'a> {
     /// The hints that may exist.
     stored_hints: BTreeSet<String>,
     /// The number of writes.
     writes: usize,
-    /// The node after the last write, or `None` if it is deleted.
+    /// The provider item after the last write, or `None` if it is deleted.
     last: Option<&'a ItemRecord>,
 }
 
@@ -75,9 +77,9 @@ impl<'a> NodeDraft<'a> {
         let mut hints: BTreeSet<String> = BTreeSet::new();
         let mut writes = Vec::new();
         match self.last {
-            Some(node) => {
-                hints.extend(item_keys::hint_keys(node));
-                writes.push(ItemWrite::Put(node_item(pk, node)?));
+            Some(provider_item) => {
+                hints.extend(item_keys::hint_keys(provider_item));
+                writes.push(ItemWrite::Put(encode_provider_item(pk, provider_item)?));
             }
             None => writes.push(ItemWrite::Delete(sk)),
         }
@@ -157,14 +159,16 @@ fn group_writes(pk: &str, writes: &[SyncWrite]) -> PortResult<Vec<Vec<ItemWrite>
 /// Returns the key of the thing to which a write applies.
 fn sort_key_of(write: &SyncWrite) -> String {
     match write {
-        SyncWrite::PutItem(node, _) | SyncWrite::DeleteItem(node) => item_keys::node_key(&node.id),
+        SyncWrite::PutItem(provider_item, _) | SyncWrite::DeleteItem(provider_item) => {
+            item_keys::provider_item_key(&provider_item.id)
+        }
         SyncWrite::Enqueue(queue, entry) => item_keys::queue_entry_key(*queue, &entry.key),
         SyncWrite::Dequeue(queue, key) => item_keys::queue_entry_key(*queue, key),
         SyncWrite::PutRun(run) => item_keys::run_key(run.number),
     }
 }
 
-/// Returns the items of a write that does not apply to a node.
+/// Returns the items of a write that does not apply to a provider item.
 fn plan_other_write(pk: &str, write: &SyncWrite) -> PortResult<Vec<ItemWrite>> {
     match write {
         SyncWrite::PutItem(..) | SyncWrite::DeleteItem(_) => Ok(Vec::new()),

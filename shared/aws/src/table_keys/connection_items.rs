@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub(crate) const STATE_KEY: &str = "STATE";
 /// The sort key of the selection.
 pub(crate) const SELECTION_KEY: &str = "SEL";
-/// The prefix of the keys of nodes.
+/// The prefix of the keys of provider items.
 pub(crate) const NODE_PREFIX: &str = "N#";
 /// The prefix of the keys of runs.
 pub(crate) const RUN_PREFIX: &str = "R#";
@@ -31,12 +31,12 @@ pub(crate) fn key_part(name: &str) -> String {
     format!("{prefix}~{}", hex::encode(Sha256::digest(name)))
 }
 
-pub(crate) fn node_key(id: &str) -> String {
-    node_key_of_part(&key_part(id))
+pub(crate) fn provider_item_key(id: &str) -> String {
+    provider_item_key_of_part(&key_part(id))
 }
 
-/// Returns the key of the node with whose part a hint ends.
-pub(crate) fn node_key_of_part(part: &str) -> String {
+/// Returns the key of the provider item with whose part a hint ends.
+pub(crate) fn provider_item_key_of_part(part: &str) -> String {
     format!("{NODE_PREFIX}{part}")
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn queue_entry_key(queue: SyncQueue, key: &str) -> String {
     format!("{}{}", queue_prefix(queue), key_part(key))
 }
 
-/// Returns the prefix of the hints to the nodes in a folder. The rest of each hint is the part of
-/// the node's key.
+/// Returns the prefix of the hints to the provider items in a folder. The rest of each
+/// hint is the part of the provider item's key.
 pub(crate) fn children_prefix(folder: &str) -> String {
     hints_prefix("K", folder)
 }
@@ -73,14 +73,14 @@ fn hints_prefix(kind: &str, name: &str) -> String {
     format!("{kind}#{}#{name}#", name.len())
 }
 
-/// Returns the hints that lead to a node.
-pub(crate) fn hint_keys(node: &ItemRecord) -> Vec<String> {
-    let part = key_part(&node.id);
+/// Returns the hints that lead to a provider item.
+pub(crate) fn hint_keys(provider_item: &ItemRecord) -> Vec<String> {
+    let part = key_part(&provider_item.id);
     let mut hints = Vec::new();
-    if let Some(folder) = &node.parent {
+    if let Some(folder) = &provider_item.parent {
         hints.push(format!("{}{part}", children_prefix(folder)));
     }
-    if let Some(target) = &node.target {
+    if let Some(target) = &provider_item.target {
         hints.push(format!("{}{part}", shortcuts_prefix(target)));
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         names.push(format!("{long}!"));
         names.push("x".repeat(401));
-        let mut keys: Vec<String> = names.iter().map(|id| node_key(id)).collect();
+        let mut keys: Vec<String> = names.iter().map(|id| provider_item_key(id)).collect();
         for (folder, id) in names
             .iter()
             .flat_map(|folder| names.iter().map(move |id| (folder, id)))

@@ -19,7 +19,7 @@ fn edited_document() -> Document {
     Document {
         metadata: Metadata::from_stored(from_json(json!({"edited": true}))),
         filepath: Some("/edited".to_owned()),
-        edit_count: 1,
+        description_changes: 1,
         ..smallest_document("edited")
     }
 }

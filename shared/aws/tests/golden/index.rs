@@ -36,7 +36,7 @@ fn committed_document(name: &str) -> Document {
 fn described_document() -> Document {
     Document {
         filepath: Some("/described".to_owned()),
-        edit_count: 1,
+        description_changes: 1,
         ..committed_document("first")
     }
 }
@@ -48,7 +48,7 @@ fn largest_served_document() -> Document {
         status: DocumentStatus::Done,
         extracted: None,
         superseded_by: None,
-        edit_count: 0,
+        description_changes: 0,
         indexed: document.indexed.map(|indexed| IndexedRevision {
             pack: BlobRef::Object("pack".to_owned()),
             ..indexed
@@ -79,7 +79,7 @@ fn largest_segment() -> SegmentRef {
         chunks: u64::MAX,
         bytes: u64::MAX,
         memories: Some(BlobRef::Object("memories".to_owned())),
-        actions: Some(BlobRef::Object("actions".to_owned())),
+        edits: Some(BlobRef::Object("actions".to_owned())),
     }
 }
 
@@ -89,7 +89,7 @@ fn smallest_segment() -> SegmentRef {
         chunks: 0,
         bytes: 0,
         memories: None,
-        actions: None,
+        edits: None,
         ..largest_segment()
     }
 }
@@ -249,8 +249,8 @@ async fn check_log(world: &World) {
     let removed = |name| LogEntry::Remove {
         id: document_id(name),
     };
-    let forgotten = LogEntry::Act {
-        action: forgetting_edit(),
+    let forgotten = LogEntry::Edit {
+        edit: forgetting_edit(),
     };
     assert_eq!(log[0].entries[0], published);
     assert_eq!(log[1].entries[2..], [removed("second"), forgotten]);

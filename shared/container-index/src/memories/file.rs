@@ -18,7 +18,9 @@ pub(crate) struct MemoryFile {
     pub(super) told: Vec<FiledDocument>,
     /// The documents that no longer have statements.
     pub(super) gone: Vec<DocumentId>,
-    pub(super) actions: Vec<MemoryEdit>,
+    /// The edits of callers.
+    #[serde(rename = "actions")]
+    pub(super) edits: Vec<MemoryEdit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +35,7 @@ impl MemoryFile {
     const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
     pub(super) fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.gone.is_empty() && self.actions.is_empty()
+        self.told.is_empty() && self.gone.is_empty() && self.edits.is_empty()
     }
 
     /// Encodes the file as JSON compressed with zstd.
@@ -43,10 +45,10 @@ impl MemoryFile {
     }
 
     /// Returns a file with only the callers' edits, or `None` if there are none.
-    pub(crate) fn actions_alone(&self) -> Option<Self> {
+    pub(crate) fn only_edits(&self) -> Option<Self> {
         let edits_only = Self {
             v: Self::VERSION,
-            actions: self.actions.clone(),
+            edits: self.edits.clone(),
             ..Self::default()
         };
         (!edits_only.is_empty()).then_some(edits_only)
@@ -84,7 +86,7 @@ impl MemoryFile {
                 statements,
             });
         }
-        for edit in &self.actions {
+        for edit in &self.edits {
             ledger.apply_edit(edit);
         }
     }
@@ -115,7 +117,7 @@ impl MemoryFile {
             }
         }
 
-        merged.actions = older.actions.into_iter().chain(newer.actions).collect();
+        merged.edits = older.edits.into_iter().chain(newer.edits).collect();
         merged
     }
 }

@@ -80,8 +80,8 @@ pub struct SegmentRef {
     pub memories: Option<BlobRef>,
     /// The edits of memories, stored a second time because they cannot be derived from the
     /// documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actions: Option<BlobRef>,
+    #[serde(default, rename = "actions", skip_serializing_if = "Option::is_none")]
+    pub edits: Option<BlobRef>,
 }
 
 impl SegmentRef {
@@ -89,7 +89,7 @@ impl SegmentRef {
     pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
         std::iter::once(self.blob)
             .chain(self.memories)
-            .chain(self.actions)
+            .chain(self.edits)
     }
 }
 

@@ -13,7 +13,8 @@ pub const MAX_CLIENT_ID_CHARS: usize = 500;
 /// be sealed in one operation.
 pub const MAX_SECRET_CHARS: usize = 1000;
 
-/// The providers with which an organization may have an app.
+/// The providers with which an organization may have an app. Only Google Drive has a connector so
+/// far; the settings of the others are stored for callers that expect them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppProvider {

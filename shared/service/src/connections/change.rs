@@ -181,7 +181,7 @@ pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
 pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
     let delay = message_delay(seconds);
     if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), delay).await {
-        warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweeper");
+        warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweep");
     }
 }
 

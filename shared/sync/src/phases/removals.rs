@@ -2,14 +2,16 @@
 //! only after a second examination.
 
 use domain::DocumentId;
-use domain::connection::{DocumentIntent, PendingRemoval, SyncQueue, SyncQueueEntry};
+use domain::connection::{DocumentIntent, FolderWalk, PendingRemoval, SyncQueue, SyncQueueEntry};
 use domain::ports::{PortResult, ProviderItem};
 use service::item_custom_id;
 
 use crate::decide::removals::{self, RemovalDecision, RemovalMode};
+use crate::decide::walks;
 use crate::item_paths::is_folder;
 use crate::limits::MAX_REMOVALS;
-use crate::queue;
+use crate::phases::walk::{known_children, replace_walk};
+use crate::queue::{self, FolderKey};
 use crate::step_state::{StepState, TickError};
 
 /// The most pages of waiting removals that one tick examines.
@@ -49,6 +51,38 @@ pub(crate) async fn hold_back_removals(step: &mut StepState<'_>) -> Result<(), T
     Ok(())
 }
 
+/// Removes the records below the first folder that waits for this, and returns whether there was
+/// one.
+pub(crate) async fn remove_below(step: &mut StepState<'_>) -> Result<bool, TickError> {
+    let first = step.first_entries(SyncQueue::Walk, None, 1).await?;
+    let Some(waiting) = first.first() else {
+        step.has_removals_below = false;
+        return Ok(false);
+    };
+    let FolderKey::RemoveBelow(folder) = FolderKey::parse(&waiting.key)? else {
+        step.has_removals_below = false;
+        return Ok(false);
+    };
+
+    let mut entry: FolderWalk = queue::parse_value(waiting)?;
+    let mut done = false;
+    while !done && step.writes.len() <= step.context.limits.writes {
+        let rows = step.context.limits.rows;
+        let (known, next) = known_children(step, &folder, entry.page.as_deref(), rows).await?;
+        for child in walks::children_to_remove(known, &folder, &step.selected) {
+            step.remove_item(&child.id, entry.deselected).await?;
+            if child.folder {
+                step.enqueue_removal_below(&child.id, entry.deselected)?;
+            }
+        }
+        done = next.is_none();
+        entry.page = next;
+    }
+
+    replace_walk(step, &waiting.key, (!done).then_some(&entry))?;
+    Ok(true)
+}
+
 pub(crate) async fn remove_documents(step: &mut StepState<'_>) -> Result<(), TickError> {
     let releasing = std::mem::take(&mut step.state.releasing);
     let keys: Vec<String> = releasing.iter().map(|intent| intent.item.clone()).collect();
@@ -60,7 +94,7 @@ pub(crate) async fn remove_documents(step: &mut StepState<'_>) -> Result<(), Tic
             step.state.releasing.push(intent.clone());
             continue;
         }
-        release_document(step, intent).await?;
+        release_or_remove_document(step, intent).await?;
     }
 
     let (next, more) = choose_removals(step).await?;
@@ -73,7 +107,7 @@ pub(crate) async fn remove_documents(step: &mut StepState<'_>) -> Result<(), Tic
 }
 
 /// Removes a document, or only this connection's claim if other claims remain.
-async fn release_document(
+async fn release_or_remove_document(
     step: &mut StepState<'_>,
     intent: &DocumentIntent,
 ) -> Result<(), TickError> {

@@ -30,7 +30,7 @@ pub(crate) async fn walk_folders(step: &mut StepState<'_>) -> Result<(), TickErr
         if touched.is_some() {
             continue;
         }
-        // Removals come first, and `remove_below` has found none.
+        // Removals come first, and `removals::remove_below` has found none.
         let FolderKey::Walk(folder) = FolderKey::parse(&entry.key)? else {
             break;
         };
@@ -77,7 +77,7 @@ async fn visit_folder(
 }
 
 /// Stores how far the work on a folder has come, or removes its entry if that is `None`.
-fn replace_walk(
+pub(super) fn replace_walk(
     step: &mut StepState<'_>,
     key: &str,
     rest: Option<&FolderWalk>,
@@ -203,7 +203,7 @@ async fn verify_item(step: &mut StepState<'_>, record: &ItemRecord) -> Result<()
     Ok(())
 }
 
-async fn known_children(
+pub(super) async fn known_children(
     step: &mut StepState<'_>,
     folder: &str,
     after: Option<&str>,
@@ -215,36 +215,4 @@ async fn known_children(
         .await?;
     step.add_known_records(&known);
     Ok((known, next))
-}
-
-/// Removes the records below the first folder that waits for this, and returns whether there was
-/// one.
-pub(crate) async fn remove_below(step: &mut StepState<'_>) -> Result<bool, TickError> {
-    let first = step.first_entries(SyncQueue::Walk, None, 1).await?;
-    let Some(waiting) = first.first() else {
-        step.has_removals_below = false;
-        return Ok(false);
-    };
-    let FolderKey::RemoveBelow(folder) = FolderKey::parse(&waiting.key)? else {
-        step.has_removals_below = false;
-        return Ok(false);
-    };
-
-    let mut entry: FolderWalk = queue::parse_value(waiting)?;
-    let mut done = false;
-    while !done && step.writes.len() <= step.context.limits.writes {
-        let rows = step.context.limits.rows;
-        let (known, next) = known_children(step, &folder, entry.page.as_deref(), rows).await?;
-        for child in walks::children_to_remove(known, &folder, &step.selected) {
-            step.remove_item(&child.id, entry.deselected).await?;
-            if child.folder {
-                step.enqueue_removal_below(&child.id, entry.deselected)?;
-            }
-        }
-        done = next.is_none();
-        entry.page = next;
-    }
-
-    replace_walk(step, &waiting.key, (!done).then_some(&entry))?;
-    Ok(true)
 }
