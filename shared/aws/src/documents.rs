@@ -43,7 +43,7 @@ use crate::transaction::put_write;
 
 pub(crate) use create::{check_alternative, put_reference};
 use expressions::{
-    body_update, claim_update, damage_update, editable_without_log, failure_update,
+    body_update, claim_update, damage_update, describable_without_log, failure_update,
     postpone_update, requeue_update, results_update, served_as, status_update, unfinished,
     unfinished_with_lease, unfinished_without_lease,
 };
@@ -271,7 +271,7 @@ impl Documents for DynamoDocuments {
         ))));
         let update = update
             .update_expression(description_update())
-            .condition_expression(editable_without_log())
+            .condition_expression(describable_without_log())
             .set_expression_attribute_values(Some(description_values(document, now)?))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let Err(error) = update.send().await else {
@@ -284,8 +284,8 @@ impl Documents for DynamoDocuments {
             return Err(port_error(error));
         };
 
-        // Our own edit whose answer was lost has written exactly these values. The count is
-        // compared too, because an edit may change nothing else.
+        // Our own change whose answer was lost has written exactly these values. The count is
+        // compared too, because a call may change nothing else.
         let expected_values = [
             (ATTRIBUTES.sent, encode_sent_fields(document)?.into()),
             (

@@ -11,7 +11,7 @@
 //! | [`containers`] | container tags, their number, owner records |
 //! | [`index`] | heads, log records, purge records |
 //! | [`connections`] | connections, grants, claims |
-//! | [`connection_items`] | state, selection, provider items, hints, queues and runs of a connection |
+//! | [`connection_items`] | state, selection, items, hints, queues and runs of a connection |
 //! | [`organization`] | settings, tasks |
 //! | [`blobs`] | inline blobs |
 //! | [`secrets`] | API keys, tickets, sealed secrets |

@@ -321,7 +321,7 @@ fn create_file(path: &Path) -> io::Result<File> {
     private_options().create(true).truncate(true).open(path)
 }
 
-/// Checks whether there is no such file or it has no bytes, as a crash may leave it.
+/// Checks whether the file does not exist or is empty, as a crash may leave it.
 fn is_missing_or_empty(file: &Path) -> io::Result<bool> {
     match fs::metadata(file) {
         Ok(metadata) => Ok(metadata.len() == 0),

@@ -78,7 +78,7 @@ pub(crate) async fn describe(
     }
 }
 
-/// Writes a changed description, whose changes are already counted. Returns `false` when the document
+/// Writes a changed description, whose change is already counted. Returns `false` when the document
 /// is no longer as it was read.
 pub(crate) async fn write_description(
     ctx: &Ctx,

@@ -2,9 +2,16 @@
 
 use crate::file::{LanguageFile, LanguageFileError, LanguageSections};
 
-/// Declares the languages, each with its file, and embeds the files. `calendar` means that the file
-/// names days, months and numbers; `own_script` means that no text in Latin script is in the
-/// language.
+/// A property of a language that its declaration names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Property {
+    /// The file of the language has a calendar: the names of days, months and numbers.
+    Calendar,
+    /// The language is never written in Latin script.
+    OwnScript,
+}
+
+/// Declares the languages, each with its file and its [`Property`] values, and embeds the files.
 macro_rules! languages {
     ($($(#[$note:meta])* $language:ident = $file:literal $(, $property:ident)*;)*) => {
         /// A language, as [`detect_language`](crate::detect_language) tells it from the others.
@@ -32,37 +39,35 @@ macro_rules! languages {
             /// Checks whether the file of the language has a calendar: the names of days, months
             /// and numbers.
             pub fn has_calendar(self) -> bool {
-                self.properties().contains(&"calendar")
+                self.properties().contains(&Property::Calendar)
             }
 
             /// Checks whether the language may be written in Latin script.
             pub(crate) fn is_in_latin_script(self) -> bool {
-                !self.properties().contains(&"own_script")
+                !self.properties().contains(&Property::OwnScript)
             }
 
-            fn properties(self) -> &'static [&'static str] {
+            fn properties(self) -> &'static [Property] {
                 match self {
-                    $(Self::$language => &[$(languages!(@property $property)),*],)*
+                    $(Self::$language => &[$(Property::$property),*],)*
                 }
             }
         }
     };
-    (@property calendar) => { "calendar" };
-    (@property own_script) => { "own_script" };
 }
 
 languages! {
-    English = "en", calendar;
-    German = "de", calendar;
-    Spanish = "es", calendar;
-    French = "fr", calendar;
-    Portuguese = "pt", calendar;
-    Italian = "it", calendar;
-    Russian = "ru", calendar, own_script;
-    Hindi = "hi", calendar, own_script;
-    Chinese = "zh", calendar, own_script;
-    Japanese = "ja", calendar, own_script;
-    Korean = "ko", calendar, own_script;
+    English = "en", Calendar;
+    German = "de", Calendar;
+    Spanish = "es", Calendar;
+    French = "fr", Calendar;
+    Portuguese = "pt", Calendar;
+    Italian = "it", Calendar;
+    Russian = "ru", Calendar, OwnScript;
+    Hindi = "hi", Calendar, OwnScript;
+    Chinese = "zh", Calendar, OwnScript;
+    Japanese = "ja", Calendar, OwnScript;
+    Korean = "ko", Calendar, OwnScript;
     Dutch = "nl";
     Swedish = "sv";
     Danish = "da";
@@ -71,7 +76,7 @@ languages! {
     Hungarian = "hu";
     Romanian = "ro";
     Turkish = "tr";
-    Arabic = "ar", own_script;
+    Arabic = "ar", OwnScript;
     /// Any other language.
     Other = "other";
 }

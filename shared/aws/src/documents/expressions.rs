@@ -153,8 +153,9 @@ pub(super) fn served_as() -> String {
     format!("{revision} = :revision AND {status} = :done AND {indexed} = :indexed")
 }
 
-/// Returns the condition that `:revision` is the newest and nothing is served, for an edit.
-pub(super) fn editable_without_log() -> String {
+/// Returns the condition that `:revision` is the newest and nothing is served, for a change of
+/// the description.
+pub(super) fn describable_without_log() -> String {
     let DocumentAttributes {
         revision, indexed, ..
     } = ATTRIBUTES;
@@ -166,8 +167,8 @@ pub(super) fn editable_without_log() -> String {
 }
 
 /// Returns the update of a description, with the values of [`description_values`]. Metadata, path
-/// and title change in place, and the count detects concurrent changes. The sent
-/// fields include the origin, and with it a title that the provider gave.
+/// and title change in place, and the count detects concurrent changes. The sent fields
+/// include the origin, and with it a title that the provider gave.
 pub(crate) fn description_update() -> String {
     let DocumentAttributes {
         sent,

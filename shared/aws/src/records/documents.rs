@@ -48,8 +48,7 @@ record! {
         title: Option<String>,
         #[serde(rename = "props")]
         properties: Option<Json<BTreeMap<String, String>>>,
-        /// The number of changes of the description. If it never changed, there is
-        /// none.
+        /// The number of changes of the description. `None` if it never changed.
         #[serde(rename = "ed")]
         description_changes: Option<u64>,
         #[serde(rename = "sup")]

@@ -57,8 +57,8 @@ pub(crate) fn queue_entry_key(queue: SyncQueue, key: &str) -> String {
     format!("{}{}", queue_prefix(queue), key_part(key))
 }
 
-/// Returns the prefix of the hints to the provider items in a folder. The rest of each
-/// hint is the part of the provider item's key.
+/// Returns the prefix of the hints to the provider items in a folder. The rest of each hint
+/// is the part of the provider item's key.
 pub(crate) fn children_prefix(folder: &str) -> String {
     hints_prefix("K", folder)
 }

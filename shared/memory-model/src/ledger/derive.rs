@@ -127,8 +127,8 @@ impl Ledger {
             .filter_map(|memory| Some((memory, memory.topic_answer.as_ref()?)))
     }
 
-    /// Returns the inference from `relation_memory`, which names a relative, and `fact`, which
-    /// is known about the bearer of that name.
+    /// Returns the inference from `relation_memory`, which names a relative, and `fact`,
+    /// which is known about the bearer of that name.
     fn infer_memory(
         &self,
         relation_memory: &Memory,
