@@ -203,7 +203,7 @@ async fn a_state_may_be_large(setting: &PortFixture) {
     for i in 0..500 {
         let chain = (0..10).map(|above| id(i / 10 + above)).collect();
         let above = format!("/My Drive/{}", "Örter und Pläne/".repeat(8));
-        next.roots.insert(
+        next.selected_items.insert(
             id(1000 + i),
             SelectedItemState {
                 active: true,

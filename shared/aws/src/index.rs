@@ -29,7 +29,7 @@ use crate::records::{
 use crate::table::Table;
 use crate::table_keys;
 use crate::transaction::{put_write, update_write};
-use changes::{change_records, commit_outcome, log_entry};
+use changes::{build_change_writes, commit_outcome, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
@@ -168,9 +168,9 @@ impl Index for DynamoIndex {
         // The change to which each item belongs.
         let mut change_indexes = Vec::new();
         for (index, change) in changes.iter().enumerate() {
-            let records = change_records(&self.0, tenant, change, now)?;
-            change_indexes.extend(std::iter::repeat_n(index, records.len()));
-            items.extend(records);
+            let writes = build_change_writes(&self.0, tenant, change, now)?;
+            change_indexes.extend(std::iter::repeat_n(index, writes.len()));
+            items.extend(writes);
         }
 
         let mut purges = Vec::new();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use claim::{DocumentClaim, DocumentOrigin};
 pub use grant::{Grant, OAuthAppRef, OAuthTokens, ProviderAccount};
-pub use item_record::{FiledItem, ItemRecord, ItemState, SkipReason};
+pub use item_record::{ItemRecord, ItemState, SkipReason, SyncedDocument};
 pub use selection::{MAX_SELECTED_ITEMS, SelectedItem, Selection};
 pub use state::{
     DocumentIntent, FeedState, FolderWalk, NotificationChannel, PendingRemoval, Run, RunPhase,
@@ -28,7 +28,7 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
-    /// Google Drive.
+    /// Google Drive, called `cloud-drive` on the wire.
     CloudDrive,
     /// The pages of a website.
     WebCrawler,

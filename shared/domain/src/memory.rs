@@ -52,9 +52,9 @@ pub enum MemoryKind {
     Event,
 }
 
-/// The authority of a statement, by its source. The most trusted source comes first. `client`,
-/// `user` and `document` are the user's own words, the only ones that may instruct, stand in the
-/// static profile and replace what the user said before.
+/// The trust in a statement, by its source. The most trusted source comes first. `client`, `user`
+/// and `document` are the user's own words, the only ones that may instruct, stand in the static
+/// profile and replace what the user said before.
 #[derive(
     Debug,
     Clone,
@@ -93,7 +93,7 @@ impl Trust {
         matches!(self, Self::Client | Self::User | Self::Document)
     }
 
-    /// Returns the less trusted of two authorities.
+    /// Returns the lower of two trusts.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         if (!self.is_own_words(), self) < (!other.is_own_words(), other) {
@@ -103,7 +103,7 @@ impl Trust {
         }
     }
 
-    /// Checks whether a statement may replace one with the authority `other`. Words of others never
+    /// Checks whether a statement may replace one with the trust `other`. Words of others never
     /// replace words of the user.
     pub fn may_replace(self, other: Self) -> bool {
         self.is_own_words() || !other.is_own_words()
@@ -151,7 +151,7 @@ pub struct Statement {
     pub is_static: bool,
     /// The confidence of the extractor, from 0 to 1.
     pub confidence: f32,
-    /// The authority of the statement.
+    /// The trust in the statement.
     pub trust: Trust,
     /// The speaker, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_stored_trust_stays_readable_and_keeps_its_authority() {
+    fn every_stored_trust_stays_readable_and_keeps_its_meaning() {
         for (stored, is_own) in [
             ("client", true),
             ("user", true),

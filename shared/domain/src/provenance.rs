@@ -1,5 +1,5 @@
-//! Provenance: whose words a content is. It decides the authority of statements, regardless of what
-//! they say.
+//! Provenance: whose words a content is. It decides the trust in statements, regardless of what they
+//! say.
 
 use std::fmt;
 
@@ -126,7 +126,7 @@ fn to_one_line(text: &str) -> String {
 /// The authorship of processed content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorship {
-    /// The authority of its statements.
+    /// The trust in its statements.
     pub trust: Trust,
     /// The place in which it was found, if it is not the user's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,11 +42,12 @@ pub struct ReadContent;
 #[derive(Debug)]
 pub struct WriteContent;
 
-/// Reading what surrounds content: container tags and their properties. Closed to scoped keys.
+/// Reading what surrounds content: container tags, connections and inferences. Closed to scoped
+/// keys.
 #[derive(Debug)]
 pub struct ReadSurroundings;
 
-/// Changing what surrounds content. Closed to scoped keys.
+/// Changing what surrounds content, and adding conversations. Closed to scoped keys.
 #[derive(Debug)]
 pub struct WriteSurroundings;
 

@@ -1,10 +1,13 @@
 //! The memories of one container, computed from the statements of its documents and the edits of
 //! callers.
 //!
-//! A statement belongs to a topic. The statements of a topic are folded in the order in which they
-//! were said (`chain`). Nothing else has an influence, so the memories depend neither on the order
-//! in which documents arrive nor on how often they are processed, and a deleted document leaves no
-//! trace.
+//! A statement belongs to a topic. The statements of a topic apply in the order in which they were
+//! said, and give the versions of its memories (`versions`). A memory may extend one of another
+//! topic (`extend`), and two memories may give an inference (`derive`).
+//!
+//! The memories follow from the statements, the documents that have them, and the edits. They depend
+//! neither on the order in which documents arrive nor on how often they are processed, and a deleted
+//! document leaves no trace.
 
 mod derive;
 mod extend;
@@ -52,8 +55,8 @@ pub struct Ledger {
     groups: HashMap<String, BTreeSet<TopicId>>,
     /// Topics by their subject.
     subjects: HashMap<String, BTreeSet<TopicId>>,
-    /// Topics that name somebody's relatives and animals.
-    relative_topics: BTreeSet<TopicId>,
+    /// Topics that name a person or an animal by the relationship to somebody.
+    relationship_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.
     inferences: Vec<MemoryId>,
     dirty: BTreeSet<TopicId>,
@@ -110,7 +113,7 @@ impl Ledger {
             memories: BTreeMap::new(),
             groups: HashMap::new(),
             subjects: HashMap::new(),
-            relative_topics: BTreeSet::new(),
+            relationship_topics: BTreeSet::new(),
             inferences: Vec::new(),
             dirty: BTreeSet::new(),
         }
@@ -130,8 +133,8 @@ impl Ledger {
                     .entry(topic_answer.subject.clone())
                     .or_default()
                     .insert(topic.clone());
-                if derive::names_relative(topic_answer) {
-                    self.relative_topics.insert(topic.clone());
+                if derive::is_relationship(topic_answer) {
+                    self.relationship_topics.insert(topic.clone());
                 }
             } else {
                 let group = extend::group_key(&statement.text);
@@ -266,7 +269,7 @@ impl Ledger {
             topics.remove(topic);
         }
 
-        self.relative_topics.remove(topic);
+        self.relationship_topics.remove(topic);
     }
 
     /// Compares the memories that could have changed with their state in `memories_before`.
@@ -358,7 +361,7 @@ impl Ledger {
         self.memories.values()
     }
 
-    /// Returns the newest versions in the memory's line of its topic, the oldest of them first.
+    /// Returns the newest versions in the memory's chain, the oldest of them first.
     pub fn memory_history(&self, memory: &Memory) -> Vec<&Memory> {
         let mut versions: Vec<&Memory> = self
             .topic_memories(&memory.topic)
@@ -492,8 +495,8 @@ impl Ledger {
     }
 }
 
-/// Returns the topic of a statement: its subject and attribute, or, without those, the essence of
-/// the statement itself.
+/// Returns the topic of a statement: its subject and attribute, or, without those, the content words
+/// of the statement itself.
 pub fn topic_id_of(container: &ContainerId, statement: &Statement) -> TopicId {
     match &statement.topic {
         Some(topic) => TopicId::derived(container, &["answer", &topic.subject, &topic.attribute]),

@@ -59,7 +59,7 @@ fn is_negation(word: &str) -> bool {
 /// Returns the words that carry the meaning of a statement.
 ///
 /// Function words and negations are left out, so statements that say the same, or the opposite,
-/// have the same essence. A text of nothing but such words keeps all of them.
+/// have the same content words. A text of nothing but such words keeps all of them.
 pub fn content_words(text: &str) -> Vec<String> {
     let all_words = split_words(text);
     let mut content = Vec::new();

@@ -71,10 +71,10 @@ fn profile_and_own_memories(documents: Vec<DocumentStatements>) -> (Vec<String>,
         .map(|memory| memory.text.clone())
         .collect();
     own_memories.sort();
-    (
-        build_profile(&[&ledger], &ProfileOptions::new(day(1000))).static_lines,
-        own_memories,
-    )
+    let profile = build_profile(&[&ledger], &ProfileOptions::new(day(1000)));
+    let static_lines = profile.static_lines.into_iter();
+    let static_texts = static_lines.map(|line| line.text).collect();
+    (static_texts, own_memories)
 }
 
 #[test]

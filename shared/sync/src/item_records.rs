@@ -82,7 +82,9 @@ impl StepState<'_> {
             pending_removal = self.pending_removal(&record.id).await?;
         }
         let being_removed = &self.state.releasing;
-        let is_being_removed = being_removed.iter().any(|intent| intent.item == record.id);
+        let is_being_removed = being_removed
+            .iter()
+            .any(|intent| intent.claiming_item == record.id);
 
         let item = SeenItem {
             known,

@@ -13,9 +13,10 @@
 //! - A cursor is taken before the scan that it follows. It advances in the commit that stores the
 //!   effects of its page.
 //! - An item is not removed because a listing lacks it. It is removed only if a later request for
-//!   the item itself shows that it is gone, in the bin or out of scope. Scope is decided by the
-//!   current folders at the provider, not by the stored records.
-//! - When a folder is removed, the records below it are removed before anything else is examined.
+//!   the item itself, or for a folder above it, shows that this is gone, in the bin or out of scope.
+//!   Scope is decided by the current folders at the provider, not by the stored records.
+//! - When a folder is removed, the items that were recorded below it are removed with it, without
+//!   requests of their own. This comes before anything else is examined.
 //! - A change may invalidate any earlier lookup of an item. Therefore no lookup is older than the
 //!   page of changes for which it is used.
 //!

@@ -118,7 +118,7 @@ impl StepState<'_> {
             return Ok(false);
         };
 
-        if !self.is_selective() || self.selected.contains(&item.id) {
+        if !self.is_selective() || self.selected_ids.contains(&item.id) {
             return Ok(true);
         }
 
@@ -134,7 +134,7 @@ impl StepState<'_> {
             else {
                 return Ok(false);
             };
-            if self.selected.contains(&id) {
+            if self.selected_ids.contains(&id) {
                 return Ok(true);
             }
             above = folder.parent;
@@ -146,13 +146,13 @@ impl StepState<'_> {
     /// Returns the path of an item, computed from the known folders if possible and otherwise from
     /// those at the provider.
     pub(crate) async fn path_of_item(&mut self, item: &ProviderItem) -> Result<String, TickError> {
-        if let Some(root) = self
+        if let Some(state) = self
             .state
-            .roots
+            .selected_items
             .get(&item.id)
-            .filter(|_| self.selected.contains(&item.id))
+            .filter(|_| self.selected_ids.contains(&item.id))
         {
-            return Ok(join_path(&root.above, &item.name));
+            return Ok(join_path(&state.above, &item.name));
         }
 
         let Some(parent) = &item.parent else {
@@ -198,7 +198,7 @@ impl StepState<'_> {
         let mut unknown = Vec::new();
         let mut next = item.parent.clone();
         while let Some(id) = next.filter(|_| unknown.len() < MAX_DEPTH) {
-            if self.current_record(&id).await?.is_some() || self.selected.contains(&id) {
+            if self.current_record(&id).await?.is_some() || self.selected_ids.contains(&id) {
                 break;
             }
             let Some(folder) = self

@@ -150,6 +150,12 @@ pub(crate) fn is_queued(record: &ItemRecord) -> bool {
     )
 }
 
+/// Returns the id of the item whose content the document of a file has: the target of a shortcut, or
+/// the file itself.
+pub(crate) fn source_item(record: &ItemRecord) -> &str {
+    record.target.as_deref().unwrap_or(&record.id)
+}
+
 /// Serializes the value of an entry.
 ///
 /// # Errors
@@ -203,10 +209,10 @@ pub(crate) fn empty_record() -> ItemRecord {
 mod tests {
     use super::*;
     use domain::DocumentId;
-    use domain::connection::FiledItem;
+    use domain::connection::SyncedDocument;
 
-    fn record(id: &str, ms: i64, filed: bool, attempts: u32) -> ItemRecord {
-        let filed = filed.then(|| FiledItem {
+    fn record(id: &str, ms: i64, has_document: bool, attempts: u32) -> ItemRecord {
+        let filed = has_document.then(|| SyncedDocument {
             document: DocumentId::random(),
             content_version: String::new(),
             name: String::new(),
@@ -248,11 +254,11 @@ mod tests {
                 .all(|key| (NEW_FILES_START..NEW_FILES_END).contains(&key.as_str()))
         );
 
-        let filed = ItemRecord {
+        let synced = ItemRecord {
             state: ItemState::Filed,
             ..record("a", 1, true, 0)
         };
-        assert_eq!(FileKey::of(&filed), None);
+        assert_eq!(FileKey::of(&synced), None);
     }
 
     #[test]

@@ -54,7 +54,7 @@ async fn handle_service_error(step: &mut StepState<'_>, error: Error) -> Result<
     }
 
     step.state.attempts = 0;
-    error!(connection.id = %step.connection.id, error = &error as &dyn std::error::Error, "a run was given up");
+    error!(connection.id = %step.connection.id, error = &error as &dyn std::error::Error, "a run was abandoned");
 
     match abandon_run(step, Failure::of_service()).await {
         Ok(next) => Ok(next),

@@ -111,7 +111,7 @@ async fn load_context(step: &mut StepState<'_>) -> Result<(), TickError> {
         .sync()
         .get_selection(tenant, &step.connection.id)
         .await?;
-    step.selected = step
+    step.selected_ids = step
         .selection
         .items
         .iter()
@@ -153,11 +153,15 @@ async fn execute_tick(step: &mut StepState<'_>) -> Result<TickFlow, TickError> {
 
     match phase {
         RunPhase::Feeds => phases::feeds::update_feeds(step).await?,
-        RunPhase::Roots { next } => phases::roots::examine_roots(step, next).await?,
+        RunPhase::SelectedItems { next } => {
+            phases::selected_items::examine_selected_items(step, next).await?
+        }
         RunPhase::Scan { feed, page } => phases::scan::scan_feed(step, feed, page).await?,
         RunPhase::Walk => phases::walk::walk_folders(step).await?,
         RunPhase::Changes { done } => phases::changes::read_changes(step, done).await?,
-        RunPhase::Sweep { after } => phases::sweep::sweep_items(step, after).await?,
+        RunPhase::UnseenItems { after } => {
+            phases::unseen_items::examine_unseen_items(step, after).await?
+        }
         RunPhase::Refilter { after } => phases::refilter::refilter_items(step, after).await?,
         RunPhase::Fetch => phases::fetch::fetch_files(step).await?,
         RunPhase::Remove => phases::removals::remove_documents(step).await?,

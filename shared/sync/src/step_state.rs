@@ -73,7 +73,7 @@ pub(crate) struct StepState<'a> {
     pub(crate) access: ProviderAccess,
     pub(crate) selection: Selection,
     /// The ids of the selected items.
-    pub(crate) selected: HashSet<String>,
+    pub(crate) selected_ids: HashSet<String>,
     pub(crate) filter: ItemFilter,
     pub(crate) state: SyncState,
     /// The state as it is stored.
@@ -124,7 +124,7 @@ impl<'a> StepState<'a> {
             connector,
             access,
             selection: Selection::default(),
-            selected: HashSet::new(),
+            selected_ids: HashSet::new(),
             filter: ItemFilter::default(),
             stored: state.clone(),
             state,
@@ -430,7 +430,7 @@ impl<'a> StepState<'a> {
     pub(crate) async fn walk_again(&mut self, folder: &ProviderItem) -> Result<(), TickError> {
         let walk = NewWalk {
             stamp: self.step_number(),
-            is_afresh: true,
+            restarts_listing: true,
         };
         self.enqueue_walk(&folder.id, folder.drive.as_deref(), walk)
             .await

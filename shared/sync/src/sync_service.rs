@@ -51,20 +51,24 @@ pub(crate) trait SyncService: Send + Sync {
         tag: &ContainerTag,
         custom_id: &CustomId,
     ) -> Result<Option<DocumentId>>;
-    async fn file_document(
+    /// Makes the document of an item from its content, or gives the existing document that content,
+    /// and claims the document.
+    async fn make_document(
         &self,
         tenant: &Tenant,
         item: ItemDocument,
         bytes: Bytes,
         form: BodyForm,
     ) -> Result<DocumentId>;
-    async fn refile_document(
+    /// Claims the existing document of an item, and describes it like the item. Returns `None` if
+    /// the document does not have the content of the item, which then has to be fetched.
+    async fn adopt_document(
         &self,
         tenant: &Tenant,
         item: &ItemDocument,
     ) -> Result<Option<DocumentId>>;
-    /// Checks whether a connection may release a document: the document has this claim, or was
-    /// filed by this connection, which may have been interrupted after it released the claim.
+    /// Checks whether a connection may release a document: the document has this claim, or its
+    /// origin is this connection, which may have been interrupted after it released the claim.
     async fn owns_document(
         &self,
         tenant: &Tenant,
@@ -155,7 +159,7 @@ impl SyncService for PortService<'_> {
         service::item_document_id(self.0, tenant, tag, custom_id).await
     }
 
-    async fn file_document(
+    async fn make_document(
         &self,
         tenant: &Tenant,
         item: ItemDocument,
@@ -167,7 +171,7 @@ impl SyncService for PortService<'_> {
             .id)
     }
 
-    async fn refile_document(
+    async fn adopt_document(
         &self,
         tenant: &Tenant,
         item: &ItemDocument,

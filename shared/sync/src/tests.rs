@@ -10,6 +10,7 @@ mod errors;
 mod failures;
 mod fake_service;
 mod history;
+mod interruptions;
 mod memory;
 mod patience;
 mod provider;

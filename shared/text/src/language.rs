@@ -8,7 +8,7 @@ enum Property {
     /// The file of the language has a calendar: the names of days, months and numbers.
     Calendar,
     /// The language is never written in Latin script.
-    OwnScript,
+    NonLatin,
 }
 
 /// Declares the languages, each with its file and its [`Property`] values, and embeds the files.
@@ -42,9 +42,10 @@ macro_rules! languages {
                 self.properties().contains(&Property::Calendar)
             }
 
-            /// Checks whether the language may be written in Latin script.
+            /// Checks whether the language may be written in Latin script. `Other` may be, because
+            /// some of its languages are.
             pub(crate) fn is_in_latin_script(self) -> bool {
-                !self.properties().contains(&Property::OwnScript)
+                !self.properties().contains(&Property::NonLatin)
             }
 
             fn properties(self) -> &'static [Property] {
@@ -63,11 +64,11 @@ languages! {
     French = "fr", Calendar;
     Portuguese = "pt", Calendar;
     Italian = "it", Calendar;
-    Russian = "ru", Calendar, OwnScript;
-    Hindi = "hi", Calendar, OwnScript;
-    Chinese = "zh", Calendar, OwnScript;
-    Japanese = "ja", Calendar, OwnScript;
-    Korean = "ko", Calendar, OwnScript;
+    Russian = "ru", Calendar, NonLatin;
+    Hindi = "hi", Calendar, NonLatin;
+    Chinese = "zh", Calendar, NonLatin;
+    Japanese = "ja", Calendar, NonLatin;
+    Korean = "ko", Calendar, NonLatin;
     Dutch = "nl";
     Swedish = "sv";
     Danish = "da";
@@ -76,7 +77,7 @@ languages! {
     Hungarian = "hu";
     Romanian = "ro";
     Turkish = "tr";
-    Arabic = "ar", OwnScript;
+    Arabic = "ar", NonLatin;
     /// Any other language.
     Other = "other";
 }

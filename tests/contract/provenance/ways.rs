@@ -39,7 +39,7 @@ enum DeliveryForm {
 pub(super) struct DeliveryWay {
     pub(super) name: &'static str,
     sent: DeliveryForm,
-    /// The authority of the statements.
+    /// The trust in the statements.
     pub(super) trust: &'static str,
     /// A mark for ways in which the whole document is someone else's.
     pub(super) whole: bool,

@@ -1,4 +1,5 @@
-//! The effects of a commit's changes on the log and on the records of documents.
+//! Builds the log entries of a commit's changes, and the writes to the records of documents. Nothing
+//! is written here: [`super::DynamoIndex`] sends all writes of a commit in one transaction.
 
 use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
 use domain::container::LogEntry;
@@ -77,7 +78,7 @@ fn missing_content() -> PortError {
 
 /// Returns the writes to the records of documents, each on condition that its document is unchanged
 /// since it was read.
-pub(super) fn change_records(
+pub(super) fn build_change_writes(
     table: &Table,
     tenant: &Tenant,
     change: &DocumentChange,
@@ -85,20 +86,20 @@ pub(super) fn change_records(
 ) -> PortResult<Vec<TransactWriteItem>> {
     match change {
         DocumentChange::Publish(document) => {
-            Ok(vec![publish_record(table, tenant, document, now)?])
+            Ok(vec![build_publish_update(table, tenant, document, now)?])
         }
         DocumentChange::Describe(document) => {
-            Ok(vec![describe_record(table, tenant, document, now)?])
+            Ok(vec![build_describe_update(table, tenant, document, now)?])
         }
-        DocumentChange::Remove(document) => Ok(vec![delete_record(table, tenant, document)?]),
-        DocumentChange::Create(document) => Ok(vec![create_record(table, tenant, document)?]),
+        DocumentChange::Remove(document) => Ok(vec![build_delete(table, tenant, document)?]),
+        DocumentChange::Create(document) => Ok(vec![build_create_put(table, tenant, document)?]),
         DocumentChange::Move {
             from,
             to,
             reference,
             alternatives,
         } => {
-            let mut writes = vec![replace_record(table, tenant, from, to)?];
+            let mut writes = vec![build_replace_put(table, tenant, from, to)?];
             if let Some(reference) = reference {
                 writes.push(put_reference(table, tenant, reference, &to.id)?);
             }
@@ -107,12 +108,14 @@ pub(super) fn change_records(
             }
             Ok(writes)
         }
-        DocumentChange::Supersede(document) => Ok(vec![supersede_record(table, tenant, document)?]),
+        DocumentChange::Supersede(document) => {
+            Ok(vec![build_supersede_update(table, tenant, document)?])
+        }
         DocumentChange::Edit(_) => Ok(Vec::new()),
     }
 }
 
-fn create_record(
+fn build_create_put(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
@@ -139,7 +142,7 @@ fn unchanged_condition(document: &Document) -> String {
     )
 }
 
-fn replace_record(
+fn build_replace_put(
     table: &Table,
     tenant: &Tenant,
     from: &Document,
@@ -154,7 +157,7 @@ fn replace_record(
     put_write(put)
 }
 
-fn delete_record(
+fn build_delete(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
@@ -172,7 +175,7 @@ fn delete_record(
     delete_write(delete)
 }
 
-fn supersede_record(
+fn build_supersede_update(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
@@ -215,7 +218,7 @@ fn supersede_record(
     update_write(update)
 }
 
-fn describe_record(
+fn build_describe_update(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
@@ -249,7 +252,7 @@ fn describe_record(
     update_write(update)
 }
 
-fn publish_record(
+fn build_publish_update(
     table: &Table,
     tenant: &Tenant,
     document: &Document,

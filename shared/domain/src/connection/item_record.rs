@@ -48,14 +48,15 @@ pub struct ItemRecord {
     /// The document type according to the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentType>,
-    /// The step at which the item was last seen in its place. An item that a walk has not seen
-    /// since its beginning counts as gone only with proof.
+    /// The number of the step that last found the item: in a listing, in a reported change, or by a
+    /// request for the item itself. A walk or a scan requests the items with a number from before
+    /// its beginning one by one, because it has not found them itself.
     pub seen: u64,
     /// The state of the item.
     pub state: ItemState,
     /// The document that was made from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filed: Option<FiledItem>,
+    pub filed: Option<SyncedDocument>,
     /// The number of consecutive failed attempts to fetch it.
     #[serde(default)]
     pub attempts: u32,
@@ -142,7 +143,7 @@ impl SkipReason {
 
 /// The document of an item, and the version of the item that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FiledItem {
+pub struct SyncedDocument {
     /// The document.
     pub document: DocumentId,
     /// The content version, as in [`ItemRecord::content_version`].
@@ -158,10 +159,10 @@ impl ItemRecord {
     /// Checks whether the document is missing, or shows another name, path or content than the item
     /// has.
     pub fn is_outdated(&self) -> bool {
-        self.filed.as_ref().is_none_or(|filed| {
-            filed.content_version != self.content_version
-                || filed.name != self.name
-                || filed.path != self.path
+        self.filed.as_ref().is_none_or(|synced| {
+            synced.content_version != self.content_version
+                || synced.name != self.name
+                || synced.path != self.path
         })
     }
 }

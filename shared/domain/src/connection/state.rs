@@ -97,7 +97,8 @@ pub enum RunPhase {
     /// Lists the feeds, and obtains the first cursor of those that have none yet.
     Feeds,
     /// Checks whether the selected items still exist, and finds the folders above them.
-    Roots {
+    #[serde(rename = "roots")]
+    SelectedItems {
         /// The index of the next selected item.
         next: usize,
     },
@@ -116,7 +117,8 @@ pub enum RunPhase {
         done: Vec<String>,
     },
     /// Examines the items that a scan has not seen, one by one.
-    Sweep {
+    #[serde(rename = "sweep")]
+    UnseenItems {
         /// The last item that was examined.
         after: Option<String>,
     },
@@ -198,9 +200,11 @@ pub struct PendingRemoval {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentIntent {
     /// The item that claims the document.
-    pub item: String,
-    /// The item that the document is made from, which differs from `item` for shortcuts.
-    pub of: String,
+    #[serde(rename = "item")]
+    pub claiming_item: String,
+    /// The item that the document is made from: the target of a shortcut, or else the claiming item.
+    #[serde(rename = "of")]
+    pub source_item: String,
 }
 
 /// The state of a change feed.
@@ -260,8 +264,9 @@ pub struct SyncState {
     pub runs: u64,
     /// The feeds.
     pub feeds: BTreeMap<String, FeedState>,
-    /// The selected items.
-    pub roots: BTreeMap<String, SelectedItemState>,
+    /// The selected items as they were last examined.
+    #[serde(rename = "roots")]
+    pub selected_items: BTreeMap<String, SelectedItemState>,
     /// The number of the selection that the item records follow.
     pub selection: u64,
     /// A digest of the rules that the item records follow.
@@ -278,7 +283,8 @@ pub struct SyncState {
     /// The number of consecutive failed steps.
     pub attempts: u32,
     /// `true` if a selected item or a folder above one has changed since they were last examined.
-    pub roots_changed: bool,
+    #[serde(rename = "roots_changed")]
+    pub selected_items_changed: bool,
     /// The files that the next step fetches.
     pub fetching: Vec<DocumentIntent>,
     /// The documents that the next step removes.
@@ -289,4 +295,50 @@ pub struct SyncState {
     pub limited: Option<String>,
     /// `true` if there has ever been a shortcut.
     pub shortcuts: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn renamed_phases_and_fields_keep_their_stored_names() {
+        let phases = [
+            (
+                RunPhase::SelectedItems { next: 2 },
+                json!({"phase": "roots", "next": 2}),
+            ),
+            (
+                RunPhase::UnseenItems { after: None },
+                json!({"phase": "sweep", "after": null}),
+            ),
+            (RunPhase::Remove, json!({"phase": "leave"})),
+            (RunPhase::Delete, json!({"phase": "forget"})),
+        ];
+        for (phase, stored) in phases {
+            assert_eq!(serde_json::to_value(&phase).unwrap(), stored);
+            assert_eq!(serde_json::from_value::<RunPhase>(stored).unwrap(), phase);
+        }
+
+        let intent = DocumentIntent {
+            claiming_item: "a".into(),
+            source_item: "b".into(),
+        };
+        let state = SyncState {
+            selected_items: BTreeMap::from([("a".into(), SelectedItemState::default())]),
+            selected_items_changed: true,
+            fetching: vec![intent],
+            ..SyncState::default()
+        };
+        let stored = serde_json::to_value(&state).unwrap();
+        assert_eq!(
+            stored["roots"],
+            json!({"a": {"active": false, "above": "", "chain": []}})
+        );
+        assert_eq!(stored["roots_changed"], true);
+        assert_eq!(stored["fetching"], json!([{"item": "a", "of": "b"}]));
+        assert_eq!(serde_json::from_value::<SyncState>(stored).unwrap(), state);
+    }
 }

@@ -127,7 +127,7 @@ pub struct ProviderItem {
     pub media_type: String,
     /// The version, as in [`crate::connection::ItemRecord::version`].
     pub version: String,
-    /// The content version, as in [`crate::connection::ItemRecord::mark`].
+    /// The content version, as in [`crate::connection::ItemRecord::content_version`].
     pub content_version: String,
     /// Its size in bytes, if the provider states it.
     pub size: Option<u64>,

@@ -1,4 +1,5 @@
-//! Inferences from the name of a relative and what is known about the bearer of that name.
+//! Inferences from a relationship, which names a person or an animal, and a fact about somebody of
+//! that name.
 //!
 //! "Ben's sister is Anna" and "Anna lives in Bonn." give "Ben's sister lives in Bonn." Nothing else
 //! is inferred: every word of an inference stands in one of the two memories it follows from.
@@ -11,8 +12,8 @@ use domain::{MemoryId, Topic, TopicId, Trust};
 
 use super::{ForgetRecord, Ledger, Memory, MemoryEdits, MemoryRelation};
 
-/// Attributes whose value is the name of a person or an animal. Sorted.
-const KINSHIP_ATTRIBUTES: &[&str] = &[
+/// Attributes whose value is the name of a person or an animal: relationships to somebody. Sorted.
+const RELATIONSHIP_ATTRIBUTES: &[&str] = &[
     "boss",
     "boyfriend",
     "brother",
@@ -43,9 +44,9 @@ const MAX_INFERENCES: usize = 1_000;
 /// The factor by which an inference is less certain than the memories it follows from.
 const INFERENCE_CONFIDENCE_FACTOR: f32 = 0.8;
 
-/// Checks whether a topic names a relative or an animal.
-pub(super) fn names_relative(topic: &Topic) -> bool {
-    KINSHIP_ATTRIBUTES
+/// Checks whether the answers to a topic name a person or an animal by a relationship.
+pub(super) fn is_relationship(topic: &Topic) -> bool {
+    RELATIONSHIP_ATTRIBUTES
         .binary_search(&topic.attribute.as_str())
         .is_ok()
 }
@@ -92,15 +93,15 @@ impl Ledger {
 
     fn draw_inferences(&self) -> Vec<Memory> {
         let mut inferences: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        let relations = self
-            .relative_topics
+        let relationships = self
+            .relationship_topics
             .iter()
             .flat_map(|topic| self.current_memories(topic));
-        for (relation_memory, relation) in relations {
-            if relation.negated {
+        for (relationship_memory, relationship) in relationships {
+            if relationship.negated {
                 continue;
             }
-            let Some(subject_topics) = self.subjects.get(&relation.value) else {
+            let Some(subject_topics) = self.subjects.get(&relationship.value) else {
                 continue;
             };
 
@@ -111,7 +112,9 @@ impl Ledger {
                 if inferences.len() == MAX_INFERENCES {
                     break;
                 }
-                if let Some(memory) = self.infer_memory(relation_memory, relation, fact, topic) {
+                if let Some(memory) =
+                    self.infer_memory(relationship_memory, relationship, fact, topic)
+                {
                     inferences.insert(memory.id.clone(), memory);
                 }
             }
@@ -127,32 +130,33 @@ impl Ledger {
             .filter_map(|memory| Some((memory, memory.topic_answer.as_ref()?)))
     }
 
-    /// Returns the inference from `relation_memory`, which names a relative, and `fact`,
-    /// which is known about the bearer of that name.
+    /// Returns the inference from `relationship_memory`, which names a person or an animal, and
+    /// `fact`, which is about somebody of that name.
     fn infer_memory(
         &self,
-        relation_memory: &Memory,
-        relation: &Topic,
+        relationship_memory: &Memory,
+        relationship: &Topic,
         fact: &Memory,
         topic: &Topic,
     ) -> Option<Memory> {
-        let is_external = relation_memory.trust == Trust::External || fact.trust == Trust::External;
-        if relation.subject == topic.subject || is_external {
+        let is_external =
+            relationship_memory.trust == Trust::External || fact.trust == Trust::External;
+        if relationship.subject == topic.subject || is_external {
             return None;
         }
 
-        let rest = strip_name_prefix(&fact.text, &relation.value)?;
-        let owner = relation_memory.text.get(..relation.subject.len())?;
-        if owner.to_lowercase() != relation.subject {
+        let rest = strip_name_prefix(&fact.text, &relationship.value)?;
+        let owner = relationship_memory.text.get(..relationship.subject.len())?;
+        if owner.to_lowercase() != relationship.subject {
             return None;
         }
 
-        let text = format!("{owner}'s {}{rest}", relation.attribute);
+        let text = format!("{owner}'s {}{rest}", relationship.attribute);
         let key = TopicId::derived(
             &self.container,
             &[
                 "derived",
-                relation_memory.topic.as_str(),
+                relationship_memory.topic.as_str(),
                 fact.topic.as_str(),
             ],
         );
@@ -166,9 +170,11 @@ impl Ledger {
             text,
             is_inference: review != Some(ReviewDecision::Approve),
             review,
-            confidence: relation_memory.confidence * fact.confidence * INFERENCE_CONFIDENCE_FACTOR,
-            trust: relation_memory.trust.weaker(fact.trust),
-            attribution: relation_memory
+            confidence: relationship_memory.confidence
+                * fact.confidence
+                * INFERENCE_CONFIDENCE_FACTOR,
+            trust: relationship_memory.trust.weaker(fact.trust),
+            attribution: relationship_memory
                 .attribution
                 .clone()
                 .or_else(|| fact.attribution.clone()),
@@ -176,21 +182,21 @@ impl Ledger {
             parent: None,
             first_version: id.clone(),
             relations: BTreeMap::from([
-                (relation_memory.id.clone(), MemoryRelation::Derives),
+                (relationship_memory.id.clone(), MemoryRelation::Derives),
                 (fact.id.clone(), MemoryRelation::Derives),
             ]),
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
-            sources: [relation_memory.sources.as_slice(), &fact.sources].concat(),
+            sources: [relationship_memory.sources.as_slice(), &fact.sources].concat(),
             forgotten: inference_forgotten(edits, review),
-            forget_after: relation_memory
+            forget_after: relationship_memory
                 .forget_after
                 .into_iter()
                 .chain(fact.forget_after)
                 .min(),
-            said_at: relation_memory.said_at.max(fact.said_at),
-            created_at: relation_memory.created_at.max(fact.created_at),
-            updated_at: relation_memory.updated_at.max(fact.updated_at),
+            said_at: relationship_memory.said_at.max(fact.said_at),
+            created_at: relationship_memory.created_at.max(fact.created_at),
+            updated_at: relationship_memory.updated_at.max(fact.updated_at),
             id,
             ..fact.clone()
         })

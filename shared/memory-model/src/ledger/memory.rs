@@ -53,7 +53,8 @@ pub struct ForgetRecord {
 /// One version of what is known about a topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
-    /// The identity: the same for the same statement in the same place of its topic.
+    /// The id, which is derived from the topic, the answer and the number of earlier versions with
+    /// that answer. The same statements therefore give the same ids.
     pub id: MemoryId,
     /// The topic.
     pub topic: TopicId,
@@ -65,7 +66,8 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// True if it describes a lasting trait.
     pub is_static: bool,
-    /// True if it was inferred from other memories and has not been approved.
+    /// True if it was inferred from other memories and no caller has approved it.
+    /// [`Memory::is_derived`] is also true after the approval.
     pub is_inference: bool,
     /// The decision of a caller about it.
     pub review: Option<ReviewDecision>,
@@ -125,7 +127,7 @@ impl Memory {
         self.forgotten.is_some() || self.forget_after.is_some_and(|after| after <= now)
     }
 
-    /// Checks whether it was inferred from other memories.
+    /// Checks whether it was inferred from other memories, also if a caller has approved it since.
     pub fn is_derived(&self) -> bool {
         self.relations
             .values()

@@ -41,9 +41,10 @@ impl<'a> PlacedStatement<'a> {
         }
     }
 
-    /// Returns the value from which the id of a version is derived, together with the number of
-    /// earlier versions of the same value.
-    fn name(&self) -> String {
+    /// Returns the text from which the id of a version that begins with this statement is derived,
+    /// together with the topic and the number of earlier versions with the same text. A version
+    /// that a caller wrote has a text of its own.
+    fn id_text(&self) -> String {
         match (self.document, self.negated) {
             (None, _) => format!("edit {} {}", self.statement.said_at, self.statement.text),
             (_, true) => format!("not {}", self.answer),
@@ -51,7 +52,8 @@ impl<'a> PlacedStatement<'a> {
         }
     }
 
-    /// Returns the key that repetitions have in common.
+    /// Returns the answer, and whether the statement denies it. A statement repeats another one if
+    /// both are equal.
     fn value(&self) -> (&str, bool) {
         (&self.answer, self.negated)
     }
@@ -99,8 +101,8 @@ impl<'a> VersionDraft<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the statements that decide the content of the version. If the user's own words are among
-    /// them, those of others are left out.
+    /// Returns the statements that decide the content of the version. If the user's own words are
+    /// among them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
         let is_own = self.trust().is_own_words();
         self.statements
@@ -138,18 +140,30 @@ impl<'a> VersionDraft<'a> {
     }
 }
 
-/// The most lines of a topic. Further statements become versions of the last line. A text made to
+/// The most chains of a topic. Further statements become versions of the last chain. A text made to
 /// have more would cost every reader of its container time in proportion to their square.
-const MAX_TOPIC_LINES: usize = 64;
+const MAX_TOPIC_CHAINS: usize = 64;
 
 /// The number of occurrences of one answer in a topic that are searched for an earlier forget.
 const MAX_FORGET_OCCURRENCES: usize = 8;
 
-/// Versions that follow each other. A topic has several lines where statements may not replace each
-/// other.
-type VersionLine<'a> = Vec<VersionDraft<'a>>;
+/// Versions of which each replaces the one before; the last is the current one. A topic has several
+/// chains where statements may not replace each other.
+type VersionChain<'a> = Vec<VersionDraft<'a>>;
 
-/// Returns all versions of the memories of a topic, those of one line after each other.
+/// What became of a statement that repeats a current version.
+enum Repetition<'a> {
+    /// It was added to that version.
+    Added,
+    /// It replaces another version, together with the statements of the version that it repeats,
+    /// whose chain was removed.
+    Replaces {
+        placed: PlacedStatement<'a>,
+        repeated: Vec<PlacedStatement<'a>>,
+    },
+}
+
+/// Returns all versions of the memories of a topic, those of one chain after each other.
 pub(super) fn compute_versions(
     topic: &TopicId,
     topic_entry: &TopicEntry,
@@ -182,7 +196,7 @@ pub(super) fn compute_versions(
     let mut versions = TopicVersions {
         topic,
         edits,
-        lines: Vec::new(),
+        chains: Vec::new(),
         occurrences: HashMap::new(),
     };
 
@@ -199,38 +213,38 @@ pub(super) fn compute_versions(
 struct TopicVersions<'a, 'b> {
     topic: &'b TopicId,
     edits: &'b HashMap<MemoryId, MemoryEdits>,
-    lines: Vec<VersionLine<'a>>,
-    /// The number of versions that each value has begun.
+    chains: Vec<VersionChain<'a>>,
+    /// The number of versions by the text of [`PlacedStatement::id_text`].
     occurrences: HashMap<String, usize>,
 }
 
 impl<'a> TopicVersions<'a, '_> {
     fn begin_version(&mut self, placed: PlacedStatement<'a>) -> VersionDraft<'a> {
-        let name = placed.name();
-        let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
+        let id_text = placed.id_text();
+        let occurrence = self.occurrences.entry(id_text.clone()).or_insert(0);
         *occurrence += 1;
         VersionDraft {
-            id: MemoryId::derived(self.topic, &name, *occurrence - 1),
+            id: MemoryId::derived(self.topic, &id_text, *occurrence - 1),
             statements: vec![placed],
         }
     }
 
-    /// Returns the index of the first line whose current version satisfies `predicate`.
-    fn find_line(&self, predicate: impl Fn(&VersionDraft<'a>) -> bool) -> Option<usize> {
-        self.lines
+    /// Returns the index of the first chain whose current version satisfies `predicate`.
+    fn find_chain(&self, predicate: impl Fn(&VersionDraft<'a>) -> bool) -> Option<usize> {
+        self.chains
             .iter()
-            .position(|line| line.last().is_some_and(&predicate))
+            .position(|chain| chain.last().is_some_and(&predicate))
     }
 
-    /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
+    /// Adds a document's statement: it repeats a current version, replaces one, or begins a chain.
     fn add_statement(&mut self, placed: PlacedStatement<'a>) {
-        let repeated_line = self.find_line(|last| self.repeats(last, &placed));
-        let (placed, earlier) = match repeated_line {
-            Some(line) => match self.confirm(line, placed) {
-                Some(corrected) => corrected,
-                None => return,
-            },
+        let repeated_chain = self.find_chain(|last| self.repeats(last, &placed));
+        let (placed, repeated) = match repeated_chain {
             None => (placed, Vec::new()),
+            Some(chain) => match self.add_repetition(chain, placed) {
+                Repetition::Added => return,
+                Repetition::Replaces { placed, repeated } => (placed, repeated),
+            },
         };
 
         if let Some(denied_version) = self.find_denied_version(&placed) {
@@ -238,42 +252,42 @@ impl<'a> TopicVersions<'a, '_> {
             return;
         }
 
-        let replaced_line = match self.find_line(|last| may_replace(last, &placed)) {
-            None if self.lines.len() >= MAX_TOPIC_LINES => Some(MAX_TOPIC_LINES - 1),
+        let replaced_chain = match self.find_chain(|last| may_succeed(&placed, last)) {
+            None if self.chains.len() >= MAX_TOPIC_CHAINS => Some(MAX_TOPIC_CHAINS - 1),
             found => found,
         };
         let mut version = self.begin_version(placed);
-        version.statements.splice(0..0, earlier);
+        version.statements.splice(0..0, repeated);
 
-        match replaced_line {
-            Some(line) => self.lines[line].push(version),
-            None => self.lines.push(vec![version]),
+        match replaced_chain {
+            Some(chain) => self.chains[chain].push(version),
+            None => self.chains.push(vec![version]),
         }
     }
 
-    /// Adds a statement to the current version that it repeats, and returns `None`.
+    /// Adds a statement to the current version of `chain`, which it repeats.
     ///
     /// There is one exception. If only others have stated this version so far, and the user now
-    /// repeats it after having said something else, the statement must replace what the user
-    /// said before. The line of the others is then removed, and the statement is returned together
-    /// with the statements of that line.
-    fn confirm(
-        &mut self,
-        line: usize,
-        placed: PlacedStatement<'a>,
-    ) -> Option<(PlacedStatement<'a>, Vec<PlacedStatement<'a>>)> {
-        let is_own = self.lines[line].last()?.trust().is_own_words();
-        let is_confirmation = placed.statement.trust.is_own_words() && !is_own;
-        let replaces_own =
-            |last: &VersionDraft<'a>| last.trust().is_own_words() && may_replace(last, &placed);
+    /// repeats it after having said something else, the statement must replace what the user said
+    /// before. The chain of the others is then removed.
+    fn add_repetition(&mut self, chain: usize, placed: PlacedStatement<'a>) -> Repetition<'a> {
+        let is_own = |version: &VersionDraft<'a>| version.trust().is_own_words();
+        let is_of_others = !self.chains[chain].last().is_some_and(is_own);
+        let is_confirmed_by_user = placed.statement.trust.is_own_words() && is_of_others;
+        let replaces_own = |last: &VersionDraft<'a>| is_own(last) && may_succeed(&placed, last);
 
-        if is_confirmation && self.find_line(replaces_own).is_some() {
-            let removed = self.lines.remove(line).pop()?;
-            return Some((placed, removed.statements));
+        if is_confirmed_by_user && self.find_chain(replaces_own).is_some() {
+            let repeated = match self.chains.remove(chain).pop() {
+                Some(version) => version.statements,
+                None => Vec::new(),
+            };
+            return Repetition::Replaces { placed, repeated };
         }
 
-        self.lines[line].last_mut()?.statements.push(placed);
-        None
+        if let Some(version) = self.chains[chain].last_mut() {
+            version.statements.push(placed);
+        }
+        Repetition::Added
     }
 
     /// Returns the former version that a denial refers to. It has been replaced already, so the
@@ -286,8 +300,8 @@ impl<'a> TopicVersions<'a, '_> {
             return None;
         }
 
-        for line in &mut self.lines {
-            let Some((_, former_versions)) = line.split_last_mut() else {
+        for chain in &mut self.chains {
+            let Some((_, former_versions)) = chain.split_last_mut() else {
                 continue;
             };
             for version in former_versions {
@@ -300,35 +314,35 @@ impl<'a> TopicVersions<'a, '_> {
         None
     }
 
-    /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
-    /// exists, the version goes to the first line, or begins one in an empty topic.
+    /// Adds a caller's version to the chain of the memory that it replaces. If that memory no longer
+    /// exists, the version goes to the first chain, or begins one in an empty topic.
     fn add_correction(&mut self, memory: &MemoryId, placed: PlacedStatement<'a>) {
-        let line = self
-            .lines
+        let chain = self
+            .chains
             .iter()
-            .position(|line| line.iter().any(|version| version.id == *memory));
+            .position(|chain| chain.iter().any(|version| version.id == *memory));
         let version = self.begin_version(placed);
-        match self.lines.get_mut(line.unwrap_or(0)) {
-            Some(line) => line.push(version),
-            None => self.lines.push(vec![version]),
+        match self.chains.get_mut(chain.unwrap_or(0)) {
+            Some(chain) => chain.push(version),
+            None => self.chains.push(vec![version]),
         }
     }
 
     /// Returns when and why a version was forgotten.
     ///
-    /// The occurrence number of a version changes when an earlier document is added or removed. A
-    /// forget of any occurrence of the same value therefore counts, if it is not older than the
-    /// version's last statement.
+    /// The occurrence number in the id of a version changes when an earlier document is added or
+    /// removed. A forget of any occurrence of the same text therefore counts, if it is not older
+    /// than the version's last statement.
     fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&ForgetRecord> {
         if self.edits.is_empty() {
             return None;
         }
 
-        let name = version.statements[0].name();
+        let id_text = version.statements[0].id_text();
         let said_at = version.statements.last()?.statement.said_at;
         let mut forgets = Vec::new();
         for occurrence in 0..MAX_FORGET_OCCURRENCES {
-            let id = MemoryId::derived(self.topic, &name, occurrence);
+            let id = MemoryId::derived(self.topic, &id_text, occurrence);
             if let Some(edits) = self.edits.get(&id)
                 && let Some(forgotten) = &edits.forgotten
                 && forgotten.at >= said_at
@@ -359,22 +373,22 @@ impl<'a> TopicVersions<'a, '_> {
 
     fn into_memories(self) -> Vec<Memory> {
         let mut memories = Vec::new();
-        for line in &self.lines {
-            let root = &line[0].id;
-            for (index, version) in line.iter().enumerate() {
+        for chain in &self.chains {
+            let root = &chain[0].id;
+            for (index, version) in chain.iter().enumerate() {
                 let mut memory = self.build_memory(version, root);
                 memory.version = u32::try_from(index + 1).unwrap_or(u32::MAX);
                 memory.topic_answer = version.statements[0].statement.topic.clone();
 
                 if index > 0 {
-                    let previous = &line[index - 1].id;
+                    let previous = &chain[index - 1].id;
                     memory.parent = Some(previous.clone());
                     memory
                         .relations
                         .insert(previous.clone(), MemoryRelation::Updates);
                 }
 
-                if let Some(next) = line.get(index + 1) {
+                if let Some(next) = chain.get(index + 1) {
                     memory.is_latest = false;
                     if let Some(placed) = next.deciding().next() {
                         memory.replaced_at = Some(placed.statement.said_at);
@@ -389,7 +403,7 @@ impl<'a> TopicVersions<'a, '_> {
             }
         }
 
-        link_contradictions(&self.lines, &mut memories);
+        link_contradictions(&self.chains, &mut memories);
         memories
     }
 
@@ -454,12 +468,13 @@ impl<'a> TopicVersions<'a, '_> {
     }
 }
 
-/// Checks whether the statement may replace the version. It may not if others contradict the user, if
-/// its document is limited to other documents, or if it denies a different answer.
-fn may_replace(last: &VersionDraft<'_>, placed: &PlacedStatement<'_>) -> bool {
-    let has_authority = placed.statement.trust.may_replace(last.trust());
+/// Checks whether the statement may begin the version that replaces `last`. It may not in three
+/// cases: the words of others would replace the user's, it denies another answer than that of the
+/// version, or its document considers only other documents.
+fn may_succeed(placed: &PlacedStatement<'_>, last: &VersionDraft<'_>) -> bool {
+    let is_trusted_enough = placed.statement.trust.may_replace(last.trust());
     let denies_other = placed.negated && last.statements[0].answer != placed.answer;
-    has_authority && !denies_other && considers_documents_of(placed, last)
+    is_trusted_enough && !denies_other && considers_documents_of(placed, last)
 }
 
 /// Checks whether the statement's document takes the documents of the version into account. It does
@@ -502,10 +517,10 @@ fn satisfies_filter(metadata: &Map<String, Value>, metadata_filter: &Map<String,
 }
 
 /// Records contradictions between the current versions of one topic that say different things.
-fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
+fn link_contradictions(chains: &[VersionChain<'_>], memories: &mut [Memory]) {
     let mut latest_versions: Vec<(&MemoryId, (&str, bool))> = Vec::new();
-    for line in lines {
-        let Some(version) = line.last() else {
+    for chain in chains {
+        let Some(version) = chain.last() else {
             continue;
         };
         let (answer, negated) = version.statements[0].value();

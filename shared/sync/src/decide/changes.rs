@@ -29,8 +29,9 @@ pub(crate) fn decide_change(is_in_scope: bool, is_selected: bool) -> ChangeEffec
     }
 }
 
-/// Checks whether to walk through an item that has changed. A folder may have brought along
-/// everything below it without any further change, also if it was known before.
+/// Checks whether to walk through an item that has changed. A folder that moves brings along
+/// everything below it, and the feed reports no change of those items. This is also true of a folder
+/// that had a record before.
 pub(crate) fn must_walk_changed(item: &ProviderItem) -> bool {
     is_folder(item)
 }
@@ -51,12 +52,12 @@ pub(crate) fn must_walk_ancestor(folder: &ProviderItem, is_selective: bool) -> b
 pub(crate) fn concerns_selection(
     id: &str,
     selected: &HashSet<String>,
-    roots: &BTreeMap<String, SelectedItemState>,
+    states: &BTreeMap<String, SelectedItemState>,
 ) -> bool {
     selected.contains(id)
-        || roots
+        || states
             .values()
-            .any(|root| root.chain.iter().any(|above| above == id))
+            .any(|state| state.chain.iter().any(|above| above == id))
 }
 
 /// Keeps only the last change of each item.
@@ -98,10 +99,11 @@ pub(crate) fn advance_cursor(
 }
 
 /// Returns the phase after all changes. The selected items are examined again if one of them, or a
-/// folder above one, has changed, because the changes of the items below do not show that.
+/// folder above one, has changed. The scope and the paths of everything below them depend on that,
+/// and the feed reports no change of the items below.
 pub(crate) fn phase_after_changes(state: &SyncState) -> RunPhase {
-    if state.roots_changed {
-        RunPhase::Roots { next: 0 }
+    if state.selected_items_changed {
+        RunPhase::SelectedItems { next: 0 }
     } else {
         RunPhase::Walk
     }

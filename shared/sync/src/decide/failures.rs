@@ -25,9 +25,9 @@ const RETRY_SECONDS: i64 = 30 * MINUTE;
 const PERMISSION_PROBE_SECONDS: [i64; 3] = [HOUR, 6 * HOUR, DAY];
 
 const SERVICE_ERROR_MESSAGE: &str =
-    "Something is wrong with this service; it is tried again in half an hour.";
+    "This service had an internal error. It tries again in half an hour.";
 const SLOWED_MESSAGE: &str =
-    "The provider asks to slow down, and synchronization goes on as it allows.";
+    "The provider limits the number of requests. Synchronization continues more slowly.";
 const QUOTA_MESSAGE: &str = "A quota of the provider is used up; synchronization goes on tomorrow.";
 const REAUTH_MESSAGE: &str =
     "The permission has ended: connect the account again. Documents stay as they are.";

@@ -1,7 +1,7 @@
 //! Decides which files are fetched, and what follows from the outcome.
 
 use domain::connection::{
-    FiledItem, ItemRecord, ItemState, PendingRemoval, RunTrigger, SkipReason, SyncState,
+    ItemRecord, ItemState, PendingRemoval, RunTrigger, SkipReason, SyncState, SyncedDocument,
 };
 use domain::{DocumentId, Timestamp};
 
@@ -17,8 +17,8 @@ const MIN_FAILING_FILES: usize = 3;
 /// The outcome of fetching one file.
 #[derive(Debug)]
 pub(crate) enum FetchOutcome {
-    /// The document exists, and the record is to be stored as given.
-    Filed {
+    /// The document is up to date, and the record is to be stored as given.
+    Synced {
         /// The document.
         document: DocumentId,
         /// The record of the item.
@@ -35,8 +35,8 @@ pub(crate) enum FetchOutcome {
     Gone,
     /// The file is fetched later.
     Wait,
-    /// The attempt failed, with the reason, and is worth repeating.
-    Again(String),
+    /// The attempt failed, with the reason, and is to be repeated.
+    Retry(String),
     /// The file failed for good, with the reason.
     Failed(String),
 }
@@ -79,7 +79,7 @@ pub(crate) struct StoredFile {
     /// The document that the file had before and has no longer. A shortcut may have a new target,
     /// which makes another document.
     pub(crate) former_document: Option<DocumentId>,
-    /// `true` if a document that was made before a crash may have to be given up.
+    /// `true` if a document that was made before a crash may have to be released.
     pub(crate) may_have_stray: bool,
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn decide_outcome(
     let mut removal = None;
     let mut is_worth_repeating = false;
     match outcome {
-        FetchOutcome::Filed { document, record } => {
-            return FileDecision::Store(Box::new(file_document(known, document, *record)));
+        FetchOutcome::Synced { document, record } => {
+            return FileDecision::Store(Box::new(store_document(known, document, *record)));
         }
         FetchOutcome::Gone => return FileDecision::RemoveItem,
         FetchOutcome::Skip { reason, verdict } => {
@@ -106,14 +106,14 @@ pub(crate) fn decide_outcome(
             removal = take_skipped_document(&mut record, reason, now);
         }
         FetchOutcome::Wait => {}
-        FetchOutcome::Again(reason) | FetchOutcome::Failed(reason)
+        FetchOutcome::Retry(reason) | FetchOutcome::Failed(reason)
             if known.attempts + 1 >= MAX_FILE_ATTEMPTS =>
         {
             record.attempts = MAX_FILE_ATTEMPTS;
             record.state = ItemState::Failed { reason };
             counts = FileCount::Failed;
         }
-        FetchOutcome::Again(_) => {
+        FetchOutcome::Retry(_) => {
             record.attempts += 1;
             is_worth_repeating = true;
         }
@@ -139,15 +139,16 @@ pub(crate) fn decide_outcome(
     }))
 }
 
-fn file_document(known: &ItemRecord, document: DocumentId, mut record: ItemRecord) -> StoredFile {
+/// Returns the writes for a file whose document is up to date.
+fn store_document(known: &ItemRecord, document: DocumentId, mut record: ItemRecord) -> StoredFile {
     let mut former_document = None;
-    if let Some(filed) = &known.filed
-        && filed.document != document
+    if let Some(synced) = &known.filed
+        && synced.document != document
     {
-        former_document = Some(filed.document.clone());
+        former_document = Some(synced.document.clone());
     }
 
-    record.filed = Some(FiledItem {
+    record.filed = Some(SyncedDocument {
         document,
         content_version: record.content_version.clone(),
         name: record.name.clone(),

@@ -60,6 +60,7 @@ pub(crate) enum RemovalChange {
 }
 
 /// Returns the record of an item as the provider shows it, with what is known about its document.
+/// `seen` is the number to store as [`ItemRecord::seen`].
 pub(crate) fn observe_item(
     item: &ProviderItem,
     path: String,

@@ -57,8 +57,8 @@ pub(crate) fn prepare_scan(state: &mut SyncState, feeds: &[String]) -> Vec<Strin
     waiting
 }
 
-/// Begins the scan after all its cursors are taken. Later changes will be reported after these
-/// cursors, so the scan may miss them.
+/// Begins the scan after all its cursors are taken. The feeds report every change during the scan
+/// after these cursors, so the scan may miss it.
 pub(crate) fn begin_scan(state: &mut SyncState, selection: u64) {
     state.selection = selection;
     state.scanning_since = Some(state.step);
@@ -76,14 +76,14 @@ pub(crate) fn phase_after_feeds(
     reports_changes: bool,
 ) -> RunPhase {
     if is_selective {
-        RunPhase::Roots { next: 0 }
+        RunPhase::SelectedItems { next: 0 }
     } else {
-        phase_after_roots(state, reports_changes)
+        phase_after_selected_items(state, reports_changes)
     }
 }
 
 /// Returns the phase that follows the examination of the selected items.
-pub(crate) fn phase_after_roots(state: &SyncState, reports_changes: bool) -> RunPhase {
+pub(crate) fn phase_after_selected_items(state: &SyncState, reports_changes: bool) -> RunPhase {
     if is_listing(state) {
         RunPhase::Scan {
             feed: None,
@@ -109,13 +109,13 @@ pub(crate) fn end_walks(state: &mut SyncState, reports_changes: bool) {
     state.phase = Some(if is_scanned && reports_changes {
         RunPhase::Changes { done: Vec::new() }
     } else if state.scanning_since.is_some() {
-        RunPhase::Sweep { after: None }
+        RunPhase::UnseenItems { after: None }
     } else {
         RunPhase::Refilter { after: None }
     });
 }
 
-/// Ends the scan after its sweep.
+/// Ends the scan after the items that it has not seen were examined.
 pub(crate) fn end_scan(state: &mut SyncState, now: Timestamp) {
     state.scanning_since = None;
     state.must_scan = false;

@@ -9,12 +9,12 @@ use domain::connection::{
 use crate::limits::{GRACE_SECONDS, MESSAGE_LOST_SECONDS};
 
 /// The message about a removal that was held back, shown to users.
-pub(crate) const REMOVAL_HELD_MESSAGE: &str = "So many items are gone at once that their documents stay until a second look confirms \
-    it; the next run looks again by itself.";
+pub(crate) const REMOVAL_HELD_MESSAGE: &str = "Many items disappeared at once. Their documents \
+    stay until the next run, which starts by itself, confirms that the items are gone.";
 /// The message about a filter prompt that nothing can decide by, shown to users.
-pub(crate) const MODEL_REQUIRED_MESSAGE: &str = "The filter prompt of the organization needs a \
-    model, and this service has none. Configure one, or take the prompt away; until then, files \
-    wait.";
+pub(crate) const MODEL_REQUIRED_MESSAGE: &str = "The organization's filter prompt needs a \
+    model, and this service has none. Configure a model or remove the filter prompt. Until then, \
+    files wait.";
 /// The seconds until a removal that was held back is examined again.
 const REMOVAL_CONFIRM_SECONDS: i64 = 3600;
 /// The seconds until files that wait for a model are tried again.

@@ -12,8 +12,9 @@ use crate::item_paths::is_folder;
 pub(crate) struct SelectedItemDecision {
     /// The state of the selected item.
     pub(crate) state: SelectedItemState,
-    /// The step that is recorded as the last one that has seen it. It means that a walk has reached
-    /// the item, which the examination alone does not do.
+    /// The number to store as [`ItemRecord::seen`]. A walk skips a folder that was found since the
+    /// walk began, because it has reached that folder already. The examination reaches nothing below
+    /// the item, so it changes the number only if it begins a walk through the item.
     pub(crate) seen: u64,
     /// The walk through it, if it is new, has reappeared or was moved, or if a scan is in progress.
     pub(crate) walk: Option<NewWalk>,
@@ -47,7 +48,7 @@ pub(crate) fn decide_selected_item(
     };
     let walk = NewWalk {
         stamp,
-        is_afresh: !is_scanning,
+        restarts_listing: !is_scanning,
     };
 
     SelectedItemDecision {
@@ -77,7 +78,7 @@ pub(crate) fn deselected_items(
     limit: usize,
 ) -> Vec<String> {
     let mut deselected = Vec::new();
-    for id in sync.roots.keys() {
+    for id in sync.selected_items.keys() {
         if deselected.len() == limit {
             break;
         }

@@ -11,7 +11,7 @@ mod schedule;
 mod selection;
 mod walks;
 
-use domain::connection::{FiledItem, ItemRecord, ItemState, PendingRemoval, SkipReason};
+use domain::connection::{ItemRecord, ItemState, PendingRemoval, SkipReason, SyncedDocument};
 use domain::ports::{ItemKind, ProviderItem};
 use domain::{DocumentId, Timestamp};
 
@@ -40,7 +40,7 @@ fn file_record(id: &str) -> ItemRecord {
 
 /// Returns the record with a current document.
 fn with_document(record: ItemRecord) -> ItemRecord {
-    let filed = FiledItem {
+    let filed = SyncedDocument {
         document: DocumentId::random(),
         content_version: record.content_version.clone(),
         name: record.name.clone(),

@@ -12,8 +12,9 @@ use crate::item_paths::is_folder;
 pub(crate) struct NewWalk {
     /// The step at which the walk through this folder and all folders around it began.
     pub(crate) stamp: u64,
-    /// `true` if the folder itself has changed, so that its listing starts again.
-    pub(crate) is_afresh: bool,
+    /// `true` if a listing of the folder that has begun starts again, because the folder itself has
+    /// changed.
+    pub(crate) restarts_listing: bool,
 }
 
 /// Returns the entry of a walk to store, or `None` if a walk that is at least as recent is already
@@ -25,7 +26,7 @@ pub(crate) fn merge_walk(
 ) -> Option<FolderWalk> {
     let mut stamp = walk.stamp;
     if let Some(waiting) = waiting {
-        if waiting.stamp >= walk.stamp && !walk.is_afresh {
+        if waiting.stamp >= walk.stamp && !walk.restarts_listing {
             return None;
         }
         stamp = stamp.max(waiting.stamp);
@@ -62,7 +63,7 @@ pub(crate) fn decide_listed(
 
     Some(NewWalk {
         stamp,
-        is_afresh: false,
+        restarts_listing: false,
     })
 }
 

@@ -63,8 +63,8 @@ async fn apply_changes(step: &mut StepState<'_>, changes: &[ItemChange]) -> Resu
     load_for_changes(step, changes).await?;
 
     for change in changes {
-        step.state.roots_changed |=
-            changes::concerns_selection(&change.id, &step.selected, &step.state.roots);
+        step.state.selected_items_changed |=
+            changes::concerns_selection(&change.id, &step.selected_ids, &step.state.selected_items);
         match apply_change(step, change).await {
             // The record stays until the next scan, and the other changes continue.
             Err(TickError::Withheld) => {}
@@ -107,7 +107,7 @@ async fn apply_change(step: &mut StepState<'_>, change: &ItemChange) -> Result<(
     };
 
     let is_in_scope = step.is_in_scope(item.as_ref()).await?;
-    let is_selected = step.selected.contains(&change.id);
+    let is_selected = step.selected_ids.contains(&change.id);
     match (changes::decide_change(is_in_scope, is_selected), item) {
         (ChangeEffect::Record, Some(item)) => return record_present_item(step, &item).await,
         (ChangeEffect::Remove, _) => {
@@ -126,7 +126,7 @@ async fn record_present_item(
     item: &ProviderItem,
 ) -> Result<(), TickError> {
     let stamp = step.step_number();
-    if changes::needs_ancestors(step.selected.contains(&item.id)) {
+    if changes::needs_ancestors(step.selected_ids.contains(&item.id)) {
         for folder in step.unknown_folders_above(item).await? {
             let path = step.path_of_item(&folder).await?;
             step.record_item(&folder, path, stamp).await?;

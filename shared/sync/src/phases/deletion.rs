@@ -28,7 +28,7 @@ pub(crate) async fn delete_records(step: &mut StepState<'_>) -> Result<TickFlow,
     ]
     .concat();
     for intent in &intents {
-        let custom_id = item_custom_id(step.connection.provider, &intent.of);
+        let custom_id = item_custom_id(step.connection.provider, &intent.source_item);
         let service = step.context.service;
         let Some(document) = service
             .document_id_of(step.tenant, &step.connection.tag, &custom_id)
@@ -38,12 +38,12 @@ pub(crate) async fn delete_records(step: &mut StepState<'_>) -> Result<TickFlow,
         };
 
         // The document may be one that another connection has left behind.
-        let claim = step.claim_of(&intent.item);
+        let claim = step.claim_of(&intent.claiming_item);
         if service
             .owns_document(step.tenant, &document, &claim)
             .await?
         {
-            detach_document(step, &document, &intent.item).await?;
+            detach_document(step, &document, &intent.claiming_item).await?;
         }
     }
 
@@ -131,11 +131,11 @@ async fn remove_pending(step: &mut StepState<'_>) -> Result<bool, TickError> {
 }
 
 async fn detach_documents(step: &StepState<'_>, records: &[ItemRecord]) -> Result<(), TickError> {
-    let filed: Vec<(DocumentId, String)> = records
+    let documents: Vec<(DocumentId, String)> = records
         .iter()
         .filter_map(|record| Some((record.filed.as_ref()?.document.clone(), record.id.clone())))
         .collect();
-    stream::iter(filed.into_iter().map(Ok::<_, TickError>))
+    stream::iter(documents.into_iter().map(Ok::<_, TickError>))
         .try_for_each_concurrent(MAX_CONCURRENT_REQUESTS, |(document, item)| async move {
             detach_document(step, &document, &item).await
         })

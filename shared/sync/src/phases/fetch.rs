@@ -51,14 +51,17 @@ async fn fetch_chosen(
         return Ok(None);
     }
 
-    let ids: Vec<String> = intents.iter().map(|intent| intent.item.clone()).collect();
+    let ids: Vec<String> = intents
+        .iter()
+        .map(|intent| intent.claiming_item.clone())
+        .collect();
     step.load_records(&ids).await?;
     let mut todo = Vec::new();
     for intent in intents {
         match step
-            .current_record(&intent.item)
+            .current_record(&intent.claiming_item)
             .await?
-            .filter(queue::is_queued)
+            .filter(|record| is_chosen(record, intent))
         {
             Some(record) => todo.push((intent.clone(), record)),
             None => removals::settle_intent(step, intent).await?,
@@ -85,12 +88,18 @@ async fn fetch_chosen(
     record_outcomes(step, outcomes).await
 }
 
+/// Checks whether a file still waits with the source that was chosen. A shortcut that has another
+/// target by now is chosen again, because an intent has to name the document that is made.
+fn is_chosen(record: &ItemRecord, intent: &DocumentIntent) -> bool {
+    queue::is_queued(record) && queue::source_item(record) == intent.source_item
+}
+
 async fn record_outcomes(
     step: &mut StepState<'_>,
     outcomes: Vec<(DocumentIntent, ItemRecord, Result<FetchOutcome, TickError>)>,
 ) -> Result<Option<TickError>, TickError> {
     let is_failing =
-        |outcome: &Result<FetchOutcome, TickError>| matches!(outcome, Ok(FetchOutcome::Again(_)));
+        |outcome: &Result<FetchOutcome, TickError>| matches!(outcome, Ok(FetchOutcome::Retry(_)));
     let failing = outcomes
         .iter()
         .filter(|(_, _, outcome)| is_failing(outcome));
@@ -98,7 +107,7 @@ async fn record_outcomes(
     let mut halt = None;
     for (intent, record, outcome) in outcomes {
         match outcome {
-            Ok(FetchOutcome::Again(error)) if all_fail => {
+            Ok(FetchOutcome::Retry(error)) if all_fail => {
                 // The provider is at fault, not these files.
                 step.state.fetching.push(intent);
                 halt = Some(TickError::Provider(
@@ -149,7 +158,7 @@ async fn apply_outcome(
     }
 
     if let Some(document) = stored.former_document {
-        removals::release_stray_document(step, &document, &intent.item).await?;
+        removals::release_stray_document(step, &document, &intent.claiming_item).await?;
     }
     if stored.may_have_stray {
         removals::settle_intent(step, intent).await?;
@@ -191,17 +200,15 @@ async fn choose_files(step: &mut StepState<'_>) -> Result<Vec<DocumentIntent>, T
             if (is_new && room == 0) || is_handled(step, &key) {
                 continue;
             }
-            let id = key.id();
             let Some(record) = current_waiting_record(step, &key).await? else {
                 step.writes.dequeue(SyncQueue::Fetch, key.to_string());
                 continue;
             };
             room -= u64::from(is_new);
             questions -= u64::from(step.filter.model_verdict(&record).is_none());
-            let of = record.target.clone().unwrap_or_else(|| id.to_owned());
             chosen.push(DocumentIntent {
-                item: id.to_owned(),
-                of,
+                claiming_item: record.id.clone(),
+                source_item: queue::source_item(&record).to_owned(),
             });
             if chosen.len() == most || questions == 0 {
                 return Ok(chosen);

@@ -69,7 +69,7 @@ pub(crate) async fn remove_below(step: &mut StepState<'_>) -> Result<bool, TickE
     while !done && step.writes.len() <= step.context.limits.writes {
         let rows = step.context.limits.rows;
         let (known, next) = known_children(step, &folder, entry.page.as_deref(), rows).await?;
-        for child in walks::children_to_remove(known, &folder, &step.selected) {
+        for child in walks::children_to_remove(known, &folder, &step.selected_ids) {
             step.remove_item(&child.id, entry.deselected).await?;
             if child.folder {
                 step.enqueue_removal_below(&child.id, entry.deselected)?;
@@ -85,7 +85,10 @@ pub(crate) async fn remove_below(step: &mut StepState<'_>) -> Result<bool, TickE
 
 pub(crate) async fn remove_documents(step: &mut StepState<'_>) -> Result<(), TickError> {
     let releasing = std::mem::take(&mut step.state.releasing);
-    let keys: Vec<String> = releasing.iter().map(|intent| intent.item.clone()).collect();
+    let keys: Vec<String> = releasing
+        .iter()
+        .map(|intent| intent.claiming_item.clone())
+        .collect();
     step.load_queue_entries(SyncQueue::Remove, keys.clone())
         .await?;
     step.load_records(&keys).await?;
@@ -111,37 +114,35 @@ async fn release_or_remove_document(
     step: &mut StepState<'_>,
     intent: &DocumentIntent,
 ) -> Result<(), TickError> {
-    let Some(removal) = step.pending_removal(&intent.item).await? else {
+    let Some(removal) = step.pending_removal(&intent.claiming_item).await? else {
         // The item has reappeared after the removal began. Whatever the removal did stays, and the
         // document is made again.
         return settle_intent(step, intent).await;
     };
 
-    let record = step.current_record(&intent.item).await?;
+    let record = step.current_record(&intent.claiming_item).await?;
     // A crash may have left this entry although the item has reappeared.
-    let stays = record
+    let current_document = record
         .and_then(|record| record.filed)
-        .map(|filed| filed.document);
-    if let Some(filed) = removal
-        .record
-        .filed
-        .as_ref()
-        .filter(|filed| stays.as_ref() != Some(&filed.document))
+        .map(|synced| synced.document);
+    if let Some(removed) = removal.record.filed.map(|synced| synced.document)
+        && current_document.as_ref() != Some(&removed)
     {
-        let claim = step.claim_of(&intent.item);
-        let removed = step
+        let claim = step.claim_of(&intent.claiming_item);
+        let is_deleted = step
             .context
             .service
-            .release_document(step.tenant, &filed.document, &claim)
+            .release_document(step.tenant, &removed, &claim)
             .await?;
         step.state.documents = step.state.documents.saturating_sub(1);
         step.update_run(|run| {
             run.processed += 1;
-            run.removed += u64::from(removed);
+            run.removed += u64::from(is_deleted);
         });
     }
 
-    step.writes.dequeue(SyncQueue::Remove, intent.item.clone());
+    step.writes
+        .dequeue(SyncQueue::Remove, intent.claiming_item.clone());
     Ok(())
 }
 
@@ -151,7 +152,7 @@ pub(crate) async fn settle_intent(
     step: &mut StepState<'_>,
     intent: &DocumentIntent,
 ) -> Result<(), TickError> {
-    let custom_id = item_custom_id(step.connection.provider, &intent.of);
+    let custom_id = item_custom_id(step.connection.provider, &intent.source_item);
     let service = step.context.service;
     let Some(document) = service
         .document_id_of(step.tenant, &step.connection.tag, &custom_id)
@@ -160,16 +161,17 @@ pub(crate) async fn settle_intent(
         return Ok(());
     };
 
-    let record = step.current_record(&intent.item).await?;
-    let filed = record
+    let record = step.current_record(&intent.claiming_item).await?;
+    let is_current = record
         .and_then(|record| record.filed)
-        .is_some_and(|filed| filed.document == document);
-    let removal = step
-        .pending_removal(&intent.item)
+        .is_some_and(|synced| synced.document == document);
+    let waits_for_removal = step
+        .pending_removal(&intent.claiming_item)
         .await?
-        .and_then(|removal| removal.record.filed);
-    if !filed && removal.is_none_or(|filed| filed.document != document) {
-        release_stray_document(step, &document, &intent.item).await?;
+        .and_then(|removal| removal.record.filed)
+        .is_some_and(|synced| synced.document == document);
+    if !is_current && !waits_for_removal {
+        release_stray_document(step, &document, &intent.claiming_item).await?;
     }
 
     Ok(())
@@ -229,10 +231,9 @@ async fn choose_removals(
                 RemovalDecision::Remove => true,
             };
             if is_removed {
-                let of = removal.record.target.unwrap_or_else(|| entry.key.clone());
                 chosen.push(DocumentIntent {
-                    item: entry.key,
-                    of,
+                    source_item: queue::source_item(&removal.record).to_owned(),
+                    claiming_item: entry.key,
                 });
             }
         }

@@ -57,7 +57,7 @@ pub(crate) async fn scan_feed(
 }
 
 /// Records a page of a listing, folders first, so that the items in them find their paths. If a
-/// folder is listed after its items, the sweep corrects their paths.
+/// folder is listed after its items, the phase `unseen_items` corrects their paths.
 async fn record_listing(step: &mut StepState<'_>, listed: ItemPage) -> Result<(), TickError> {
     let mut items = listed.items;
     items.retain(|item| !item.is_trashed);

@@ -57,7 +57,7 @@ async fn visit_folder(
     if !step.is_in_scope(item.as_ref()).await? {
         // The folder has gone since it was enqueued.
         replace_walk(step, key, None)?;
-        if !step.selected.contains(folder) {
+        if !step.selected_ids.contains(folder) {
             step.remove_item(folder, false).await?;
         }
         step.enqueue_removal_below(folder, false)?;
@@ -172,7 +172,7 @@ pub(crate) async fn verify_items(
     let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
     step.look_up_items(&ids).await?;
     for record in records {
-        if step.selected.contains(&record.id) {
+        if step.selected_ids.contains(&record.id) {
             continue;
         }
         // All lookups of a record precede its first write.

@@ -132,7 +132,7 @@ async fn each_error_has_its_state_and_its_time() {
 #[tokio::test]
 async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
     let refused = || ConnectorError::Reauth("authError".into());
-    for (times, status, filed) in [(1, Status::Active, 7), (2, Status::Expired, 6)] {
+    for (times, status, count) in [(1, Status::Active, 7), (2, Status::Expired, 6)] {
         let (world, id, files) = filled().await;
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
         world.drive.lock().add_item(&parent, false);
@@ -146,7 +146,7 @@ async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
 
         assert_eq!(*world.service.renewed.lock().unwrap(), 1);
         assert_eq!(world.connection(&id).status, status);
-        assert_eq!(world.service.docs.lock().unwrap().len(), filed);
+        assert_eq!(world.service.docs.lock().unwrap().len(), count);
     }
 }
 
@@ -227,7 +227,7 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
             NextStep::Later(seconds) => world.advance_time(seconds),
             NextStep::Again if world.drive.lock().faults["changes"].is_empty() => break,
             NextStep::Again => {}
-            NextStep::Idle => panic!("the run is given up"),
+            NextStep::Idle => panic!("the run is abandoned"),
         }
     }
 

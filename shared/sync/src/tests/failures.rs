@@ -61,8 +61,8 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     delete(&world, &id, false).await;
     let third = world.add_connection(SyncScope::Selected, &[]);
     let intents = files.iter().map(|file| DocumentIntent {
-        item: file.clone(),
-        of: file.clone(),
+        claiming_item: file.clone(),
+        source_item: file.clone(),
     });
 
     world

@@ -27,8 +27,17 @@ pub(super) struct FakeDocument {
     pub(super) title: String,
     pub(super) path: String,
     pub(super) claims: BTreeSet<DocumentClaim>,
-    /// The connection that last filed it.
+    /// The connection that last made or adopted it.
     pub(super) by: ConnectionId,
+}
+
+/// What interrupts a worker after the service has done what it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Interruption {
+    /// The process dies.
+    Crash,
+    /// Only the answer of the service is lost.
+    LostAnswer,
 }
 
 /// An implementation of the service, as far as the engine needs it.
@@ -45,6 +54,9 @@ pub(super) struct FakeService {
     /// `denied` is in progress.
     pub(super) reconnected: Mutex<Option<String>>,
     pub(super) refused: Mutex<Vec<Error>>,
+    /// The interruption after the next document is made, or after the next claim is released and
+    /// before its document is removed.
+    pub(super) interruption: Mutex<Option<Interruption>>,
     /// The names of the tokens that were forgotten.
     pub(super) forgotten_tokens: Mutex<Vec<String>>,
 }
@@ -58,6 +70,17 @@ fn id_of(custom_id: &CustomId) -> DocumentId {
 impl FakeService {
     fn risk(&self) -> Result<()> {
         Ok(self.memory.maybe_crash()?)
+    }
+
+    fn interrupt(&self) -> Result<()> {
+        match self.interruption.lock().unwrap().take() {
+            None => Ok(()),
+            Some(Interruption::Crash) => {
+                self.memory.lock().dead = true;
+                self.risk()
+            }
+            Some(Interruption::LostAnswer) => Err(Error::Unavailable("the answer is lost".into())),
+        }
     }
 }
 
@@ -151,7 +174,7 @@ impl SyncService for FakeService {
         Ok(Some(id_of(custom_id)))
     }
 
-    async fn file_document(
+    async fn make_document(
         &self,
         _: &Tenant,
         item: ItemDocument,
@@ -188,11 +211,12 @@ impl SyncService for FakeService {
             );
         }
 
+        self.interrupt()?;
         self.risk()?;
         Ok(id_of(&item.custom_id))
     }
 
-    async fn refile_document(&self, _: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+    async fn adopt_document(&self, _: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
         self.risk()?;
         let id = id_of(&item.custom_id);
         let mut docs = self.docs.lock().unwrap();
@@ -246,7 +270,9 @@ impl SyncService for FakeService {
             let Some(doc) = docs.get_mut(document.as_str()) else {
                 return Ok(false);
             };
-            doc.claims.remove(claim);
+            if doc.claims.remove(claim) {
+                self.interrupt()?;
+            }
             let last = doc.claims.is_empty();
             if last {
                 docs.remove(document.as_str());

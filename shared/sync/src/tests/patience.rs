@@ -198,7 +198,12 @@ async fn many_items_are_deselected_a_few_at_a_time() {
         "nobody says that it is gone"
     );
     assert_eq!(
-        world.rows(&id).state.roots.keys().collect::<Vec<_>>(),
+        world
+            .rows(&id)
+            .state
+            .selected_items
+            .keys()
+            .collect::<Vec<_>>(),
         [&other]
     );
     world.drive.lock().broken.clear();

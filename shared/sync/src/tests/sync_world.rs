@@ -72,6 +72,7 @@ impl SyncWorld {
             renewed: Mutex::default(),
             reconnected: Mutex::default(),
             refused: Mutex::default(),
+            interruption: Mutex::default(),
             forgotten_tokens: Mutex::default(),
         };
 

@@ -181,7 +181,7 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
     let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
     world.change(&id, |connection| connection.document_limit = 5);
     world.execute_run(&id).await;
-    let filed = |from: usize, to: usize| {
+    let have_documents = |from: usize, to: usize| {
         files[from..to]
             .iter()
             .all(|file| world.document_of(file).is_some())
@@ -198,7 +198,7 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
             .count()
     };
 
-    assert!(filed(0, 5), "the newest");
+    assert!(have_documents(0, 5), "the newest");
     assert_eq!(
         (world.service.docs.lock().unwrap().len(), limited()),
         (5, 7)
@@ -207,10 +207,10 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
     world.execute_run(&id).await;
     world.advance_time(700);
     world.execute_run(&id).await;
-    assert!(world.document_of(&files[0]).is_none() && filed(1, 6));
+    assert!(world.document_of(&files[0]).is_none() && have_documents(1, 6));
     world.change(&id, |connection| connection.document_limit = 8);
     world.execute_run(&id).await;
-    assert!(filed(1, 9) && world.rows(&id).state.documents == 8);
+    assert!(have_documents(1, 9) && world.rows(&id).state.documents == 8);
     // An update does not count against the limit.
     world.drive.lock().edit_content(&files[3]);
     world.execute_run(&id).await;

@@ -44,18 +44,18 @@ fn the_folders_above_are_recorded_unless_the_item_is_selected() {
 #[test]
 fn a_change_of_a_selected_item_or_above_one_concerns_the_selection() {
     let selected = HashSet::from(["s".to_owned()]);
-    let root = SelectedItemState {
+    let state = SelectedItemState {
         chain: vec!["above".into(), "top".into()],
         ..SelectedItemState::default()
     };
-    let roots = BTreeMap::from([("s".to_owned(), root)]);
+    let states = BTreeMap::from([("s".to_owned(), state)]);
     for (id, concerns) in [
         ("s", true),
         ("above", true),
         ("top", true),
         ("other", false),
     ] {
-        assert_eq!(concerns_selection(id, &selected, &roots), concerns, "{id}");
+        assert_eq!(concerns_selection(id, &selected, &states), concerns, "{id}");
     }
 }
 
@@ -114,8 +114,11 @@ fn the_cursor_advances_with_its_page() {
 fn the_selection_is_examined_after_a_change_of_it() {
     let mut state = state_with_feed();
     assert_eq!(phase_after_changes(&state), RunPhase::Walk);
-    state.roots_changed = true;
-    assert_eq!(phase_after_changes(&state), RunPhase::Roots { next: 0 });
+    state.selected_items_changed = true;
+    assert_eq!(
+        phase_after_changes(&state),
+        RunPhase::SelectedItems { next: 0 }
+    );
 }
 
 #[test]

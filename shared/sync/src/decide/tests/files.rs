@@ -17,15 +17,15 @@ fn stored(known: &ItemRecord, outcome: FetchOutcome) -> StoredFile {
     }
 }
 
-fn filed(record: ItemRecord, document: &DocumentId) -> FetchOutcome {
-    FetchOutcome::Filed {
+fn synced(record: ItemRecord, document: &DocumentId) -> FetchOutcome {
+    FetchOutcome::Synced {
         document: document.clone(),
         record: Box::new(record),
     }
 }
 
 #[test]
-fn a_fetched_file_is_filed() {
+fn a_fetched_file_has_its_document() {
     let known = ItemRecord {
         attempts: 3,
         ..file_record("a")
@@ -35,7 +35,7 @@ fn a_fetched_file_is_filed() {
         content_version: "c2".into(),
         ..known.clone()
     };
-    let decision = stored(&known, filed(fresh, &document));
+    let decision = stored(&known, synced(fresh, &document));
     assert_eq!(decision.record.state, ItemState::Filed);
     assert_eq!(decision.record.attempts, 0);
     assert!(!decision.record.is_outdated());
@@ -47,14 +47,14 @@ fn a_fetched_file_is_filed() {
 }
 
 #[test]
-fn a_shortcut_with_a_new_target_gives_up_its_former_document() {
+fn a_shortcut_with_a_new_target_releases_its_former_document() {
     let known = with_document(file_record("a"));
     let former = known.filed.clone().unwrap().document;
-    let same = stored(&known, filed(known.clone(), &former));
+    let same = stored(&known, synced(known.clone(), &former));
     assert_eq!(same.former_document, None);
     assert!(!same.is_new_document);
 
-    let other = stored(&known, filed(known.clone(), &DocumentId::random()));
+    let other = stored(&known, synced(known.clone(), &DocumentId::random()));
     assert_eq!(other.former_document, Some(former));
     assert!(!other.is_new_document);
 }
@@ -104,7 +104,7 @@ fn a_failed_attempt_is_repeated_later_and_later() {
             attempts,
             ..file_record("a")
         };
-        let again = stored(&known, FetchOutcome::Again("busy".into()));
+        let again = stored(&known, FetchOutcome::Retry("busy".into()));
         assert_eq!(again.record.attempts, attempts + 1);
         assert_eq!(again.record.state, ItemState::Pending);
         assert_eq!(again.counts, FileCount::None);
@@ -122,7 +122,7 @@ fn a_failed_attempt_is_repeated_later_and_later() {
         state: ItemState::Pending,
         ..with_document(file_record("a"))
     };
-    let again = stored(&known, FetchOutcome::Again("busy".into()));
+    let again = stored(&known, FetchOutcome::Retry("busy".into()));
     assert!(!again.retry.unwrap().1.new);
 }
 
@@ -134,7 +134,7 @@ fn a_file_fails_for_good_or_after_the_last_attempt() {
     };
     let fails = |attempts, outcome| stored(&with_attempts(attempts), outcome);
     let (again, for_good) = (
-        || FetchOutcome::Again("damaged".into()),
+        || FetchOutcome::Retry("damaged".into()),
         || FetchOutcome::Failed("damaged".into()),
     );
 

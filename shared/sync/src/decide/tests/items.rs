@@ -401,7 +401,7 @@ fn documents_are_taken_once() {
 fn the_queue_of_files_follows_the_record() {
     let waiting = file_record("a");
     let key = FileKey::of(&waiting).unwrap();
-    let filed = with_document(file_record("a"));
+    let synced = with_document(file_record("a"));
     let enqueued = change_fetch_queue(None, &waiting);
     let entry = FetchEntry {
         new: true,
@@ -414,14 +414,14 @@ fn the_queue_of_files_follows_the_record() {
 
     let unchanged = change_fetch_queue(Some(&waiting), &waiting);
     assert_eq!(unchanged, FetchQueueChange::default());
-    let done = change_fetch_queue(Some(&waiting), &filed);
+    let done = change_fetch_queue(Some(&waiting), &synced);
     assert_eq!((done.dequeue, done.enqueue), (Some(key), None));
 
     let update = ItemRecord {
         state: ItemState::Pending,
-        ..filed.clone()
+        ..synced.clone()
     };
-    let (_, entry) = change_fetch_queue(Some(&filed), &update).enqueue.unwrap();
+    let (_, entry) = change_fetch_queue(Some(&synced), &update).enqueue.unwrap();
     assert!(!entry.new);
 }
 

@@ -130,7 +130,7 @@ fn the_cursors_are_taken_before_the_scan_and_adopted_after_it() {
     assert_eq!(state.phase, Some(RunPhase::Changes { done: vec![] }));
 
     end_walks(&mut state, true);
-    assert_eq!(state.phase, Some(RunPhase::Sweep { after: None }));
+    assert_eq!(state.phase, Some(RunPhase::UnseenItems { after: None }));
 
     end_scan(&mut state, after(0));
     assert_eq!((state.scanning_since, state.must_scan), (None, false));
@@ -147,7 +147,7 @@ fn a_provider_without_changes_is_swept_after_its_scan() {
     state.feeds.insert("user".into(), feed(None, Some("")));
     state.scanning_since = Some(3);
     end_walks(&mut state, false);
-    assert_eq!(state.phase, Some(RunPhase::Sweep { after: None }));
+    assert_eq!(state.phase, Some(RunPhase::UnseenItems { after: None }));
 }
 
 #[test]
@@ -158,15 +158,15 @@ fn the_phases_follow_from_what_is_pending() {
     };
     let mut state = settled_state();
     let changes = RunPhase::Changes { done: vec![] };
-    assert_eq!(phase_after_roots(&state, true), changes);
-    assert_eq!(phase_after_roots(&state, false), RunPhase::Walk);
+    assert_eq!(phase_after_selected_items(&state, true), changes);
+    assert_eq!(phase_after_selected_items(&state, false), RunPhase::Walk);
     assert_eq!(phase_after_feeds(&state, false, true), changes);
     assert_eq!(
         phase_after_feeds(&state, true, true),
-        RunPhase::Roots { next: 0 }
+        RunPhase::SelectedItems { next: 0 }
     );
 
     state.feeds.insert("user".into(), feed(None, Some("9")));
-    assert_eq!(phase_after_roots(&state, true), scan);
-    assert_eq!(phase_after_roots(&state, false), scan);
+    assert_eq!(phase_after_selected_items(&state, true), scan);
+    assert_eq!(phase_after_selected_items(&state, false), scan);
 }

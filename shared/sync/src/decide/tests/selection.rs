@@ -47,7 +47,7 @@ fn a_selected_item_is_walked_when_it_is_new_has_reappeared_or_was_moved() {
     };
     let afresh = Some(NewWalk {
         stamp: 20,
-        is_afresh: true,
+        restarts_listing: true,
     });
     let (known, record) = (known_state(), known_record());
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_scan_walks_each_selected_folder_as_part_of_it() {
     };
     let part = Some(NewWalk {
         stamp: 15,
-        is_afresh: false,
+        restarts_listing: false,
     });
     let (known, record) = (known_state(), known_record());
     assert_eq!(
@@ -107,7 +107,7 @@ fn a_scan_walks_each_selected_folder_as_part_of_it() {
     };
     let afresh = Some(NewWalk {
         stamp: 20,
-        is_afresh: true,
+        restarts_listing: true,
     });
     assert_eq!(
         decide(&listed, None, Some(&record), "/top"),
@@ -127,7 +127,7 @@ fn a_selected_file_is_not_walked() {
 fn deselected_items_are_taken_in_portions() {
     let mut sync = SyncState::default();
     for id in ["a", "b", "c", "d"] {
-        sync.roots.insert(id.into(), known_state());
+        sync.selected_items.insert(id.into(), known_state());
     }
     let is_selected = |id: &str| id == "b";
     assert_eq!(deselected_items(&sync, is_selected, 2), ["a", "c"]);

@@ -8,8 +8,11 @@ use domain::ports::ProviderItem;
 use super::{file_item, file_record, folder_item};
 use crate::decide::walks::*;
 
-fn walk(stamp: u64, is_afresh: bool) -> NewWalk {
-    NewWalk { stamp, is_afresh }
+fn walk(stamp: u64, restarts_listing: bool) -> NewWalk {
+    NewWalk {
+        stamp,
+        restarts_listing,
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::decide::files::FetchOutcome;
 use crate::item_filter::ItemFilter;
 use crate::judge::{JudgeError, JudgedItem, text_beginning};
 use crate::limits::{MAX_FILE_BYTES, MAX_MB_IN_FLIGHT, MAX_MODEL_QUESTIONS, UNKNOWN_SIZE_MB};
+use crate::queue;
 use crate::step_state::{StepState, TickError};
 
 const MB: u64 = 1024 * 1024;
@@ -82,8 +83,11 @@ impl<'a> FileFetcher<'a> {
             return Err(Ok(FetchOutcome::Wait));
         }
 
-        let of = record.target.as_deref().unwrap_or(&record.id);
-        let Some(item) = self.look_up_item(of).await?.filter(|item| !item.is_trashed) else {
+        let Some(item) = self
+            .look_up_item(queue::source_item(record))
+            .await?
+            .filter(|item| !item.is_trashed)
+        else {
             return Err(Ok(match record.target {
                 Some(_) => skip_file(SkipReason::Shortcut),
                 None => FetchOutcome::Gone,
@@ -110,11 +114,11 @@ impl<'a> FileFetcher<'a> {
             && let Some(document) = self.convert_service_error(
                 self.context
                     .service
-                    .refile_document(self.tenant, &document)
+                    .adopt_document(self.tenant, &document)
                     .await,
             )?
         {
-            return Ok(Ok(filed_outcome(document, fresh)));
+            return Ok(Ok(synced_outcome(document, fresh)));
         }
 
         let (fetched, _room) = self.fetch_content(&item).await?;
@@ -131,9 +135,9 @@ impl<'a> FileFetcher<'a> {
         let made = self
             .context
             .service
-            .file_document(self.tenant, document, fetched.bytes, fetched.form)
+            .make_document(self.tenant, document, fetched.bytes, fetched.form)
             .await;
-        Ok(Ok(filed_outcome(self.convert_service_error(made)?, fresh)))
+        Ok(Ok(synced_outcome(self.convert_service_error(made)?, fresh)))
     }
 
     async fn look_up_item(&self, id: &str) -> FetchResult<Option<ProviderItem>> {
@@ -144,7 +148,7 @@ impl<'a> FileFetcher<'a> {
         {
             // The item exists, and may be shown on a later attempt.
             Err(error @ ConnectorError::Item(SkipReason::NotDownloadable)) => {
-                Err(Ok(FetchOutcome::Again(error.to_string())))
+                Err(Ok(FetchOutcome::Retry(error.to_string())))
             }
             looked => looked.map_err(convert_provider_error),
         }
@@ -195,7 +199,7 @@ impl<'a> FileFetcher<'a> {
     /// Waits for an answer. If it does not come within the time of the step, the attempt to fetch
     /// the file fails.
     async fn wait_in_time<T>(&self, answer: impl Future<Output = T>) -> FetchResult<T> {
-        let late = |_| Ok(FetchOutcome::Again("it took too long".into()));
+        let late = |_| Ok(FetchOutcome::Retry("it took too long".into()));
         timeout_at(self.request_deadline, answer)
             .await
             .map_err(late)
@@ -295,7 +299,7 @@ impl<'a> FileFetcher<'a> {
                 }))
             }
             Err(JudgeError::NotConfigured) => Err(Ok(skip_file(SkipReason::PendingFilter))),
-            Err(error) => Err(Ok(FetchOutcome::Again(error.to_string()))),
+            Err(error) => Err(Ok(FetchOutcome::Retry(error.to_string()))),
         }
     }
 
@@ -311,16 +315,16 @@ impl<'a> FileFetcher<'a> {
             Error::Internal(source) => {
                 let id = &self.connection.id;
                 error!(connection.id = %id, error = source.as_ref() as &dyn std::error::Error, "a file failed");
-                Ok(FetchOutcome::Again(FAULT_MESSAGE.into()))
+                Ok(FetchOutcome::Retry(FAULT_MESSAGE.into()))
             }
-            Error::Conflict(why) => Ok(FetchOutcome::Again(why)),
+            Error::Conflict(why) => Ok(FetchOutcome::Retry(why)),
             other => Ok(FetchOutcome::Failed(other.to_string())),
         })
     }
 }
 
-fn filed_outcome(document: DocumentId, fresh: ItemRecord) -> FetchOutcome {
-    FetchOutcome::Filed {
+fn synced_outcome(document: DocumentId, fresh: ItemRecord) -> FetchOutcome {
+    FetchOutcome::Synced {
         document,
         record: Box::new(fresh),
     }
@@ -339,7 +343,7 @@ fn convert_provider_error(error: ConnectorError) -> Result<FetchOutcome, TickErr
     match error {
         E::Item(reason) => Ok(skip_file(reason)),
         E::Unavailable(_) | E::Fault(_) | E::CursorLost | E::PageLost => {
-            Ok(FetchOutcome::Again(error.to_string()))
+            Ok(FetchOutcome::Retry(error.to_string()))
         }
         error => Err(TickError::Provider(error)),
     }

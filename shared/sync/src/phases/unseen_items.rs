@@ -14,7 +14,7 @@ use crate::step_state::{StepState, TickError};
 /// The most folders above a record that are followed. A longer chain is a cycle.
 const MAX_DEPTH: usize = 100;
 
-pub(crate) async fn sweep_items(
+pub(crate) async fn examine_unseen_items(
     step: &mut StepState<'_>,
     after: Option<String>,
 ) -> Result<(), TickError> {
@@ -41,7 +41,7 @@ pub(crate) async fn sweep_items(
         correct_paths(step, seen).await?;
     }
 
-    step.state.phase = Some(RunPhase::Sweep { after: Some(last) });
+    step.state.phase = Some(RunPhase::UnseenItems { after: Some(last) });
     Ok(())
 }
 
