@@ -11,6 +11,8 @@
 //! - `ignoreCase` folds by Unicode lower case and applies to every textual comparison.
 //! - An empty `AND` is true, an empty `OR` is false.
 
+mod operators;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -88,6 +90,19 @@ impl Filter {
                 parse_node(&inner, "filters", 1, &mut conditions)
             }
             _ => parse_node(value, "filters", 1, &mut conditions),
+        }
+    }
+
+    /// Parses the form of newer clients: a condition `{field, operator, value, caseSensitive?}` or a
+    /// group `{operator: "and" | "or", operands}`. Returns `None` if it is absent or `null`.
+    ///
+    /// # Errors
+    /// Returns [`Error::Invalid`] with the location and the rule that is broken, including
+    /// [`MAX_CONDITIONS`] and [`MAX_DEPTH`].
+    pub fn parse_operators(value: Option<&Value>) -> Result<Option<Self>> {
+        match value {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => operators::parse_node(value, "filter", 1, &mut 0).map(Some),
         }
     }
 
@@ -190,7 +205,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
 
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
-        count_condition(conditions)?;
+        count_condition("filters", conditions)?;
         return parse_condition(object, path).map(Filter::Condition);
     };
 
@@ -201,12 +216,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
         ));
     }
 
-    if depth > MAX_DEPTH {
-        return Err(invalid_filter(
-            "filters",
-            &format!("groups nest at most {MAX_DEPTH} levels"),
-        ));
-    }
+    check_depth("filters", depth)?;
 
     let Value::Array(items) = &object[name] else {
         return Err(invalid_filter(
@@ -218,7 +228,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     if items.is_empty() {
         // An empty group counts as a condition, so that the limit on conditions also bounds the
         // groups.
-        count_condition(conditions)?;
+        count_condition("filters", conditions)?;
     }
 
     let parts = items
@@ -234,12 +244,21 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     })
 }
 
+/// Refuses groups that nest more than [`MAX_DEPTH`] levels.
+fn check_depth(field: &str, depth: usize) -> Result<()> {
+    if depth > MAX_DEPTH {
+        let rule = format!("groups nest at most {MAX_DEPTH} levels");
+        return Err(invalid_filter(field, &rule));
+    }
+    Ok(())
+}
+
 /// Counts one more condition or empty group. Fails above [`MAX_CONDITIONS`].
-fn count_condition(conditions: &mut usize) -> Result<()> {
+fn count_condition(field: &str, conditions: &mut usize) -> Result<()> {
     *conditions += 1;
     if *conditions > MAX_CONDITIONS {
         return Err(invalid_filter(
-            "filters",
+            field,
             &format!("at most {MAX_CONDITIONS} conditions"),
         ));
     }

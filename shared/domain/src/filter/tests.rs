@@ -275,3 +275,111 @@ proptest! {
         let _ = Filter::parse(&Value::String(text));
     }
 }
+
+#[test]
+fn the_form_with_operators_has_the_same_semantics() {
+    let matches = |filter: Value| {
+        let metadata = Metadata::parse(document().as_object().unwrap().clone()).unwrap();
+        let filter = Filter::parse_operators(Some(&filter)).unwrap();
+        filter.unwrap().matches(&metadata)
+    };
+    let condition = |field: &str, operator: &str, value: Value| json!({"field": field, "operator": operator, "value": value});
+
+    let table = [
+        (condition("team", "eq", json!("Core")), true),
+        (condition("team", "eq", json!("core")), false),
+        (
+            json!({"field": "team", "operator": "eq", "value": "core", "caseSensitive": false}),
+            true,
+        ),
+        (condition("team", "neq", json!("Core")), false),
+        (condition("missing", "neq", json!("x")), true),
+        (condition("size", "eq", json!(10.0)), true),
+        (condition("size", "neq", json!(10)), false),
+        (condition("open", "eq", json!(true)), true),
+        (condition("size", "gt", json!(9)), true),
+        (condition("size", "lte", json!(9.5)), false),
+        (condition("ratio", "gte", json!(2.5)), true),
+        (condition("ratio", "lt", json!(2.5)), false),
+        (condition("team", "contains", json!("or")), true),
+        (condition("team", "notContains", json!("or")), false),
+        (condition("labels", "arrayContains", json!("Red")), true),
+        (condition("labels", "arrayNotContains", json!("blue")), true),
+        (json!({"operator": "and", "operands": []}), true),
+        (json!({"operator": "or", "operands": []}), false),
+        (
+            json!({"operator": "or", "operands": [
+                condition("team", "eq", json!("other")),
+                {"operator": "and", "operands": [condition("size", "lt", json!(11))]},
+            ]}),
+            true,
+        ),
+    ];
+    for (filter, expected) in table {
+        assert_eq!(matches(filter.clone()), expected, "{filter}");
+    }
+    assert!(Filter::parse_operators(None).unwrap().is_none());
+    assert!(
+        Filter::parse_operators(Some(&Value::Null))
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn wrong_conditions_with_operators_are_refused_by_their_place() {
+    let message = |filter: Value| {
+        let error = Filter::parse_operators(Some(&filter)).unwrap_err();
+        error.to_string()
+    };
+    let nested = (0..=MAX_DEPTH).fold(
+        json!({"field": "a", "operator": "eq", "value": "b"}),
+        |inner, _| json!({"operator": "and", "operands": [inner]}),
+    );
+    let many = vec![json!({"operator": "or", "operands": []}); MAX_CONDITIONS + 1];
+
+    let table = [
+        (json!("text"), "filter: a condition"),
+        (
+            json!({"field": "a", "value": "b"}),
+            "filter.operator: missing",
+        ),
+        (
+            json!({"field": "a", "operator": "like", "value": "b"}),
+            "filter.operator: one of",
+        ),
+        (
+            json!({"field": "a", "operator": "gt", "value": "b"}),
+            "filter.value: a number",
+        ),
+        (
+            json!({"field": "a", "operator": "eq", "value": null}),
+            "filter.value: a string, number or boolean",
+        ),
+        (
+            json!({"field": "a", "operator": "contains", "value": 1}),
+            "filter.value: a string",
+        ),
+        (
+            json!({"operator": "eq", "value": "b"}),
+            "filter: a condition needs `field`",
+        ),
+        (
+            json!({"field": "a", "operator": "eq", "value": "b", "negate": true}),
+            "filter.negate: unknown",
+        ),
+        (
+            json!({"operator": "and", "operands": [{"operator": "or"}]}),
+            "filter.operands[0].operands: an array",
+        ),
+        (nested, "filter: groups nest at most"),
+        (
+            json!({"operator": "and", "operands": many}),
+            "filter: at most 200 conditions",
+        ),
+    ];
+    for (filter, expected) in table {
+        let message = message(filter);
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
