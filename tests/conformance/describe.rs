@@ -348,6 +348,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &PortFixture
             chunks: 1,
             statements_ref: None,
             authorship: None,
+            summary: None,
         };
         let extracted = Document {
             extracted: Some(found),
@@ -453,6 +454,7 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &PortFix
         chunks: 1,
         statements_ref: None,
         authorship: None,
+        summary: None,
     };
     let new = Document {
         extracted: Some(found),

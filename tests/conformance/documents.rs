@@ -355,6 +355,7 @@ async fn try_stages(setting: &PortFixture, document: &Document, revision: &Revis
         chunks: 1,
         statements_ref: None,
         authorship: None,
+        summary: None,
     };
     let named = Document {
         revision: revision.clone(),

@@ -219,6 +219,7 @@ impl PortFixture {
             chunks: 1,
             statements_ref: None,
             authorship: None,
+            summary: None,
         };
 
         Document {

@@ -18,7 +18,11 @@ fn memory_proposal(text: &str, sentences: &[i64], topic: Value) -> Value {
 
 /// Returns the answer of a chat endpoint that proposes these memories.
 fn chat_answer(memories: &[Value]) -> Vec<u8> {
-    let content = json!({"memories": memories}).to_string();
+    chat_message(&json!({"memories": memories}).to_string())
+}
+
+/// Returns the answer of a chat endpoint with this message.
+pub(crate) fn chat_message(content: &str) -> Vec<u8> {
     build_page(
         "application/json",
         json!({"choices": [{"message": {"content": content}}]})
@@ -27,7 +31,8 @@ fn chat_answer(memories: &[Value]) -> Vec<u8> {
     )
 }
 
-async fn with_model(
+/// Starts an app whose model for memories answers like this.
+pub(crate) async fn with_model(
     answer: impl Fn(&ReceivedRequest) -> Vec<u8> + Send + Sync + 'static,
 ) -> (OrgClient, Server) {
     let server = Server::start(answer).await;

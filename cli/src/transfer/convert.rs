@@ -117,6 +117,7 @@ fn served_copy(text: String, statement: Statement) -> ServedCopy {
             statements: vec![statement],
         }),
         authorship: Some(Authorship::own_words(Trust::Client)),
+        summary: None,
     }
 }
 

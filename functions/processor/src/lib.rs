@@ -8,6 +8,7 @@ mod process;
 mod provenance;
 mod read;
 mod statements;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;

@@ -16,6 +16,7 @@ use crate::prepare::{self, PreparedPack};
 use crate::provenance::determine_authorship;
 use crate::read::{ContentReaders, ExtractedText, ReadError};
 use crate::statements::{ExtractedStatements, extract_statements};
+use crate::summary::summarize_document;
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice.
@@ -169,17 +170,15 @@ async fn run_stages(
         statements.as_ref(),
     )
     .await?;
-    if !store_results(
-        ctx,
-        tenant,
-        document,
+    let summary = summarize_document(document, &text, &authorship, extracted_statements.as_ref());
+    let findings = Findings {
         text,
         authorship,
         prepared,
         extracted_statements,
-    )
-    .await?
-    {
+        summary,
+    };
+    if !store_results(ctx, tenant, document, findings).await? {
         return Ok(());
     }
 
@@ -291,6 +290,15 @@ async fn advance_status(
         .await?)
 }
 
+/// Everything that was found out about a revision.
+struct Findings {
+    text: ExtractedText,
+    authorship: Authorship,
+    prepared: PreparedPack,
+    extracted_statements: Option<ExtractedStatements>,
+    summary: Option<String>,
+}
+
 /// Stores the results of processing, and then records them. Returns `false` if the revision is no
 /// longer wanted. The paths belong to the revision and the contents follow from its bytes, so a
 /// repetition changes nothing.
@@ -298,11 +306,15 @@ async fn store_results(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
-    text: ExtractedText,
-    authorship: Authorship,
-    prepared: PreparedPack,
-    extracted_statements: Option<ExtractedStatements>,
+    findings: Findings,
 ) -> Result<bool> {
+    let Findings {
+        text,
+        authorship,
+        prepared,
+        extracted_statements,
+        summary,
+    } = findings;
     let chunks = prepared.pack.chunks.len();
     let stated = match &extracted_statements {
         Some(extracted_statements) => extracted_statements.statements.len(),
@@ -331,6 +343,7 @@ async fn store_results(
         chunks,
         statements_ref,
         authorship,
+        summary,
     };
 
     document.extracted = Some(extracted.clone());
@@ -354,6 +367,7 @@ async fn store_statements(
     let ExtractedStatements {
         statements,
         mut statements_ref,
+        summary: _,
     } = extracted_statements;
 
     if !statements.is_empty() {

@@ -12,7 +12,7 @@ use domain::{
 use extraction::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use futures::{StreamExt, stream};
 use memory_model::model::{
-    ExtractionOutcome, ExtractorKind, FallbackReason, ModelRequest, answer_schema, build_requests,
+    ExtractionOutcome, ExtractorKind, FallbackReason, ModelRequest, build_requests,
     combine_answers, validate_answer,
 };
 use remote::{AnswerError, ModelClient, Question};
@@ -39,6 +39,8 @@ const MAX_STATEMENTS: usize = 20_000;
 pub(crate) struct ExtractedStatements {
     pub(crate) statements: Vec<Statement>,
     pub(crate) statements_ref: StatementsRef,
+    /// The summary that the model wrote in the same answer.
+    pub(crate) summary: Option<String>,
 }
 
 /// Extracts the statements of a document. Returns `None` for a document that is processed into
@@ -87,7 +89,7 @@ pub(crate) async fn extract_statements(
         warn!(document.id = %id, "the built-in rules read document {id}, because {reason}");
     }
 
-    let mut statements = outcome.statements;
+    let (mut statements, summary) = (outcome.statements, outcome.summary);
     let is_truncated = statements.len() > MAX_STATEMENTS;
     statements.truncate(MAX_STATEMENTS);
     if let Some(previous) = previous
@@ -115,6 +117,7 @@ pub(crate) async fn extract_statements(
     Ok(Some(ExtractedStatements {
         statements,
         statements_ref,
+        summary,
     }))
 }
 
@@ -161,6 +164,7 @@ fn written_memories(
             statements: None,
             ..statements_ref.clone()
         },
+        summary: None,
     })
 }
 
@@ -181,15 +185,14 @@ async fn ask_model(
     guidance: Option<&str>,
 ) -> ExtractionOutcome {
     let requests = build_requests(source, guidance, &[]);
-    let (schema, deadline) = (answer_schema(), Instant::now() + DOCUMENT_TIMEOUT);
-    let (schema, requests) = (&schema, &requests);
+    let deadline = Instant::now() + DOCUMENT_TIMEOUT;
     let questions = requests
         .iter()
         .map(|request: &ModelRequest<'_>| async move {
             let question = Question {
                 instructions: request.instructions,
                 text: &request.text,
-                schema,
+                schema: &request.answer_schema(),
                 name: "memories",
             };
             let answer = models.ask_question(&question, PART_TIMEOUT, |reply| {
@@ -230,7 +233,7 @@ fn source_time(document: &Document) -> Timestamp {
 
 /// Prepares the text for the extractor: a conversation is divided into its turns, and quoted text
 /// is separated unless the caller has set its provenance.
-fn build_source<'a>(
+pub(crate) fn build_source<'a>(
     document: &Document,
     text: &'a ExtractedText,
     authorship: &Authorship,

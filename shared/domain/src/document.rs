@@ -227,6 +227,17 @@ pub struct StatementsRef {
     pub fallback_reason: Option<String>,
 }
 
+/// The most characters of a summary.
+pub const MAX_SUMMARY_CHARS: usize = 400;
+/// The most bytes of a summary, because the records of all documents in a list are read. A script
+/// with three bytes a character says in 200 characters what others say in 400.
+pub const MAX_SUMMARY_BYTES: usize = 600;
+
+/// Checks whether a text is short enough for the summary of a document.
+pub fn fits_summary(text: &str) -> bool {
+    text.len() <= MAX_SUMMARY_BYTES && text.chars().count() <= MAX_SUMMARY_CHARS
+}
+
 /// The indexed content of a document: one complete revision, which search serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexedRevision {
@@ -252,6 +263,10 @@ pub struct IndexedRevision {
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
+    /// The summary of that content, or `None` if it has none, and for revisions from before
+    /// summaries were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// The results of processing, before or after their commit.
@@ -270,6 +285,10 @@ pub struct ProcessingResult {
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
+    /// The summary of that content, or `None` if it has none, and for revisions from before
+    /// summaries were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 impl IndexedRevision {
@@ -393,6 +412,11 @@ impl Document {
             .as_ref()
             .map(|origin| origin.title.as_str())
             .or(self.title.as_deref())
+    }
+
+    /// Returns the summary of the content that search serves.
+    pub fn summary(&self) -> Option<&str> {
+        self.indexed.as_ref()?.summary.as_deref()
     }
 
     /// Returns the type to display: that of the provider's item, or else that of the content.

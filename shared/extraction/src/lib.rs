@@ -1,4 +1,4 @@
-//! Extraction of statements from text, by rules.
+//! Extraction of statements and of summaries from text, by rules.
 //!
 //! English has rules in code. Every other language has a file of words and cues. The crate is pure:
 //! it does no I/O and reads no clock, and the same text always gives the same statements.
@@ -13,6 +13,7 @@ mod languages;
 mod orders;
 mod quoted;
 mod sentences;
+mod summary;
 mod word_list;
 
 use std::collections::hash_map::Entry;
@@ -26,6 +27,7 @@ use text::{Language, detect_language};
 pub use dates::DayRange;
 pub use orders::is_order_to_model;
 pub use sentences::{BlockKind, Sentence, split_sentences};
+pub use summary::{is_hidden_character, summarize};
 
 /// The speaker of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,8 @@ mod marks;
 
 use super::Passage;
 
+pub(crate) use marks::{is_mark, is_wide};
+
 /// The kind of block in which a sentence stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {

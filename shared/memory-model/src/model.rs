@@ -1,5 +1,6 @@
-//! Extraction of statements by a model: the requests to it ([`prompt`]), the check of its proposals
-//! ([`validate`]), and the result for a document, including the fallback when the model fails
+//! Extraction of statements by a model, with a summary of the source in the same answer: the
+//! requests to it ([`prompt`]), the check of its proposals ([`validate`]) and of its summary
+//! ([`summary`]), and the result for a document, including the fallback when the model fails
 //! ([`outcome`]).
 //!
 //! A model proposes and never decides. The author of the source may have written it for the model,
@@ -7,7 +8,9 @@
 //! say what they say; its place, speaker, time and trust are taken from them. The answer has no
 //! field for an id, a container or an edit. An injection that the model obeys can therefore do no
 //! more than add a statement about its own document, which has the trust of that document and
-//! disappears with it.
+//! disappears with it. A summary is a plain text about its own document as well. It has no more
+//! effect than the sentences that are chosen without a model, which stand in for one that is
+//! rejected.
 
 mod answer;
 mod dates;
@@ -15,13 +18,14 @@ mod grounding;
 mod outcome;
 mod polarity;
 mod prompt;
+mod summary;
 mod validate;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use answer::{ModelAnswerError, answer_schema};
+pub use answer::ModelAnswerError;
 pub use outcome::{ExtractionOutcome, ExtractorKind, FallbackReason, combine_answers};
 pub use prompt::{KnownMemory, ModelRequest, build_requests};
-pub use validate::validate_answer;
+pub use validate::{CheckedAnswer, validate_answer};

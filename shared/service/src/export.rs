@@ -166,5 +166,6 @@ fn copy_served(
         pack: Pack::decode(&pack)?,
         learned: indexed.statements_ref.as_ref().map(copy_statements),
         authorship: indexed.authorship.clone(),
+        summary: indexed.summary.clone(),
     }))
 }

@@ -15,7 +15,7 @@ use crate::{Committed, commit_changes};
 use domain::container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, SharedContainer,
 };
-use domain::document::{Document, DocumentStatus, IndexedRevision, StatementsRef};
+use domain::document::{Document, DocumentStatus, IndexedRevision, StatementsRef, fits_summary};
 use domain::error::{Error, PortError, Result};
 use domain::ids::{ContainerId, DocumentId, Revision};
 use domain::job::JobMessage;
@@ -450,6 +450,10 @@ async fn serve(
         title: served_copy.title.clone(),
         statements_ref,
         authorship: served_copy.authorship.clone(),
+        summary: served_copy
+            .summary
+            .clone()
+            .filter(|summary| fits_summary(summary)),
     })
 }
 

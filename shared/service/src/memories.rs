@@ -139,6 +139,7 @@ pub async fn write_memories(
         title: None,
         statements_ref: Some(statements_ref),
         authorship: Some(Authorship::own_words(Trust::Client)),
+        summary: None,
     });
 
     let change = DocumentChange::Create(Box::new(document.clone()));

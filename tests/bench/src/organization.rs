@@ -252,6 +252,7 @@ async fn document(
         title: None,
         statements_ref: None,
         authorship: None,
+        summary: None,
     };
 
     Ok(DocumentChange::Create(Box::new(Document {

@@ -274,6 +274,7 @@ fn build_publish_update(
         authorship: extracted.authorship.clone(),
         kind: document.kind,
         title: document.title.clone(),
+        summary: extracted.summary.clone(),
     };
 
     let served: Json<IndexedRevision> = Json::encode(&served)?;

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::values::{
     LAST_TIME, NOW, container_id, document_id, empty_document, failure, from_json,
-    largest_document, longest_tenant, revision, smallest_document, smallest_result, tenant,
+    largest_document, longest_summary, longest_tenant, revision, smallest_document,
+    smallest_result, tenant,
 };
 use crate::world::World;
 
@@ -44,6 +45,18 @@ fn extracted_document(name: &str, title: Option<&str>) -> Document {
         kind: DocumentType::Webpage,
         title: title.map(str::to_owned),
         ..claimed_document(name)
+    }
+}
+
+/// Returns a processed document with a summary.
+fn summarized_document() -> Document {
+    let document = extracted_document("summarized", None);
+    Document {
+        extracted: document.extracted.map(|result| ProcessingResult {
+            summary: Some(longest_summary()),
+            ..result
+        }),
+        ..document
     }
 }
 
@@ -121,6 +134,12 @@ pub(crate) async fn write(world: &World) {
         assert!(extracted.expect("results"));
     }
 
+    claim("summarized").await;
+    let summarized = documents
+        .record_extracted(&tenant, &summarized_document(), NOW)
+        .await;
+    assert!(summarized.expect("results"));
+
     claim("failed").await;
     let is_failed = documents
         .fail_revision(
@@ -174,6 +193,7 @@ pub(crate) async fn check(world: &World) {
         claimed_document("claimed"),
         extracted_document("extracted", Some("")),
         extracted_document("untitled", None),
+        summarized_document(),
         failure_after(failure(), "failed"),
         Document {
             lease_until: Timestamp::from_millis(0),
@@ -224,7 +244,7 @@ async fn check_unfinished_work(world: &World) {
 
     // The purge record of the replaced document, and all documents without a final status that are
     // due before the last time. One is due at that time, another one later.
-    assert_eq!(overdue.len(), 1 + 8);
+    assert_eq!(overdue.len(), 1 + 9);
     let purge = overdue.iter().find_map(|work| match work {
         OverdueWork::Purge(_, container, name) => Some((container, name)),
         _ => None,

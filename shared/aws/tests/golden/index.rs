@@ -1,7 +1,7 @@
 //! Heads, log records and purge records of containers, and the records of committed documents.
 
 use domain::container::LogEntry;
-use domain::document::IndexedRevision;
+use domain::document::{IndexedRevision, ProcessingResult};
 use domain::ports::CommitOutcome;
 use domain::{
     BlobRef, ContainerId, Document, DocumentChange, DocumentStatus, IndexHead, IndexedDocument,
@@ -10,8 +10,8 @@ use domain::{
 use serde_json::json;
 
 use crate::values::{
-    LAST_TIME, NOW, container_id, document_id, from_json, largest_document, smallest_document,
-    smallest_indexed_revision, smallest_result, tenant,
+    LAST_TIME, NOW, container_id, document_id, from_json, largest_document, longest_summary,
+    smallest_document, smallest_indexed_revision, smallest_result, tenant,
 };
 use crate::world::World;
 
@@ -38,6 +38,19 @@ fn described_document() -> Document {
         filepath: Some("/described".to_owned()),
         description_changes: 1,
         ..committed_document("first")
+    }
+}
+
+/// Returns a document with a summary that is alone in its container.
+fn summarized_document() -> Document {
+    let document = processed_document("summarized");
+    Document {
+        container: container_id("summarized"),
+        extracted: document.extracted.map(|result| ProcessingResult {
+            summary: Some(longest_summary()),
+            ..result
+        }),
+        ..document
     }
 }
 
@@ -163,6 +176,15 @@ pub(crate) async fn write(world: &World) {
         .record_erasure(&tenant, &edited.container, 3);
     erased.await.expect("an erasure");
 
+    let summarized = summarized_document();
+    let accepted = world
+        .ctx
+        .documents
+        .accept_revision(&tenant, &summarized, None, &[]);
+    accepted.await.expect("a new document");
+    let publish = DocumentChange::Publish(boxed(summarized.clone()));
+    commit(world, &summarized.container, &[publish]).await;
+
     world
         .ctx
         .index
@@ -185,6 +207,13 @@ pub(crate) async fn check(world: &World) {
     let ids = wanted.clone().map(|document| document.id);
     let found = world.ctx.documents.get(&tenant, &ids).await;
     assert_eq!(found.expect("documents"), wanted.map(Some));
+
+    let ids = [document_id("summarized")];
+    let found = world.ctx.documents.get(&tenant, &ids).await;
+    let summarized = found.expect("a record").pop().flatten();
+    let summarized = summarized.expect("a document");
+    assert_eq!(summarized.summary(), Some(longest_summary().as_str()));
+    assert_eq!(summarized.extracted, None);
 }
 
 async fn check_heads(world: &World) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::connection::{DocumentOrigin, Provider};
-use domain::document::{IndexedRevision, ProcessingResult, StatementsRef};
+use domain::document::{IndexedRevision, MAX_SUMMARY_BYTES, ProcessingResult, StatementsRef};
 use domain::{
     Attribution, Authorship, BlobRef, BodyForm, ConnectionId, ContainerId, ContainerTag, CustomId,
     Document, DocumentBody, DocumentId, DocumentStatus, DocumentType, Dreaming, Metadata, OrgId,
@@ -157,6 +157,7 @@ pub(crate) fn largest_document(name: &str) -> Document {
                 SourceMedium::Mail,
                 Some("ann@example.org"),
             ))),
+            summary: None,
         }),
         indexed: Some(IndexedRevision {
             title: Some("The title before".to_owned()),
@@ -202,6 +203,7 @@ pub(crate) fn smallest_result(name: &str) -> ProcessingResult {
         chunks: 0,
         statements_ref: None,
         authorship: None,
+        summary: None,
     }
 }
 
@@ -216,7 +218,13 @@ pub(crate) fn smallest_indexed_revision(name: &str) -> IndexedRevision {
         title: None,
         statements_ref: None,
         authorship: None,
+        summary: None,
     }
+}
+
+/// Returns the longest summary, in a script with two bytes a letter.
+pub(crate) fn longest_summary() -> String {
+    "Ü".repeat(MAX_SUMMARY_BYTES / 2)
 }
 
 fn largest_statements() -> StatementsRef {

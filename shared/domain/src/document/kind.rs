@@ -34,6 +34,19 @@ pub enum DocumentType {
 }
 
 impl DocumentType {
+    /// All types.
+    pub const ALL: [Self; 9] = [
+        Self::Text,
+        Self::Pdf,
+        Self::Webpage,
+        Self::Image,
+        Self::Audio,
+        Self::Video,
+        Self::CloudDoc,
+        Self::CloudSlide,
+        Self::CloudSheet,
+    ];
+
     /// The types of Google Drive, which cannot be recognized from the content.
     const DRIVE_TYPES: [Self; 3] = [Self::CloudDoc, Self::CloudSheet, Self::CloudSlide];
 
@@ -131,7 +144,7 @@ mod tests {
             );
         }
 
-        for kind in DocumentType::DRIVE_TYPES {
+        for kind in DocumentType::ALL {
             assert_eq!(serde_json::json!(kind), kind.as_str());
         }
     }

@@ -39,7 +39,8 @@ pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) 
     }
 }
 
-fn is_mark(c: char) -> bool {
+/// Checks for a mark that may end a sentence.
+pub(crate) fn is_mark(c: char) -> bool {
     matches!(
         c,
         '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '।' | '॥' | '؟'
@@ -86,7 +87,8 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
     }
 }
 
-fn is_wide(c: char) -> bool {
+/// Checks for a full-width character: Chinese, Japanese, Korean, and their marks.
+pub(crate) fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff00}'..='\u{ff60}')
 }
 

@@ -52,11 +52,20 @@ pub(super) struct ProposedTopic {
     pub(super) negated: bool,
 }
 
-/// Returns the proposals of an answer.
+/// The parts of an answer, as the model wrote them.
+#[derive(Debug)]
+pub(super) struct ParsedAnswer {
+    pub(super) proposals: Vec<Proposal>,
+    /// The summary, if it is a text.
+    pub(super) summary: Option<String>,
+}
+
+/// Returns the parts of an answer.
 ///
 /// A proposal of a different shape is left out: small models get about one in twenty wrong. If all
-/// of them have a different shape, the answer is garbage.
-pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswerError> {
+/// of them have a different shape, the answer is garbage. A summary of a different shape is left
+/// out as well.
+pub(super) fn parse_answer(answer: &str) -> Result<ParsedAnswer, ModelAnswerError> {
     let Ok(value) = serde_json::from_str::<Value>(find_json_object(answer)?) else {
         return Err(ModelAnswerError::NotJson);
     };
@@ -72,10 +81,14 @@ pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswer
     }
 
     if proposals.is_empty() && !items.is_empty() {
-        Err(ModelAnswerError::WrongShape)
-    } else {
-        Ok(proposals)
+        return Err(ModelAnswerError::WrongShape);
     }
+
+    let summary = value.get("summary").and_then(Value::as_str);
+    Ok(ParsedAnswer {
+        proposals,
+        summary: summary.map(str::to_owned),
+    })
 }
 
 /// Returns the outermost JSON object. Models that are not held to a format put it into a code
@@ -91,9 +104,8 @@ fn find_json_object(answer: &str) -> Result<&str, ModelAnswerError> {
     final_text.get(from..=to).ok_or(ModelAnswerError::NotJson)
 }
 
-/// Returns the JSON schema of an answer. It is also valid for endpoints that require every field to
-/// be listed as required.
-pub fn answer_schema() -> Value {
+/// Returns the JSON schema of an answer, which lists every field as required.
+pub(super) fn answer_schema(has_summary: bool) -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let topic = closed_object_schema(&json!({
         "subject": { "type": "string" },
@@ -116,7 +128,11 @@ pub fn answer_schema() -> Value {
         "topic": { "anyOf": [topic, { "type": "null" }] },
     }));
 
-    closed_object_schema(&json!({ "memories": { "type": "array", "items": memory } }))
+    let mut properties = json!({ "memories": { "type": "array", "items": memory } });
+    if has_summary {
+        properties["summary"] = json!({ "type": "string" });
+    }
+    closed_object_schema(&properties)
 }
 
 fn closed_object_schema(properties: &Value) -> Value {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use text::{Language, detect_language};
+
 use super::validate::ProposalRejection;
 use super::words::{SourceWord, WordForm, tokenize_words, word_root};
 
@@ -10,6 +12,9 @@ use super::words::{SourceWord, WordForm, tokenize_words, word_root};
 const MIN_SUPPORTED_SHARE: f32 = 0.75;
 /// The share if most words are single characters of a script that does not mark names.
 const MIN_UNCASED_SHARE: f32 = 0.8;
+
+/// The share of a summary's words that must be in the source.
+const MIN_COVERED_SHARE: f32 = 0.5;
 
 /// The words that a proposal may be made of.
 #[derive(Debug, Default)]
@@ -102,6 +107,31 @@ impl SourceEvidence {
         }
 
         Ok(())
+    }
+
+    /// Checks that a paraphrase of many sentences is about them: it has no digits and no names of
+    /// its own, and most of its words.
+    pub(super) fn covers(&self, text: &str) -> bool {
+        // Every noun of German has a capital.
+        let marks_names = detect_language(text) != Language::German;
+
+        let (mut checked_count, mut supported_count) = (0, 0);
+        for word in tokenize_words(text) {
+            if word.form == WordForm::Function || self.adds(&word) {
+                continue;
+            }
+
+            let is_supported = self.has(&word);
+            let is_binding = word.lower.contains(|c: char| c.is_ascii_digit())
+                || (marks_names && word.form == WordForm::Name);
+            if is_binding && !is_supported {
+                return false;
+            }
+            checked_count += 1;
+            supported_count += usize::from(is_supported);
+        }
+
+        supported_count as f32 >= MIN_COVERED_SHARE * checked_count as f32 && supported_count > 0
     }
 
     /// Checks whether all words of a short text, such as the value of a topic, have support.

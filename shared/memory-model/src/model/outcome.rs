@@ -7,6 +7,7 @@ use domain::Statement;
 use extraction::{SourceText, extract_statements};
 
 use super::prompt::ModelRequest;
+use super::validate::CheckedAnswer;
 
 /// The extractor that found the statements of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct ExtractionOutcome {
     pub extractor: ExtractorKind,
     /// The reason why the built-in extractor was needed; the first one of several.
     pub fallback: Option<FallbackReason>,
+    /// The summary that the model wrote.
+    pub summary: Option<String>,
 }
 
 impl ExtractionOutcome {
@@ -69,6 +72,7 @@ impl ExtractionOutcome {
             statements: extract_statements(source),
             extractor: ExtractorKind::BuiltIn,
             fallback: None,
+            summary: None,
         }
     }
 }
@@ -79,13 +83,13 @@ impl ExtractionOutcome {
 /// up without memories because a model failed.
 pub fn combine_answers(
     source: &SourceText<'_>,
-    answers: Vec<(&ModelRequest<'_>, Result<Vec<Statement>, FallbackReason>)>,
+    answers: Vec<(&ModelRequest<'_>, Result<CheckedAnswer, FallbackReason>)>,
 ) -> ExtractionOutcome {
     combine_with(answers, || extract_statements(source))
 }
 
 pub(super) fn combine_with(
-    answers: Vec<(&ModelRequest<'_>, Result<Vec<Statement>, FallbackReason>)>,
+    answers: Vec<(&ModelRequest<'_>, Result<CheckedAnswer, FallbackReason>)>,
     built_in: impl FnOnce() -> Vec<Statement>,
 ) -> ExtractionOutcome {
     let fallback = answers
@@ -93,9 +97,13 @@ pub(super) fn combine_with(
         .find_map(|(_, answer)| answer.as_ref().err().copied());
     let has_answer = answers.iter().any(|(_, answer)| answer.is_ok());
     let (mut statements, mut missing_ranges) = (Vec::new(), Vec::new());
+    let mut summary = None;
     for (request, answer) in answers {
         match answer {
-            Ok(found) => statements.extend(found),
+            Ok(found) => {
+                statements.extend(found.statements);
+                summary = summary.or(found.summary);
+            }
             Err(_) => missing_ranges.push(request.covered_chars()),
         }
     }
@@ -119,6 +127,7 @@ pub(super) fn combine_with(
         statements: sort_and_dedup(statements),
         extractor,
         fallback,
+        summary,
     }
 }
 

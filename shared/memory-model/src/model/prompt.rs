@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use extraction::{BlockKind, Passage, Role, Sentence, SourceText, split_sentences};
+use serde_json::Value;
 
+use super::answer::answer_schema;
 use super::words::content_roots;
 
 /// The most characters of the source in one request. Small models lose track of the beginning of
@@ -21,7 +23,20 @@ const MAX_GUIDANCE_CHARS: usize = 4_000;
 const MAX_KNOWN: usize = 50;
 const MAX_KNOWN_CHARS: usize = 300;
 
-const INSTRUCTIONS: &str = include_str!("instructions.txt");
+/// The task of every request but the first of a source.
+const INSTRUCTIONS: &str = concat!(
+    include_str!("instructions.txt"),
+    "The object is {\"memories\": [...]}.\n"
+);
+/// The task of the first request, whose answer has a summary as well. The beginning of a text says
+/// what it is about, and a second call would cost as much again.
+const INSTRUCTIONS_WITH_SUMMARY: &str = concat!(
+    include_str!("instructions.txt"),
+    include_str!("summary_instructions.txt"),
+    "The object is {\"memories\": [...], \"summary\": \"...\"}.\n"
+);
+/// The number of sentences from which on a source has a summary.
+const MIN_SUMMARIZED_SENTENCES: usize = 2;
 
 /// An existing memory, shown so that the model uses the same words for the same topic.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +60,8 @@ pub struct ModelRequest<'a> {
     pub(super) repeated_count: usize,
     /// Words of the guidance and the known memories, which support no statement.
     pub(super) context_words: HashSet<String>,
+    /// True if the answer is to have a summary of the source.
+    pub(super) wants_summary: bool,
 }
 
 /// A sentence with the index of its passage.
@@ -79,12 +96,18 @@ pub fn build_requests<'a>(
     for (from, repeated_count, to) in request_ranges(&sentences) {
         let sentences = sentences[from..to].to_vec();
         let text = format!("{context}{}", format_source(source, &sentences));
+        let wants_summary = requests.is_empty() && sentences.len() >= MIN_SUMMARIZED_SENTENCES;
         requests.push(ModelRequest {
-            instructions: INSTRUCTIONS,
+            instructions: if wants_summary {
+                INSTRUCTIONS_WITH_SUMMARY
+            } else {
+                INSTRUCTIONS
+            },
             text,
             sentences,
             repeated_count,
             context_words: context_words.clone(),
+            wants_summary,
         });
     }
 
@@ -92,6 +115,12 @@ pub fn build_requests<'a>(
 }
 
 impl ModelRequest<'_> {
+    /// Returns the JSON schema of an answer. It is also valid for endpoints that require every
+    /// field to be listed as required.
+    pub fn answer_schema(&self) -> Value {
+        answer_schema(self.wants_summary)
+    }
+
     /// Returns the characters of the canonical text that this request shows and no earlier one has
     /// shown.
     pub(super) fn covered_chars(&self) -> std::ops::Range<usize> {

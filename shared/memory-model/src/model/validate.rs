@@ -4,14 +4,15 @@ use domain::{EventPeriod, MemoryKind, Statement, Timestamp, Topic, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use extraction::{Passage, Role, SourceText, TextOrigin, is_order_to_model};
+use extraction::{Passage, Role, SourceText, TextOrigin, is_hidden_character, is_order_to_model};
 
-use super::answer::{ModelAnswerError, Proposal, ProposedTopic, parse_proposals};
+use super::answer::{ModelAnswerError, ParsedAnswer, Proposal, ProposedTopic, parse_answer};
 use super::dates;
 use super::grounding::SourceEvidence;
 use super::outcome::sort_and_dedup;
 use super::polarity::{agrees_in_polarity, is_negated, is_negated_or_ended};
 use super::prompt::{ModelRequest, ShownSentence};
+use super::summary::check_summary;
 use super::words::tokenize_words;
 
 /// The most proposals that are read of one answer; those after them are ignored.
@@ -54,21 +55,30 @@ pub(super) enum ProposalRejection {
     ModelOrder,
 }
 
-/// Returns the statements of an answer that the source supports, in the order of the text.
+/// The parts of an answer that the source supports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckedAnswer {
+    /// The statements, in the order of the text.
+    pub statements: Vec<Statement>,
+    /// The summary of the source, if the request asked for one.
+    pub summary: Option<String>,
+}
+
+/// Returns the parts of an answer that the source supports.
 ///
 /// Place, speaker, time and trust of a statement come from the sentences that it cites, whatever
 /// the model says about them. Its words, names, numbers and denials must come from those sentences
-/// too.
+/// too. A summary that is rejected is left out, and the statements stay.
 ///
 /// # Errors
-/// [`ModelAnswerError`] if the answer cannot be read, or if it proposes something and all of it is
-/// rejected.
+/// [`ModelAnswerError`] if the answer cannot be read, or if it proposes statements and all of them
+/// are rejected.
 pub fn validate_answer(
     answer: &str,
     request: &ModelRequest<'_>,
     source: &SourceText<'_>,
-) -> Result<Vec<Statement>, ModelAnswerError> {
-    let proposals = parse_proposals(answer)?;
+) -> Result<CheckedAnswer, ModelAnswerError> {
+    let ParsedAnswer { proposals, summary } = parse_answer(answer)?;
     let mut statements = Vec::new();
     for proposal in proposals.iter().take(MAX_PROPOSALS) {
         if let Ok(statement) = check_proposal(proposal, request, source) {
@@ -80,7 +90,14 @@ pub fn validate_answer(
         return Err(ModelAnswerError::Unsupported);
     }
 
-    Ok(sort_and_dedup(statements))
+    let summary = match summary {
+        Some(summary) if request.wants_summary => check_summary(&summary, request, source),
+        _ => None,
+    };
+    Ok(CheckedAnswer {
+        statements: sort_and_dedup(statements),
+        summary,
+    })
 }
 
 /// The sentences that a proposal cites, with what follows from them.
@@ -320,12 +337,7 @@ impl CitedSentences<'_> {
 fn clean_text(text: &str) -> Result<String, ProposalRejection> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = text.chars().count();
-    let is_hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-            || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(is_hidden) {
+    if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(is_hidden_character) {
         return Err(ProposalRejection::Text);
     }
     Ok(text)

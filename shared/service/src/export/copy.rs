@@ -280,6 +280,9 @@ pub struct ServedCopy {
     /// The authorship of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
+    /// The summary of that content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// The statements found in a content.

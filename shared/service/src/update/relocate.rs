@@ -174,6 +174,7 @@ async fn take_over(
         chunks: indexed.chunks,
         statements_ref,
         authorship,
+        summary: indexed.summary.clone(),
     });
 
     Ok(())

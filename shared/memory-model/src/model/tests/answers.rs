@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{check_first_proposal, document_source, only_request, passage, proposal, user_source};
 use crate::model::outcome::combine_with;
 use crate::model::{
-    ExtractorKind, FallbackReason, ModelAnswerError, build_requests, validate_answer,
+    CheckedAnswer, ExtractorKind, FallbackReason, ModelAnswerError, build_requests, validate_answer,
 };
 use extraction::{Role, SourceText};
 
@@ -38,7 +38,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
     ]});
 
     let request = only_request(&source, None);
-    let statements = validate_answer(&answer.to_string(), &request, &source).unwrap();
+    let found = validate_answer(&answer.to_string(), &request, &source).unwrap();
     let expected = json!([
         {
             "text": "Ida has a dentist appointment at Nordby Clinic on 16 April 2025.", "start": 30, "end": 92,
@@ -59,7 +59,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
         statements
     };
 
-    assert_eq!(statements, round(expected));
+    assert_eq!(found.statements, round(expected));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
             Err(ModelAnswerError::Unsupported),
         ),
     ] {
-        let found = validate_answer(&answer, &request, &source).map(|statements| statements.len());
+        let found = validate_answer(&answer, &request, &source).map(|found| found.statements.len());
         assert_eq!(
             found,
             expected,
@@ -125,6 +125,56 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
             answer.chars().take(80).collect::<String>()
         );
     }
+}
+
+#[test]
+fn the_first_answer_has_the_summary_whatever_its_memories_are() {
+    let text = "Mara moved to Lisbon in 2021. Her sister Ines repairs violins there. ";
+    let good = json!("Mara moved to Lisbon, where Ines repairs violins.");
+    let moved = || proposal("Mara moved to Lisbon in 2021.", json!({}));
+
+    let source = document_source(text, Trust::Document);
+    let request = only_request(&source, None);
+    for (summary, is_kept) in [
+        (good.clone(), true),
+        (json!("Zoe flies jets over Oslo."), false),
+        (json!(["Mara moved to Lisbon."]), false),
+        (json!({ "text": "Mara moved to Lisbon." }), false),
+        (json!(7), false),
+        (Value::Null, false),
+    ] {
+        for memories in [vec![], vec![moved()]] {
+            let count = memories.len();
+            let answer = json!({ "memories": memories, "summary": summary });
+            let found = validate_answer(&answer.to_string(), &request, &source).unwrap();
+            assert_eq!(found.summary.is_some(), is_kept, "{answer}");
+            assert_eq!(found.statements.len(), count, "{answer}");
+        }
+    }
+
+    // An answer whose memories are garbage is asked for again.
+    let answer = json!({ "memories": ["Mara"], "summary": good });
+    assert!(validate_answer(&answer.to_string(), &request, &source).is_err());
+
+    let long = text.repeat(400);
+    let source = document_source(&long, Trust::Document);
+    let requests = build_requests(&source, None, &[]);
+    let answer = json!({ "memories": [], "summary": good }).to_string();
+    let answers = requests.iter().map(|request| {
+        (
+            request,
+            Ok(validate_answer(&answer, request, &source).unwrap()),
+        )
+    });
+    let answers: Vec<_> = answers.collect();
+    let summaries = answers
+        .iter()
+        .map(|(_, answer)| answer.as_ref().unwrap().summary.is_some());
+    assert!(requests.len() > 1 && summaries.eq((0..requests.len()).map(|index| index == 0)));
+    assert_eq!(
+        combine_with(answers, Vec::new).summary.as_deref(),
+        good.as_str()
+    );
 }
 
 #[test]
@@ -151,8 +201,13 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
 
     let second = requests[1].covered_chars().start;
     let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
-    let model = || Ok(vec![statement(40, "model")]);
-    let run = |answers: [Result<Vec<Statement>, FallbackReason>; 2]| {
+    let model = || {
+        Ok(CheckedAnswer {
+            statements: vec![statement(40, "model")],
+            summary: None,
+        })
+    };
+    let run = |answers: [Result<CheckedAnswer, FallbackReason>; 2]| {
         let found = combine_with(requests.iter().zip(answers).collect(), built_in);
         let texts: Vec<_> = found
             .statements
@@ -208,7 +263,8 @@ proptest! {
             for said in [proposed.as_str(), text.as_str(), date.as_str()] {
                 let fields = json!({ "sentences": numbers, "eventDate": date, "forgetAfter": date });
                 let answer = json!({ "memories": [proposal(said, fields)] }).to_string();
-                for found in validate_answer(&answer, &request, &source).unwrap_or_default() {
+                let found = validate_answer(&answer, &request, &source).unwrap_or_default();
+                for found in found.statements {
                     prop_assert!(17 <= found.start && found.start < found.end && found.end <= 17 + length);
                     prop_assert!(found.trust == Trust::Document && found.kind == MemoryKind::Fact);
                 }

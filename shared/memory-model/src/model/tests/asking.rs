@@ -4,7 +4,7 @@ use domain::{MemoryKind, Trust};
 use serde_json::{Value, json};
 
 use super::{document_source, passage, proposal};
-use crate::model::{KnownMemory, answer_schema, build_requests};
+use crate::model::{KnownMemory, build_requests};
 use extraction::{Role, SourceText};
 
 #[test]
@@ -108,6 +108,35 @@ fn a_long_source_becomes_requests_that_cover_it_once() {
 }
 
 #[test]
+fn only_the_first_request_of_several_sentences_asks_for_a_summary() {
+    let text = "Crate 7 holds lamps of the 7th order. ".repeat(1_000);
+    let source = document_source(&text, Trust::Document);
+    let requests = build_requests(&source, None, &[]);
+    let single = document_source("Crate 7 holds lamps of the 7th order.", Trust::Document);
+    let single = build_requests(&single, None, &[]);
+    assert!(requests.len() > 1);
+
+    for (request, is_asked) in [
+        (&requests[0], true),
+        (&requests[1], false),
+        (&single[0], false),
+    ] {
+        let instructions = request.instructions;
+        assert_eq!(instructions.contains("\"summary\""), is_asked);
+        let schema = request.answer_schema();
+        assert_eq!(schema["properties"].get("summary").is_some(), is_asked);
+
+        // The memories are asked for in the same words.
+        assert!(instructions.contains("Write a memory for each statement"));
+        let last_line = instructions.trim_end().lines().last().unwrap();
+        assert!(
+            last_line.starts_with("The object is {\"memories\": [...]"),
+            "{last_line}"
+        );
+    }
+}
+
+#[test]
 fn the_schema_requires_every_field_and_allows_no_other() {
     fn closed(schema: &Value) {
         if let Some(fields) = schema["properties"].as_object() {
@@ -121,7 +150,10 @@ fn the_schema_requires_every_field_and_allows_no_other() {
             .for_each(closed);
     }
 
-    let schema = answer_schema();
+    let source = document_source("Mara moved to Lund. She likes it.", Trust::Document);
+    let requests = build_requests(&source, None, &[]);
+    let schema = requests[0].answer_schema();
+    assert_eq!(schema["required"], json!(["memories", "summary"]));
     closed(&schema);
     let memory = &schema["properties"]["memories"]["items"];
     for kind in memory["properties"]["kind"]["enum"].as_array().unwrap() {
