@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::Secret;
-use edge::AllowedOrigins;
+use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
@@ -129,6 +129,15 @@ pub struct Serve {
         value_name = "ORIGINS"
     )]
     pub cors_origins: AllowedOrigins,
+    /// The names that answers of /v3 and /v4 have for Google Drive: `cloud` for `cloud-drive` and
+    /// `cloud_doc`, `google` for `google-drive` and `google_doc`. Requests may use either
+    #[arg(
+        long,
+        env = "RECOLLECT_PROVIDER_NAMES",
+        default_value = "cloud",
+        value_name = "NAMES"
+    )]
+    pub provider_names: ProviderNames,
     /// Megabytes of search indexes to keep in memory
     #[arg(
         long,

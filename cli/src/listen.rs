@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::middleware::{from_fn, from_fn_with_state};
 use domain::OrgId;
-use edge::{AllowedOrigins, App};
+use edge::{AllowedOrigins, App, ProviderNames};
 use http::Request;
 use server::{RequestBody, ServerLimits};
 use service::Authenticator;
@@ -40,6 +40,8 @@ pub struct ServingOptions {
     pub accepts_local_key: bool,
     /// The origins whose web pages may call the API with an API key.
     pub allowed_origins: AllowedOrigins,
+    /// The names that answers have for the cloud drive.
+    pub provider_names: ProviderNames,
 }
 
 /// Returns all routes, including those of the bucket.
@@ -61,7 +63,9 @@ pub fn build_service(
 
     let allowed_origins = options.allowed_origins;
     let for_pages = allowed_origins.layer();
-    let app = App::new(ctx, authenticator).with_allowed_origins(allowed_origins);
+    let app = App::new(ctx, authenticator)
+        .with_allowed_origins(allowed_origins)
+        .with_provider_names(options.provider_names);
     let routes = all_routes(
         &app,
         options.cache_bytes,

@@ -5,6 +5,7 @@
 //! `RECOLLECT_BUDGET=print cargo test -p acceptance --test budget -- --nocapture` prints the
 //! counts.
 
+mod namespaces;
 mod operations;
 mod rig;
 

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::namespaces::measure_namespaces;
 use crate::rig::MeteredSystem;
 
 /// The number of calls over which a figure is averaged.
-const TIMES: usize = 10;
+pub(crate) const TIMES: usize = 10;
 /// The number of documents in the container that is read.
 const DOCUMENTS: usize = 20;
 
 /// Returns about 2 KB of text on one subject, with a few statements to extract.
-fn note_text(number: usize) -> String {
+pub(crate) fn note_text(number: usize) -> String {
     let plain = format!(
         "Paragraph {number} describes the harbour of Brunsund, where ferry {number} leaves at dawn and comes back with \
          the mail. The harbour master writes down every arrival in a green book, and the children count the gulls. "
@@ -30,6 +31,7 @@ pub(crate) async fn measure_all(rig: &mut MeteredSystem) {
     measure_analytics(rig).await;
     measure_connections(rig).await;
     measure_several_tags(rig).await;
+    measure_namespaces(rig).await;
 
     // This comes last because a document that waits for its file is unfinished.
     let form = fixed_request(
@@ -40,11 +42,12 @@ pub(crate) async fn measure_all(rig: &mut MeteredSystem) {
     rig.measure_requests("begin_upload", 2, form).await;
 }
 
-fn fixed_request(
+/// Returns a request that is the same each time.
+pub(crate) fn fixed_request(
     method: &'static str,
     path: &str,
     body: Value,
-) -> impl Fn(usize) -> (&'static str, String, Value) {
+) -> impl Fn(usize) -> (&'static str, String, Value) + use<> {
     let path = path.to_owned();
     move |_| (method, path.clone(), body.clone())
 }

@@ -13,6 +13,7 @@ promises!(
     what_a_tag_is_about_stays_until_it_is_replaced,
     a_description_makes_the_tag_and_changes_what_it_names,
     descriptions_of_different_fields_at_the_same_time_all_hold,
+    buckets_are_replaced_only_as_they_were_read,
     tags_are_counted_up_to_a_bound,
 );
 
@@ -345,4 +346,60 @@ async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Po
         ),
         (50, Some(1))
     );
+}
+
+async fn buckets_are_replaced_only_as_they_were_read(setting: &PortFixture) {
+    let bucket = |key: &str| ProfileBucket {
+        key: key.into(),
+        description: "Örter: 日本語 \"quoted\"".into(),
+    };
+    let replace = async |name: &str, expected: &[ProfileBucket], new: &[ProfileBucket]| {
+        let now = setting.now();
+        retry_unavailable(async || {
+            let containers = &setting.ctx().containers;
+            containers
+                .replace_buckets(&setting.alpha, &tag(name), expected, new, now)
+                .await
+        })
+        .await
+        .expect("an answer")
+    };
+
+    assert!(!replace("box", &[], &[bucket("food")]).await);
+    assert_eq!(
+        get(setting, &setting.alpha, "box").await,
+        None,
+        "buckets never make a tag"
+    );
+
+    let (_, made) = create_tag(setting, &setting.alpha, "box").await;
+    create_tag(setting, &setting.beta, "box").await;
+    let all = [bucket("food"), bucket("boats")];
+    for (expected, new) in [
+        (&all[..0], &all[..1]),
+        (&all[..1], &all[..]),
+        (&all[..], &all[..0]),
+        (&all[..0], &all[1..]),
+    ] {
+        let is_replaced = replace("box", expected, new).await;
+        assert!(is_replaced || !setting.is_calm());
+        let stored = get(setting, &setting.alpha, "box").await.expect("a tag");
+        assert_eq!(stored.profile_buckets, new);
+        assert_eq!(
+            stored,
+            Container {
+                profile_buckets: stored.profile_buckets.clone(),
+                updated_at: stored.updated_at,
+                ..made.clone()
+            }
+        );
+
+        assert!(!replace("box", &[bucket("other")], &[]).await);
+        assert!(new == expected || !replace("box", expected, &[bucket("late")]).await);
+        let kept = get(setting, &setting.alpha, "box").await.expect("a tag");
+        assert_eq!(kept, stored);
+    }
+
+    let theirs = get(setting, &setting.beta, "box").await.expect("a tag");
+    assert!(theirs.profile_buckets.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use edge::ProviderNames;
 use fake_drive::FakeDrive;
 use serde_json::{Value, json};
 use testkit::{DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment};
@@ -26,7 +27,13 @@ pub(crate) struct SeenDocument {
 
 impl DriveClient {
     pub(crate) async fn new() -> Self {
-        let (world, drive) = TestEnvironment::with_drive().await.expect("a world");
+        Self::with_names(ProviderNames::default()).await
+    }
+
+    /// Creates a client of an app whose answers have these names for the drive.
+    pub(crate) async fn with_names(names: ProviderNames) -> Self {
+        let (mut world, drive) = TestEnvironment::with_drive().await.expect("a world");
+        world.provider_names = names;
         let app = TestApp::start(&world, 0).await.expect("an app");
         let key = app.create_key("acme").await;
         Self { app, drive, key }

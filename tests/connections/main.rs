@@ -3,8 +3,10 @@
 //! protocol.
 
 mod client;
+mod connectors;
 mod deleting;
 mod faults;
 mod following;
+mod names;
 mod secrets;
 mod selecting;

@@ -1,7 +1,9 @@
 //! Every operation of `openapi.yaml`, requested with every kind of key. The tests derive the
 //! required permission a second time, from the path and the method alone.
 
-use domain::key::{KeyKind, KeySpec, NewKey, Permission, SCOPED_ENDPOINTS};
+use domain::key::{
+    KeyKind, KeySpec, NewKey, Permission, SCOPED_ENDPOINTS, SCOPED_NAMESPACE_ENDPOINTS,
+};
 use domain::{ContainerTag, Timestamp};
 use http::Request;
 use serde_json::{Value, json};
@@ -73,14 +75,22 @@ impl Operation {
                 "/by-ids",
                 "/search",
                 "/profile",
-                "/buckets",
+                "/profile/buckets",
+                "/memory-counts",
             ]
             .iter()
-            .any(|end| path.ends_with(end));
+            .any(|end| path.ends_with(end) && ["GET", "POST"].contains(&self.method.as_str()))
+            || path.starts_with("/ns/{namespace}/list/");
         let below = |root: &str| path == root || path.starts_with(&format!("{root}/"));
 
+        let may_be_scoped = SCOPED_ENDPOINTS
+            .iter()
+            .chain(&SCOPED_NAMESPACE_ENDPOINTS)
+            .any(|root| below(root));
+
         match path {
-            _ if SCOPED_ENDPOINTS.iter().any(|root| below(root)) => {
+            "/ns/{namespace}/profile/buckets" if !reads => ExpectedPermission::Write,
+            _ if may_be_scoped => {
                 if reads {
                     ExpectedPermission::ReadContent
                 } else {
@@ -97,11 +107,16 @@ impl Operation {
             _ if below("/v3/analytics") => ExpectedPermission::ReadOrganization,
             "/v3/settings/suggest-buckets" => ExpectedPermission::ReadOrganization,
             "/v3/settings" if get => ExpectedPermission::ReadOrganization,
-            _ if below("/v3/settings") || below("/v3/auth") => ExpectedPermission::Admin,
+            "/organization" if get => ExpectedPermission::ReadOrganization,
+            _ if below("/v3/settings") || below("/v3/auth") || below("/organization") => {
+                ExpectedPermission::Admin
+            }
             _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => {
                 ExpectedPermission::Admin
             }
-            "/v3/container-tags/{tag}" if self.method == "DELETE" => ExpectedPermission::Admin,
+            "/v3/container-tags/{tag}" | "/ns/{namespace}" if self.method == "DELETE" => {
+                ExpectedPermission::Admin
+            }
             _ if path.ends_with("/hosted-picker") => ExpectedPermission::Admin,
 
             // The answer includes items that are not selected.
@@ -116,7 +131,7 @@ impl Operation {
 
     /// Requests the operation with a key, on objects that may or may not exist.
     pub(crate) async fn send(&self, app: &TestApp, key: &str) -> TestAnswer {
-        let path = self.path.replace("{tag}", TAG);
+        let path = self.path.replace("{tag}", TAG).replace("{namespace}", TAG);
         let path = if self.names_provider() {
             path.replace("{id}", "web-crawler")
         } else {
@@ -128,7 +143,11 @@ impl Operation {
         if !self.is_form {
             return app.call_json(&self.method, &path, key, &self.body).await;
         }
-        let (kind, body) = multipart_form("a.txt", b"Words.", &[("containerTag", TAG)]);
+        let fields: &[(&str, &str)] = match self.path.contains("{namespace}") {
+            true => &[],
+            false => &[("containerTag", TAG)],
+        };
+        let (kind, body) = multipart_form("a.txt", b"Words.", fields);
         let request = Request::builder()
             .method(self.method.as_str())
             .uri(path)
@@ -159,6 +178,7 @@ impl Operation {
     fn names_tag(&self) -> bool {
         self.is_form
             || self.path.contains("{tag}")
+            || self.path.contains("{namespace}")
             || self.body.to_string().contains(&format!("\"{TAG}\""))
     }
 }
@@ -335,8 +355,8 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
             .filter(|operation| operation.names_tag())
         {
             let answer = operation.send(&app, &key).await;
-            // A batch is refused document by document.
-            if operation.path.ends_with("/batch") {
+            // A batch whose documents name their tags is refused document by document.
+            if operation.path.ends_with("/batch") && !operation.path.contains("{namespace}") {
                 assert_eq!(answer.body["success"], 0, "{}", answer.body);
                 assert!(
                     answer.body.to_string().contains("PermissionError"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use cli::{ServingOptions, build_service, serve_until};
-use edge::AllowedOrigins;
+use edge::{AllowedOrigins, ProviderNames};
 use serde_json::{Value, json};
 use server::ServerLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,6 +41,7 @@ impl LoopbackServer {
             body_bytes: 2 * MEGABYTE,
             accepts_local_key: local_key,
             allowed_origins,
+            provider_names: ProviderNames::default(),
         };
 
         let routes = build_service(&client.app.system, &outside, serving).expect("routes");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use testkit::TestAnswer;
+use testkit::{TestAnswer, multipart_form};
 
 use crate::client::OrgClient;
 use crate::matrix::operations::{entries, every_operation, resolve_reference};
@@ -88,10 +88,8 @@ impl FieldPlace {
                 client.app.call_json(method, path, &client.key, &body).await
             }
             Self::Form(_) => {
-                client
-                    .app
-                    .upload_file(&client.key, "a.txt", b"Words.", &[(name, "box")])
-                    .await
+                let form = multipart_form("a.txt", b"Words.", &[(name, "box")]);
+                client.app.send_form(method, path, &client.key, form).await
             }
 
             Self::Query(_) => {

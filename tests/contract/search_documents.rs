@@ -118,7 +118,7 @@ async fn whole_documents_and_summaries_come_when_asked_for() {
         let results = search_documents(
             &client,
             body,
-            &json!({"content": "string", "summary": "null"}),
+            &json!({"content": "string", "summary": "string|null"}),
         )
         .await;
         assert_eq!(results[0]["content"], text.as_str());

@@ -8,9 +8,9 @@ use crate::shape::{ErrorMismatches, expect_ok, merge_shapes, origin_shape};
 fn result_shape(more: &Value) -> Value {
     let result = json!({
         "id": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
-        "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
+        "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id|null",
         "trust?": "string", "origin?": origin_shape(),
-        "chunks?": [{"content": "string", "position": "int", "documentId": "id"}],
+        "chunks?": [{"content": "string", "position": "int", "documentId": "id", "score?": "unit"}],
     });
     json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int", "hint?": "string"})
 }
@@ -86,7 +86,7 @@ async fn optional_parts_come_when_asked_for() {
     let body = json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
     let id = client.add_document(body).await;
     let document = json!({
-        "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "summary": "null",
+        "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "summary": "string|null",
         "createdAt": "time", "updatedAt": "time",
     });
     let explain = json!({
@@ -299,7 +299,8 @@ async fn a_wrong_field_is_named() {
     faults.assert_none();
 }
 
-/// compat: clients of the mode `documents` read `chunks` of every result.
+/// compat: clients of the mode `documents` read `chunks` of every result, and the TypeScript client
+/// declares a score for each.
 #[tokio::test]
 async fn the_mode_documents_answers_with_the_chunks_as_a_list_too() {
     let client = OrgClient::new().await;
@@ -310,6 +311,9 @@ async fn the_mode_documents_answers_with_the_chunks_as_a_list_too() {
     let results = search(&client, body, &json!({})).await;
     assert_eq!(
         results[0]["chunks"],
-        json!([{"content": results[0]["chunk"], "position": 0, "documentId": id}])
+        json!([{
+            "content": results[0]["chunk"], "position": 0, "documentId": id,
+            "score": results[0]["similarity"],
+        }])
     );
 }

@@ -327,5 +327,16 @@ async fn a_corrected_memory_is_found_as_it_was_corrected() {
         rows[0]["context"]["parents"][0]["memory"],
         "My locker is number 12."
     );
-    assert_ne!(rows[0]["id"], rows[0]["rootMemoryId"]);
+    assert_eq!(rows[0]["rootMemoryId"], json!(id));
+}
+
+/// compat: the Python client says that the first version is null for memories that were never
+/// replaced.
+#[tokio::test]
+async fn a_memory_without_other_versions_has_no_root() {
+    let client = client_with_box().await;
+    write_memory(&client, "My locker is number 12.").await;
+    let rows = search_memories(&client, "Which number is my locker?", json!({})).await;
+    assert_eq!(rows[0]["version"], 1);
+    assert_eq!(rows[0].get("rootMemoryId"), Some(&Value::Null));
 }

@@ -200,7 +200,7 @@ pub(crate) fn listed_document_shape() -> Value {
         "customId": "string|null",
         "connectionId": "null",
         "title": "string|null",
-        "summary": "null",
+        "summary": "string|null",
         "status": "string",
         "type": "string",
         "metadata": "object|null",

@@ -58,6 +58,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
     read.extend([
         "RECOLLECT_LOG",
         "RECOLLECT_CORS_ORIGINS",
+        "RECOLLECT_PROVIDER_NAMES",
         "AWS_ENDPOINT_URL",
     ]);
     assert_eq!(given, read);

@@ -357,6 +357,7 @@ async fn create_example_objects(
     test.call_json("PATCH", "/v3/settings", key, &prompt).await;
     let drive = json!({"containerTag": "user_42"});
     let (connection, ..) = test.connect_drive(key, &drive).await.expect("permission");
+    test.select_items(key, &connection, &[&folder]).await;
     let other = test
         .post(
             "/v3/auth/scoped-key",
@@ -372,6 +373,7 @@ async fn create_example_objects(
         ("{deletionId}", text(&deletion["deletionId"])),
         ("{keyId}", text(&other["id"])),
         ("{tag}", "user_42".to_owned()),
+        ("{namespace}", "user_42".to_owned()),
         ("{connection}", connection),
         (FOLDER, folder),
     ])
@@ -385,25 +387,6 @@ async fn send_example(
     document: &Value,
     (method, path, operation): (&str, &str, &Value),
 ) -> TestAnswer {
-    let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
-    let content = &document.pointer(&body[1..]).expect("a request body")["content"];
-    if content["multipart/form-data"].is_object() {
-        let (kind, body) = multipart_form(
-            "notes.txt",
-            b"The mill stands still.",
-            &[("customId", "file-1")],
-        );
-        let request = http::Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", kind);
-        let request = request
-            .header("x-api-key", key)
-            .body(body.into())
-            .expect("a request");
-        return test.send(request).await;
-    }
-
     let id = match path.rsplit('/').next() {
         _ if path.starts_with("/v3/auth/") => &known["{keyId}"],
         // These operations take a provider instead of an id.
@@ -411,7 +394,10 @@ async fn send_example(
             "cloud-drive"
         }
         Some("{id}") if path.starts_with("/v3/connections/") && method == "POST" => "cloud-drive",
-        _ if path.starts_with("/v3/connections/") => &known["{connection}"],
+        _ if path.starts_with("/v3/connections/") || path.contains("/connectors/") => {
+            &known["{connection}"]
+        }
+        _ if path.starts_with("/ns/{namespace}/memories/") => &known["{memoryId}"],
         Some("file-url") => "file-1",
         Some("retry") => "broken-1",
         _ => "note-17",
@@ -422,6 +408,25 @@ async fn send_example(
         .fold(path.replace("{id}", id), |path, (name, value)| {
             path.replace(name, value)
         });
+
+    let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
+    let content = &document.pointer(&body[1..]).expect("a request body")["content"];
+    if content["multipart/form-data"].is_object() {
+        let (kind, body) = multipart_form(
+            "notes.txt",
+            b"The mill stands still.",
+            &[("customId", "file-1")],
+        );
+        let request = http::Request::builder()
+            .method(method)
+            .uri(&path)
+            .header("content-type", kind);
+        let request = request
+            .header("x-api-key", key)
+            .body(body.into())
+            .expect("a request");
+        return test.send(request).await;
+    }
 
     let session = test.post("/v3/session", key, &Value::Null).await.body;
     // Only a session key can end a session.

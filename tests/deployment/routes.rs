@@ -16,7 +16,7 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 95] = [
+const ROUTES: [(&str, &str, &str); 128] = [
     ("documents", "GET", "/health"),
     ("documents", "POST", "/v3/documents"),
     ("documents", "POST", "/v3/documents/batch"),
@@ -132,6 +132,51 @@ const ROUTES: [(&str, &str, &str); 95] = [
     ("connections", "GET", "/picker/api/selection"),
     ("connections", "PUT", "/picker/api/selection"),
     ("connections", "POST", "/picker/api/complete"),
+    ("documents", "POST", "/ns/{namespace}/document"),
+    ("documents", "DELETE", "/ns/{namespace}/document"),
+    ("documents", "POST", "/ns/{namespace}/document/batch"),
+    ("documents", "POST", "/ns/{namespace}/document/file"),
+    ("documents", "POST", "/ns/{namespace}/document/file/{id}"),
+    ("documents", "PATCH", "/ns/{namespace}/document/file/{id}"),
+    ("documents", "GET", "/ns/{namespace}/document/{id}"),
+    ("documents", "PATCH", "/ns/{namespace}/document/{id}"),
+    ("documents", "POST", "/ns/{namespace}/list/documents"),
+    (
+        "documents",
+        "POST",
+        "/ns/{namespace}/list/documents/memory-counts",
+    ),
+    ("memories", "POST", "/ns/{namespace}/list/memories"),
+    ("memories", "DELETE", "/ns/{namespace}/memories"),
+    ("memories", "DELETE", "/ns/{namespace}/memories/semantic"),
+    ("memories", "GET", "/ns/{namespace}/memories/{id}"),
+    ("search", "POST", "/ns/{namespace}/search"),
+    ("search", "POST", "/ns/{namespace}/profile"),
+    ("search", "POST", "/ns/{namespace}/list/chunks"),
+    ("container-tags", "GET", "/ns"),
+    ("container-tags", "GET", "/ns/{namespace}"),
+    ("container-tags", "PATCH", "/ns/{namespace}"),
+    ("container-tags", "DELETE", "/ns/{namespace}"),
+    ("container-tags", "GET", "/ns/{namespace}/profile/buckets"),
+    ("container-tags", "PUT", "/ns/{namespace}/profile/buckets"),
+    (
+        "container-tags",
+        "DELETE",
+        "/ns/{namespace}/profile/buckets",
+    ),
+    ("settings", "GET", "/organization"),
+    ("settings", "PATCH", "/organization"),
+    ("connections", "GET", "/connectors"),
+    ("connections", "GET", "/ns/{namespace}/connectors"),
+    ("connections", "POST", "/ns/{namespace}/connectors"),
+    ("connections", "GET", "/ns/{namespace}/connectors/{id}"),
+    ("connections", "PATCH", "/ns/{namespace}/connectors/{id}"),
+    ("connections", "DELETE", "/ns/{namespace}/connectors/{id}"),
+    (
+        "connections",
+        "POST",
+        "/ns/{namespace}/connectors/{id}/sync",
+    ),
 ];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 

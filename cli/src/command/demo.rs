@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use axum::body::Body;
-use edge::{AllowedOrigins, LoopbackPeer};
+use edge::{AllowedOrigins, LoopbackPeer, ProviderNames};
 use http::Request;
 use http_body_util::BodyExt;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,6 +27,7 @@ const SERVING_OPTIONS: ServingOptions = ServingOptions {
     body_bytes: DEFAULT_BODY_BYTES,
     accepts_local_key: true,
     allowed_origins: AllowedOrigins::Any,
+    provider_names: ProviderNames::Cloud,
 };
 /// The time after which something must be wrong.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -36,6 +36,7 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         body_bytes: options.body_mb * 1024 * 1024,
         accepts_local_key: has_local_key(&options),
         allowed_origins: options.cors_origins.clone(),
+        provider_names: options.provider_names,
     };
 
     let service = build_service(&system, &external_services, serving_options)?;

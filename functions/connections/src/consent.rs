@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, ConnectionErrorKind, SyncScope};
 use domain::{Secret, Tenant};
-use edge::{ApiResult, Json, Path, Query};
+use edge::{ApiResult, Json, Path, ProviderNames, Query};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -157,7 +157,7 @@ pub(crate) async fn handle_callback(
         };
 
         let browser = cookie::read_token(&headers, &base, CONSENT_COOKIE);
-        let provider = parse_provider(&name)?;
+        let provider = parse_provider(&name, state.app.provider_names)?;
         let outcome = accept_consent(
             &state.app.ctx,
             &state.connectors,
@@ -188,8 +188,15 @@ async fn finish_consent(
         refusal,
     } = outcome;
 
+    let names = state.app.provider_names;
     if let Some(refusal) = refusal {
-        return Ok(refusal_response(base, headers, &connection, &refusal));
+        return Ok(refusal_response(
+            names,
+            base,
+            headers,
+            &connection,
+            &refusal,
+        ));
     }
 
     if waits_for_selection(&connection) {
@@ -203,7 +210,8 @@ async fn finish_consent(
         return Ok(response);
     }
 
-    if let Some(address) = outcome_url(connection.redirect_url.as_deref(), &connection, None) {
+    let redirect_url = connection.redirect_url.as_deref();
+    if let Some(address) = outcome_url(names, redirect_url, &connection, None) {
         return Ok(redirect_to(&address));
     }
 
@@ -213,6 +221,7 @@ async fn finish_consent(
 /// Returns the caller's address with the outcome in its parameters, or `None` if the caller gave
 /// none. Only an address that an authenticated request has stored is ever used.
 pub(crate) fn outcome_url(
+    names: ProviderNames,
     address: Option<&str>,
     connection: &Connection,
     error: Option<&str>,
@@ -220,7 +229,7 @@ pub(crate) fn outcome_url(
     let status = if error.is_some() { "error" } else { "success" };
     let mut parameters = vec![
         ("connectionId", connection.id.as_str()),
-        ("provider", connection.provider.as_str()),
+        ("provider", names.of_provider(connection.provider).as_str()),
         ("status", status),
     ];
     parameters.extend(error.map(|error| ("error", error)));
@@ -228,12 +237,14 @@ pub(crate) fn outcome_url(
 }
 
 fn refusal_response(
+    names: ProviderNames,
     base: &BaseUrl,
     headers: &HeaderMap,
     connection: &Connection,
     refusal: &ConsentRefusal,
 ) -> Response {
     if let Some(address) = outcome_url(
+        names,
         connection.redirect_url.as_deref(),
         connection,
         Some(refusal.code()),
@@ -259,7 +270,7 @@ fn refusal_response(
     if wants_json(headers) {
         let body = serde_json::json!({
             "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
-            "id": connection.id, "provider": connection.provider,
+            "id": connection.id, "provider": names.of_provider(connection.provider),
         });
         return add_page_headers((status, Json(body)).into_response());
     }
@@ -287,7 +298,7 @@ async fn connected_response(
     connection: Connection,
 ) -> ApiResult<Response> {
     if wants_json(headers) {
-        let details = show_connection(&state.app.ctx, tenant, connection).await?;
+        let details = show_connection(&state.app, tenant, connection).await?;
         return Ok(add_page_headers(Json(details).into_response()));
     }
 

@@ -9,7 +9,7 @@ use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use service::{CreatedConnection, NewConnection, find_connection};
+use service::{ConsentLink, CreatedConnection, NewConnection, find_connection};
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, check_permitted_redirect};
@@ -78,9 +78,7 @@ pub(crate) struct CreateResponse {
 
 impl CreateResponse {
     fn new(base: &BaseUrl, created: CreatedConnection) -> Self {
-        let link = created.link.map(|ticket| {
-            base.url_of_path(&format!("/v3/connections/auth/start/{}", ticket.expose()))
-        });
+        let link = created.link.map(|link| consent_url(base, &link));
         Self {
             id: created.connection.id,
             expires_in: link.is_some().then_some(LINK_LIFETIME),
@@ -90,6 +88,14 @@ impl CreateResponse {
     }
 }
 
+/// Returns the address of a link with which a user gives permission.
+pub(crate) fn consent_url(base: &BaseUrl, link: &ConsentLink) -> String {
+    base.url_of_path(&format!(
+        "/v3/connections/auth/start/{}",
+        link.ticket.expose()
+    ))
+}
+
 pub(crate) async fn create_connection(
     State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<WriteSurroundings>,
@@ -97,7 +103,7 @@ pub(crate) async fn create_connection(
     base: BaseUrl,
     Json(request): Json<CreateRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
-    let provider = parse_provider(&name)?;
+    let provider = parse_provider(&name, state.app.provider_names)?;
     let connector = state.connector_of(provider)?;
     let mut tags = parse_scope(
         request.container_tag.as_deref(),

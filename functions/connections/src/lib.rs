@@ -1,7 +1,8 @@
-//! Connections to accounts of providers: `/v3/connections`, the OAuth flow in a user's browser, and
-//! the picker.
+//! Connections to accounts of providers: `/v3/connections`, `/connectors` and
+//! `/ns/{namespace}/connectors`, the OAuth flow in a user's browser, and the picker.
 
 mod address;
+mod connectors;
 mod consent;
 mod cookie;
 mod create;
@@ -122,6 +123,22 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
             "/v3/connections/{id}/callback",
             get(consent::handle_callback),
         )
+        .route("/connectors", get(connectors::list::list_connectors))
+        .route(
+            "/ns/{namespace}/connectors",
+            get(connectors::list::list_namespace_connectors)
+                .post(connectors::create::create_connector),
+        )
+        .route(
+            "/ns/{namespace}/connectors/{id}",
+            get(connectors::one::get_connector)
+                .patch(connectors::change::update_connector)
+                .delete(connectors::one::delete_connector),
+        )
+        .route(
+            "/ns/{namespace}/connectors/{id}/sync",
+            post(connectors::change::sync_connector),
+        )
         .route("/picker/s/{ticket}", get(picker::show_entry))
         .route("/picker", get(picker::show_page))
         .route("/picker/app.js", get(picker::serve_script))
@@ -147,6 +164,7 @@ pub fn operations() -> Vec<Operation> {
         create::operations(),
         manage::operations(),
         resources::operations(),
+        connectors::operations(),
     ]
     .concat()
 }

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::connection::{Connection, Provider};
+use domain::connection::Connection;
 use domain::{ConnectionId, ContainerTag, Error};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, WriteSurroundings, deserialize_bool,
-    deserialize_count, parse_scope,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, ProviderName, Query, WriteSurroundings,
+    deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use http::{HeaderMap, StatusCode};
@@ -22,7 +22,7 @@ use service::{
 use crate::create::{CONNECTION, MAX_DOCUMENT_LIMIT, NO_CONNECTION, NO_PROVIDER, named_scope};
 use crate::overview::{connection_example, show_connection};
 use crate::page::wants_text;
-use crate::wire::{ConnectionShape, parse_provider, provider_schema};
+use crate::wire::{ConnectionShape, parse_provider};
 
 /// The number of connections that are asked to run at the same time.
 const PARALLEL_IMPORTS: usize = 8;
@@ -52,7 +52,7 @@ pub(crate) async fn change_connection(
         .document_limit
         .ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
     let connection = change_document_limit(&app.ctx, &tenant, &connection, limit).await?;
-    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app, &tenant, connection).await?))
 }
 
 /// The options of a deletion, in the query string or in the body.
@@ -90,8 +90,7 @@ pub(crate) enum DeleteResponse {
         /// The id of the newest deleted connection.
         id: ConnectionId,
         /// Its provider.
-        #[schemars(schema_with = "provider_schema")]
-        provider: &'static str,
+        provider: ProviderName,
         /// All deleted connections, if the request named a provider.
         #[serde(skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<ConnectionId>>,
@@ -107,19 +106,17 @@ pub(crate) struct DeletedConnection {
     /// Its id.
     id: ConnectionId,
     /// Its provider.
-    #[schemars(schema_with = "provider_schema")]
-    provider: &'static str,
+    provider: ProviderName,
 }
 
 impl DeleteResponse {
     /// Returns the answer about deleted connections, of which the newest is the last.
     fn new(
         headers: &HeaderMap,
-        provider: Provider,
+        provider: ProviderName,
         newest: ConnectionId,
         ids: Option<Vec<ConnectionId>>,
     ) -> Self {
-        let provider = provider.as_str();
         if !is_python_client(headers) {
             return Self::Object {
                 id: newest,
@@ -150,14 +147,16 @@ pub(crate) async fn delete_connections_of(
     headers: HeaderMap,
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {
+    let names = app.provider_names;
     let with_documents = query.delete_documents || request.delete_documents;
     if ConnectionId::parse(&id).is_some() {
         let deleted = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
-        let response = DeleteResponse::new(&headers, deleted.provider, deleted.id, None);
+        let provider = names.of_provider(deleted.provider);
+        let response = DeleteResponse::new(&headers, provider, deleted.id, None);
         return Ok(Json(response));
     }
 
-    let provider = parse_provider(&id)?;
+    let provider = parse_provider(&id, names)?;
     let scope = named_scope(&tenant, request.container_tags.as_deref())?;
     let deleted = delete_connections(&app.ctx, &tenant, provider, &scope, with_documents).await?;
     let ids: Vec<ConnectionId> = deleted
@@ -166,6 +165,7 @@ pub(crate) async fn delete_connections_of(
         .collect();
     let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
 
+    let provider = names.of_provider(provider);
     let response = DeleteResponse::new(&headers, provider, newest, Some(ids));
     Ok(Json(response))
 }
@@ -190,8 +190,7 @@ struct ImportResponse {
     /// A sentence about what was requested, and what was skipped for which reason.
     message: String,
     /// The provider.
-    #[schemars(schema_with = "provider_schema")]
-    provider: &'static str,
+    provider: ProviderName,
 }
 
 pub(crate) async fn import_connections(
@@ -201,7 +200,7 @@ pub(crate) async fn import_connections(
     headers: HeaderMap,
     Json(request): Json<ImportRequest>,
 ) -> ApiResult<Response> {
-    let ctx = &app.ctx;
+    let (ctx, names) = (&app.ctx, app.provider_names);
     let connections = if ConnectionId::parse(&id).is_some() {
         vec![find_connection(ctx, &tenant, &id).await?]
     } else {
@@ -209,14 +208,13 @@ pub(crate) async fn import_connections(
             request.container_tag.as_deref(),
             request.container_tags.as_deref(),
         )?;
-        find_connections(ctx, &tenant, Some(parse_provider(&id)?), &scope).await?
+        let provider = parse_provider(&id, names)?;
+        find_connections(ctx, &tenant, Some(provider), &scope).await?
     };
 
     // A request that matches no connection must not look successful.
-    let provider = connections
-        .first()
-        .ok_or(Error::NotFound("Connection"))?
-        .provider;
+    let first = connections.first().ok_or(Error::NotFound("Connection"))?;
+    let provider = names.of_provider(first.provider);
     let tenant = &tenant;
     let request_one =
         |connection: Connection| async move { request_import(ctx, tenant, &connection).await };
@@ -230,10 +228,7 @@ pub(crate) async fn import_connections(
     } else {
         (
             StatusCode::ACCEPTED,
-            Json(ImportResponse {
-                message,
-                provider: provider.as_str(),
-            }),
+            Json(ImportResponse { message, provider }),
         )
             .into_response()
     };
@@ -241,8 +236,27 @@ pub(crate) async fn import_connections(
     Ok(response)
 }
 
+/// The outcomes of requests to import for which nothing is synchronized.
+const SKIPPED: [ImportOutcome; 3] = [
+    ImportOutcome::NoSelection,
+    ImportOutcome::NoPermission,
+    ImportOutcome::Expired,
+];
+
+/// Returns the reason why nothing is synchronized, or `None` if a run was requested.
+pub(crate) const fn skip_reason(outcome: ImportOutcome) -> Option<&'static str> {
+    match outcome {
+        ImportOutcome::Requested => None,
+        ImportOutcome::NoSelection => Some("nothing is selected yet"),
+        ImportOutcome::NoPermission => Some("the user has not given permission yet"),
+        ImportOutcome::Expired => {
+            Some("the permission has ended, and the user has to connect again")
+        }
+    }
+}
+
 /// Describes the outcome of a request to import in one or more sentences.
-fn describe_imports(provider: Provider, outcomes: &[ImportOutcome]) -> String {
+fn describe_imports(provider: ProviderName, outcomes: &[ImportOutcome]) -> String {
     let count = |outcome: ImportOutcome| outcomes.iter().filter(|other| **other == outcome).count();
     let connections = |count: usize| match count {
         1 => "1 connection".to_owned(),
@@ -255,17 +269,10 @@ fn describe_imports(provider: Provider, outcomes: &[ImportOutcome]) -> String {
         count => format!("Importing {name}: {} asked to sync.", connections(count)),
     };
 
-    for (outcome, reason) in [
-        (ImportOutcome::NoSelection, "nothing is selected yet"),
-        (
-            ImportOutcome::NoPermission,
-            "the user has not given permission yet",
-        ),
-        (
-            ImportOutcome::Expired,
-            "the permission has ended, and the user has to connect again",
-        ),
-    ] {
+    for outcome in SKIPPED {
+        let Some(reason) = skip_reason(outcome) else {
+            continue;
+        };
         if count(outcome) > 0 {
             message.push_str(&format!(
                 " Skipped {}: {reason}.",
@@ -355,13 +362,16 @@ pub(crate) fn operations() -> Vec<Operation> {
 
 #[cfg(test)]
 mod tests {
+    use domain::connection::Provider;
+    use edge::ProviderNames;
+
     use super::*;
 
     #[test]
     fn an_import_says_what_it_did_and_what_not() {
+        let name = ProviderNames::Cloud.of_provider(Provider::CloudDrive);
         use ImportOutcome::{Expired, NoPermission, NoSelection, Requested};
-        let describe =
-            |outcomes: &[ImportOutcome]| describe_imports(Provider::CloudDrive, outcomes);
+        let describe = |outcomes: &[ImportOutcome]| describe_imports(name, outcomes);
         assert_eq!(
             describe(&[Requested]),
             "Importing cloud-drive: 1 connection asked to sync."

@@ -1,7 +1,7 @@
 //! Read access to connections, their documents, their runs and their items.
 
 use axum::extract::State;
-use domain::connection::{Connection, ConnectionStatus, Provider, RunState};
+use domain::connection::{Connection, ConnectionStatus, Provider, Run};
 use domain::{ContainerTag, Error, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, ReadSurroundings, deserialize_count,
@@ -16,10 +16,12 @@ use service::Ctx;
 use service::{count_left_out_items, find_connection, find_connections};
 
 use crate::create::{CONNECTION, NO_CONNECTION, NO_PROVIDER, PROVIDER, named_scope};
-use crate::wire::{ConnectionShape, ItemShape, RunShape, SyncedDocument, parse_provider};
+use crate::wire::{
+    ConnectionShape, ItemShape, RunShape, SyncedDocument, parse_provider, running_run,
+};
 
 /// The number of states that are read at the same time.
-const PARALLEL_STATES: usize = 16;
+pub(crate) const PARALLEL_STATES: usize = 16;
 /// The number of runs and items of an answer if the request does not set a limit.
 const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ITEMS: usize = 50;
@@ -57,10 +59,10 @@ pub(crate) async fn list_connections(
         Some(None) => return Ok(Json(Vec::new())),
     };
     let connections = find_connections(&app.ctx, &tenant, provider, &scope).await?;
-    let (ctx, tenant) = (&app.ctx, &tenant);
+    let (ctx, tenant, names) = (&app.ctx, &tenant, app.provider_names);
     let show = |connection: Connection| async move {
         let state = ctx.sync.get_state(tenant, &connection.id).await?;
-        Ok::<_, Error>(ConnectionShape::new(connection, &state, None))
+        Ok::<_, Error>(ConnectionShape::new(names, connection, &state, None))
     };
 
     Ok(Json(
@@ -77,18 +79,20 @@ pub(crate) async fn get_connection(
     Path(id): Path<String>,
 ) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app, &tenant, connection).await?))
 }
 
 /// Returns a connection for an answer of its own.
 pub(crate) async fn show_connection(
-    ctx: &Ctx,
+    app: &App,
     tenant: &Tenant,
     connection: Connection,
 ) -> Result<ConnectionShape> {
+    let ctx = &app.ctx;
     let state = ctx.sync.get_state(tenant, &connection.id).await?;
     let left_out_count = count_left_out_items(ctx, tenant, &connection, &state).await?;
     Ok(ConnectionShape::new(
+        app.provider_names,
         connection,
         &state,
         Some(left_out_count),
@@ -103,14 +107,14 @@ pub(crate) async fn find_by_tag(
     Path(name): Path<String>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
-    let provider = parse_provider(&name)?;
+    let provider = parse_provider(&name, app.provider_names)?;
     let scope = named_scope(&tenant, request.container_tags().as_deref())?;
     let mut connections = find_connections(&app.ctx, &tenant, Some(provider), &scope).await?;
     // The order of equal ones stays: oldest first.
     connections.sort_by_key(|connection| connection.status != ConnectionStatus::PendingOauth);
     let newest = connections.pop();
     let connection = newest.ok_or(Error::NotFound("Connection"))?;
-    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app, &tenant, connection).await?))
 }
 
 impl ListRequest {
@@ -129,12 +133,11 @@ pub(crate) async fn list_documents(
     Path(name): Path<String>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
-    let provider = parse_provider(&name)?;
+    let provider = parse_provider(&name, app.provider_names)?;
     let scope = parse_scope(None, request.container_tags().as_deref())?;
     let documents = service::list_synced_documents(&app.ctx, &tenant, provider, scope).await?;
-    Ok(Json(
-        documents.into_iter().map(SyncedDocument::from).collect(),
-    ))
+    let shape = |document| SyncedDocument::new(app.provider_names, document);
+    Ok(Json(documents.into_iter().map(shape).collect()))
 }
 
 /// The runs to list.
@@ -155,23 +158,32 @@ pub(crate) async fn list_runs(
 ) -> ApiResult<Json<Vec<RunShape>>> {
     let limit = check_list_limit(query.limit, DEFAULT_RUNS)?;
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let mut runs = app
-        .ctx
-        .sync
-        .list_runs(&tenant, &connection.id, limit)
-        .await?;
-    let state = app.ctx.sync.get_state(&tenant, &connection.id).await?;
-    if let Some(current_run) = state.run.filter(|run| run.state == RunState::Running) {
-        runs.retain(|run| run.number != current_run.number);
-        runs.insert(0, current_run);
-        runs.truncate(limit);
-    }
-
+    let runs = newest_runs(&app.ctx, &tenant, &connection, limit).await?;
     Ok(Json(
         runs.into_iter()
             .map(|run| RunShape::new(&connection.id, run))
             .collect(),
     ))
+}
+
+/// Returns the newest runs of a connection, at most `limit`. One that is not completed comes first.
+///
+/// # Errors
+/// Those of the port.
+pub(crate) async fn newest_runs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    limit: usize,
+) -> Result<Vec<Run>> {
+    let mut runs = ctx.sync.list_runs(tenant, &connection.id, limit).await?;
+    let state = ctx.sync.get_state(tenant, &connection.id).await?;
+    if let Some(current_run) = running_run(&state) {
+        runs.retain(|run| run.number != current_run.number);
+        runs.insert(0, current_run.clone());
+        runs.truncate(limit);
+    }
+    Ok(runs)
 }
 
 /// Checks the number of runs or items that a request asks for.

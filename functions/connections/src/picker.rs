@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use domain::connection::{MAX_SELECTED_ITEMS, SelectedItem};
 use domain::{Error, Result, Secret};
-use edge::{ApiError, ApiResult, Json, Path, Query};
+use edge::{ApiError, ApiResult, Json, Path, ProviderNames, Query};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, Method};
@@ -215,13 +215,13 @@ pub(crate) async fn list_items(
 }
 
 /// Returns what the page needs to know of the connection.
-fn outline_connection(picker_request: &PickerRequest) -> Value {
+fn outline_connection(names: ProviderNames, picker_request: &PickerRequest) -> Value {
     let PickerSession {
         tenant, connection, ..
     } = &picker_request.session;
     json!({
         "id": connection.id,
-        "provider": connection.provider,
+        "provider": names.of_provider(connection.provider),
         "email": connection.account.as_ref().and_then(|account| account.email.as_deref()),
         "organization": tenant.org(),
         "containerTag": connection.tag,
@@ -243,8 +243,9 @@ pub(crate) async fn get_selection(
         .sync
         .get_selection(tenant, &connection.id)
         .await?;
+    let outline = outline_connection(state.app.provider_names, &picker_request);
     let body = json!({
-        "connection": outline_connection(&picker_request), "items": selection.items, "limit": MAX_SELECTED_ITEMS,
+        "connection": outline, "items": selection.items, "limit": MAX_SELECTED_ITEMS,
     });
     Ok(add_page_headers(Json(body).into_response()))
 }
@@ -297,8 +298,10 @@ pub(crate) async fn complete_picking(
 
     end_picker_session(&state.app.ctx, picker_request.cookie.expose()).await?;
     let error = request.cancelled.then_some("selection_cancelled");
-    let address = outcome_url(return_url.as_deref(), connection, error);
-    let body = json!({"redirectTo": address, "connection": outline_connection(&picker_request)});
+    let names = state.app.provider_names;
+    let address = outcome_url(names, return_url.as_deref(), connection, error);
+    let outline = outline_connection(names, &picker_request);
+    let body = json!({"redirectTo": address, "connection": outline});
     let mut response = add_page_headers(Json(body).into_response());
     let cookie_header = cookie::delete_cookie(&picker_request.base, PICKER_COOKIE);
     response

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{
-    PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
+    Ctx, PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
     save_selection,
 };
 
@@ -30,7 +30,10 @@ const MAX_PER_PAGE: usize = 100;
 /// those of the provider are not.
 const MAX_PAGES: usize = 20;
 /// The most items of a selection. Part of the API.
-const MAX_SELECTED_ITEMS: usize = 500;
+pub(crate) const MAX_SELECTED_ITEMS: usize = 500;
+/// The rule that an empty selection breaks.
+pub(crate) const EMPTY_SELECTION: &str =
+    "at least one; to take nothing any more, delete the connection";
 /// The lifetime of the picker's address, in words.
 const PICKER_LIFETIME: &str = "5 minutes";
 
@@ -208,8 +211,7 @@ pub(crate) async fn configure_selection(
 ) -> ApiResult<Json<ConfigureResponse>> {
     let ctx = &state.app.ctx;
     if request.resources.is_empty() {
-        let rule = "at least one; to take nothing any more, delete the connection";
-        return Err(Error::invalid_field("resources", rule).into());
+        return Err(Error::invalid_field("resources", EMPTY_SELECTION).into());
     }
 
     let connection = find_connection(ctx, &tenant, &id).await?;
@@ -283,9 +285,7 @@ pub(crate) async fn open_hosted_picker(
         .into());
     }
 
-    let (ticket, expires_at) = open_picker(ctx, &tenant, &connection, return_url).await?;
-    let url = base.url_of_path(&format!("/picker/s/{}", ticket.expose()));
-
+    let (url, expires_at) = picker_link(ctx, &base, &tenant, &connection, return_url).await?;
     Ok(Json(PickerResponse {
         url,
         expires_in: PICKER_LIFETIME,
@@ -293,8 +293,25 @@ pub(crate) async fn open_hosted_picker(
     }))
 }
 
+/// Makes a link to the picker, and returns its address and the time at which it ends.
+///
+/// # Errors
+/// Those of [`open_picker`].
+pub(crate) async fn picker_link(
+    ctx: &Ctx,
+    base: &BaseUrl,
+    tenant: &Tenant,
+    connection: &Connection,
+    return_url: Option<String>,
+) -> Result<(String, Timestamp)> {
+    let (ticket, expires_at) = open_picker(ctx, tenant, connection, return_url).await?;
+    let url = base.url_of_path(&format!("/picker/s/{}", ticket.expose()));
+    Ok((url, expires_at))
+}
+
 /// The description of the conflicts of a connection that cannot be browsed.
-const NOT_READY: &str = "The user has not given permission yet, or has to give it again.";
+pub(crate) const NOT_READY: &str =
+    "The user has not given permission yet, or has to give it again.";
 
 /// Describes the operations of this module.
 pub(crate) fn operations() -> Vec<Operation> {

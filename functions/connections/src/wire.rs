@@ -6,9 +6,10 @@ use domain::connection::{
 };
 use domain::ports::{ItemKind, ProviderItem};
 use domain::{
-    ConnectionId, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Error,
-    Metadata, Result, Timestamp,
+    ConnectionId, ContainerTag, Document, DocumentId, DocumentStatus, Error, Metadata, Result,
+    Timestamp,
 };
+use edge::{ProviderName, ProviderNames, TypeName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,19 +19,15 @@ use service::item_state_name;
 ///
 /// # Errors
 /// [`Error::Unsupported`] that names the available providers.
-pub(crate) fn parse_provider(name: &str) -> Result<Provider> {
-    let names = Provider::ALL.map(Provider::as_str).join(" and ");
+pub(crate) fn parse_provider(name: &str, names: ProviderNames) -> Result<Provider> {
+    let names = Provider::ALL.map(|provider| names.of_provider(provider).as_str());
+    let names = names.join(" and ");
     Provider::parse(name).ok_or_else(|| {
         let excerpt: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         Error::Unsupported(format!(
             "connections to \"{excerpt}\" are not supported; there are {names}"
         ))
     })
-}
-
-/// Returns the schema of the name of a provider.
-pub(crate) fn provider_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": Provider::ALL.map(Provider::as_str)})
 }
 
 /// A connection of a container to an account of a provider.
@@ -41,8 +38,7 @@ pub(crate) struct ConnectionShape {
     /// Its id.
     id: ConnectionId,
     /// The provider of the items.
-    #[schemars(schema_with = "provider_schema")]
-    provider: &'static str,
+    provider: ProviderName,
     /// Its status.
     #[schemars(extend("enum" = [
         "pending_oauth", "awaiting_selection", "active", "expired", "suspended",
@@ -89,19 +85,17 @@ pub(crate) struct ConnectionShape {
 
 impl ConnectionShape {
     pub(crate) fn new(
+        names: ProviderNames,
         connection: Connection,
         state: &SyncState,
         skipped_by_limit: Option<u64>,
     ) -> Self {
-        let running = state
-            .run
-            .clone()
-            .filter(|run| run.state == RunState::Running);
+        let last_run = newest_run(&connection, state).cloned();
         let problem = connection.problem;
 
         Self {
             id: connection.id,
-            provider: connection.provider.as_str(),
+            provider: names.of_provider(connection.provider),
             status: connection.status.as_str(),
             email: connection.account.and_then(|account| account.email),
             created_at: connection.created_at,
@@ -112,12 +106,25 @@ impl ConnectionShape {
             expires_at: connection.expires_at,
             metadata: Some(connection.metadata).filter(|metadata| !metadata.is_empty()),
             container_tags: [connection.tag],
-            last_sync_run: running.or(connection.last_run).map(LastRun::from),
+            last_sync_run: last_run.map(LastRun::from),
             next_sync_at: connection.next_run_at,
             error_kind: problem.as_ref().map(|problem| problem.kind.as_str()),
             error: problem.map(|problem| problem.message),
         }
     }
+}
+
+/// Returns the run of a connection that is not completed, if there is one.
+pub(crate) fn running_run(state: &SyncState) -> Option<&Run> {
+    state
+        .run
+        .as_ref()
+        .filter(|run| run.state == RunState::Running)
+}
+
+/// Returns the newest run of a connection, if there is one.
+pub(crate) fn newest_run<'a>(connection: &'a Connection, state: &'a SyncState) -> Option<&'a Run> {
+    running_run(state).or(connection.last_run.as_ref())
 }
 
 /// A summary of the newest run of a connection.
@@ -142,7 +149,7 @@ struct LastRun {
 }
 
 /// The statuses of a run.
-const RUN_STATUSES: [&str; 3] = ["running", "completed", "failed"];
+pub(crate) const RUN_STATUSES: [&str; 3] = ["running", "completed", "failed"];
 /// The reasons why a run failed. Part of the API.
 const RUN_ERROR_CODES: [&str; 5] = [
     "auth_expired",
@@ -165,7 +172,8 @@ impl From<Run> for LastRun {
     }
 }
 
-const fn run_status(state: RunState) -> &'static str {
+/// Returns the name of the state of a run.
+pub(crate) const fn run_status(state: RunState) -> &'static str {
     match state {
         RunState::Running => "running",
         RunState::Completed => "completed",
@@ -207,7 +215,8 @@ pub(crate) struct RunShape {
     error: Option<String>,
 }
 
-fn error_code_schema(_: &mut SchemaGenerator) -> Schema {
+/// Returns the schema of the reason why a run failed, or null.
+pub(crate) fn error_code_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "anyOf": [{"type": "string", "enum": RUN_ERROR_CODES}, {"type": "null"}],
     })
@@ -360,22 +369,23 @@ pub(crate) struct SyncedDocument {
     status: DocumentStatus,
     /// Its title.
     title: Option<String>,
-    /// Always null: summaries are not made yet.
+    /// Two or three sentences that say what its content is about. Null if there are none.
     summary: Option<String>,
     /// The type of its content.
-    r#type: DocumentType,
+    r#type: TypeName,
 }
 
-impl From<Document> for SyncedDocument {
-    fn from(document: Document) -> Self {
+impl SyncedDocument {
+    pub(crate) fn new(names: ProviderNames, document: Document) -> Self {
+        let summary = document.summary().map(str::to_owned);
         Self {
             id: document.id,
             created_at: document.created_at,
             updated_at: document.updated_at,
             status: document.status,
             title: document.title,
-            summary: None,
-            r#type: document.kind,
+            summary,
+            r#type: names.of_type(document.kind),
         }
     }
 }

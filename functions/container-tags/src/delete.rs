@@ -3,7 +3,7 @@
 use axum::extract::State;
 use container_index::count_memories;
 use domain::task::{PurgePhase, PurgeReport, TaskWork};
-use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
+use domain::{Container, ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
@@ -61,26 +61,12 @@ pub(crate) async fn delete_container_tag(
     let ctx = &state.app.ctx;
     let container = find_writable_container(ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let dry_run = query.dry_run || request.dry_run;
-    let count_limit = if dry_run {
-        EXACT_COUNT_LIMIT
+    let (documents, memories, deletion_id) = if dry_run {
+        let counts = count_content(&state, &tenant, &container, EXACT_COUNT_LIMIT).await;
+        (counts.0?, counts.1?, None)
     } else {
-        QUICK_COUNT_LIMIT
-    };
-
-    let documents = count_documents(ctx, &tenant, &container, count_limit).await;
-    let memories =
-        count_memories(ctx, &tenant, &state.ledgers, &container, count_limit as u64).await;
-    let (documents, memories, deletion_id) = match dry_run {
-        true => (documents?, memories.map_err(Error::from)?, None),
-        // A container that cannot be counted can still be deleted. The report counts its contents.
-        false => {
-            let task = delete_container(ctx, &tenant, &container).await?;
-            (
-                documents.unwrap_or_default(),
-                memories.unwrap_or_default(),
-                Some(task.id),
-            )
-        }
+        let deleted = delete_with_content(&state, &tenant, &container).await?;
+        (deleted.documents, deleted.memories, Some(deleted.task))
     };
 
     Ok(Json(DeleteResponse {
@@ -91,6 +77,48 @@ pub(crate) async fn delete_container_tag(
         deletion_id,
         dry_run,
     }))
+}
+
+/// A deletion that has begun.
+pub(crate) struct BegunDeletion {
+    /// The number of documents.
+    pub(crate) documents: u64,
+    /// The number of memories.
+    pub(crate) memories: u64,
+    /// The task that removes what is stored.
+    task: TaskId,
+}
+
+/// Deletes a container, and counts its contents before. A container that cannot be counted can
+/// still be deleted. The report of the deletion counts its contents.
+///
+/// # Errors
+/// Those of [`delete_container`].
+pub(crate) async fn delete_with_content(
+    state: &TagsState,
+    tenant: &Tenant,
+    container: &Container,
+) -> Result<BegunDeletion> {
+    let (documents, memories) = count_content(state, tenant, container, QUICK_COUNT_LIMIT).await;
+    let task = delete_container(&state.app.ctx, tenant, container).await?;
+    Ok(BegunDeletion {
+        documents: documents.unwrap_or_default(),
+        memories: memories.unwrap_or_default(),
+        task: task.id,
+    })
+}
+
+/// Counts the documents and the memories of a container.
+async fn count_content(
+    state: &TagsState,
+    tenant: &Tenant,
+    container: &Container,
+    limit: usize,
+) -> (Result<u64>, Result<u64>) {
+    let documents = count_documents(&state.app.ctx, tenant, container, limit).await;
+    let ctx = &state.app.ctx;
+    let memories = count_memories(ctx, tenant, &state.ledgers, container, limit as u64).await;
+    (documents, memories.map_err(Error::from))
 }
 
 /// The progress of a deletion.

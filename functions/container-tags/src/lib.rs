@@ -1,8 +1,9 @@
-//! Descriptions of containers, and operations on whole containers: `/v3/container-tags`.
+//! Descriptions of containers, and operations on whole containers: `/v3/container-tags` and `/ns`.
 
 mod delete;
 mod list;
 mod merge;
+mod namespaces;
 mod one;
 
 use std::sync::Arc;
@@ -48,6 +49,19 @@ pub fn router(app: App) -> Router {
             "/v3/container-tags/{tag}",
             one.delete(delete::delete_container_tag),
         )
+        .route("/ns", get(namespaces::list::list_namespaces))
+        .route(
+            "/ns/{namespace}",
+            get(namespaces::one::get_namespace)
+                .patch(namespaces::one::update_namespace)
+                .delete(namespaces::delete::delete_namespace),
+        )
+        .route(
+            "/ns/{namespace}/profile/buckets",
+            get(namespaces::buckets::get_buckets)
+                .put(namespaces::buckets::set_buckets)
+                .delete(namespaces::buckets::delete_buckets),
+        )
         .with_state(TagsState {
             app,
             ledgers: Arc::new(ViewCache::new(CACHE_BYTES)),
@@ -61,6 +75,7 @@ pub fn operations() -> Vec<Operation> {
         one::operations(),
         delete::operations(),
         merge::operations(),
+        namespaces::operations(),
     ]
     .concat()
 }

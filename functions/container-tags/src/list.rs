@@ -3,7 +3,7 @@
 use axum::extract::State;
 use container_index::count_memories;
 use domain::{Container, ContainerId, ContainerTag, Result, TaskId, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, ReadSurroundings};
+use edge::{ApiResult, App, Auth, Json, ReadSurroundings};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use openapi::Operation;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use service::{EXACT_COUNT_LIMIT, measure_container};
 use crate::TagsState;
 
 /// The number of containers that are measured at the same time.
-const PARALLEL_CONTAINERS: usize = 16;
+pub(crate) const PARALLEL_CONTAINERS: usize = 16;
 /// The prefix of the tags of the clients' projects. Part of the API.
 const PROJECT_PREFIX: &str = "sm_project_";
 
@@ -66,9 +66,9 @@ pub(crate) struct ListedTag {
 #[schemars(inline)]
 pub(crate) struct TagCounts {
     /// The number of its documents.
-    document_count: u64,
+    pub(crate) document_count: u64,
     /// The number of its memories.
-    memory_count: u64,
+    pub(crate) memory_count: u64,
     /// The time of the last change of the container or a document in it.
     last_activity_at: Option<Timestamp>,
 }
@@ -78,15 +78,7 @@ pub(crate) async fn list_container_tags(
     State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<ReadSurroundings>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
-    let mut containers = state
-        .app
-        .ctx
-        .containers
-        .list(&tenant)
-        .await
-        .map_err(domain::Error::from)?;
-    containers.retain(|container| tenant.can_access(&container.tag));
-    containers.sort_by(|a, b| a.tag.cmp(&b.tag));
+    let containers = list_reachable(&state.app, &tenant).await?;
     let descriptions = stream::iter(
         containers
             .into_iter()
@@ -99,6 +91,18 @@ pub(crate) async fn list_container_tags(
             .try_collect()
             .await?,
     ))
+}
+
+/// Returns the containers that the key reaches, by tag. A container that is being merged is among
+/// them.
+///
+/// # Errors
+/// Those of the port.
+pub(crate) async fn list_reachable(app: &App, tenant: &Tenant) -> Result<Vec<Container>> {
+    let mut containers = app.ctx.containers.list(tenant).await?;
+    containers.retain(|container| tenant.can_access(&container.tag));
+    containers.sort_by(|a, b| a.tag.cmp(&b.tag));
+    Ok(containers)
 }
 
 impl TagCounts {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::task::{ContainerMerge, MergePhase, TaskWork};
-use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Timestamp};
+use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, check_length, deserialize_bool};
 use http::StatusCode;
 use openapi::{ErrorAnswer, Operation, PathId};
@@ -126,11 +126,7 @@ pub(crate) async fn merge_container_tags(
         return Ok(Json(preview).into_response());
     }
 
-    let Task { id, work, .. } = merge_containers(&app.ctx, &tenant, &tags, &target).await?;
-    let TaskWork::Merge(merge) = work else {
-        return Err(Error::internal("a merge is a merge").into());
-    };
-
+    let (id, merge) = begin_merge(&app, &tenant, &tags, &target).await?;
     let response = MergeResponse {
         success: true,
         status: merge.phase,
@@ -140,6 +136,23 @@ pub(crate) async fn merge_container_tags(
     };
 
     Ok((StatusCode::ACCEPTED, Json(response)).into_response())
+}
+
+/// Begins a merge, and returns its id with the merge as it begins.
+///
+/// # Errors
+/// Those of [`merge_containers`].
+pub(crate) async fn begin_merge(
+    app: &App,
+    tenant: &Tenant,
+    tags: &[ContainerTag],
+    target: &ContainerTag,
+) -> Result<(TaskId, ContainerMerge)> {
+    let Task { id, work, .. } = merge_containers(&app.ctx, tenant, tags, target).await?;
+    match work {
+        TaskWork::Merge(merge) => Ok((id, merge)),
+        TaskWork::Purge(_) => Err(Error::internal("a merge is a merge")),
+    }
 }
 
 impl MergeRequest {

@@ -107,15 +107,9 @@ pub(crate) async fn update_container_tag(
     Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdatedTag>> {
-    // Blank guidance counts as none.
-    let entity_context = match request.entity_context {
-        Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
-        context => context,
-    };
-
     let change = ContainerChange {
         name: request.name,
-        entity_context,
+        entity_context: clear_blank(request.entity_context),
         profile_buckets: request.profile_buckets,
         memory_paths: request.memory_filesystem_paths,
     };
@@ -123,6 +117,14 @@ pub(crate) async fn update_container_tag(
     let container =
         change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
     Ok(Json(container.into()))
+}
+
+/// Returns a change of guidance, in which blank guidance counts as none.
+pub(crate) fn clear_blank(context: Patch<String>) -> Patch<String> {
+    match context {
+        Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
+        context => context,
+    }
 }
 
 /// Describes the operations of this module.

@@ -14,7 +14,7 @@ use remote::parse_page_url;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use service::{AcceptedDocument, Content, NewDocument, submit_document};
+use service::{AcceptedDocument, Content, NewDocument, Upsert, submit_document};
 
 use crate::wait::WaitQuery;
 
@@ -185,6 +185,11 @@ pub(crate) fn parse_document_date(text: Option<&str>) -> Result<Option<Timestamp
     }
 }
 
+/// Checks the description of a container.
+pub(crate) fn check_entity_context(context: &str) -> Result<()> {
+    check_length("entityContext", context, MAX_ENTITY_CONTEXT)
+}
+
 fn parse_object(field: &str, object: Option<Map<String, Value>>) -> Result<Option<Metadata>> {
     match object {
         Some(object) => Ok(Some(Metadata::parse_field(field, object)?)),
@@ -210,7 +215,7 @@ impl CommonFields {
         idempotency_key: Option<String>,
     ) -> Result<NewDocument> {
         if let Some(context) = &self.entity_context {
-            check_length("entityContext", context, MAX_ENTITY_CONTEXT)?;
+            check_entity_context(context)?;
         }
 
         Ok(NewDocument {
@@ -221,6 +226,7 @@ impl CommonFields {
             .tags,
             custom_id: parse_custom_id(self.custom_id.as_deref())?,
             content,
+            upsert: Upsert::Replace,
             metadata: parse_object("metadata", self.metadata)?,
             filepath: match self.filepath {
                 Some(path) if !path.is_empty() => Some(check_filepath(path)?),

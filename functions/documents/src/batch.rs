@@ -17,7 +17,7 @@ use crate::add::{
 use crate::wait::WaitQuery;
 
 /// The most documents of a batch. Part of the API.
-const MAX_DOCUMENTS: usize = 600;
+pub(crate) const MAX_DOCUMENTS: usize = 600;
 /// The most bytes of the body. An HTTP API in front of the service allows less: see docs/api.md.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
@@ -109,15 +109,7 @@ pub(crate) async fn add_batch(
     headers: HeaderMap,
     JsonParts(request, defaults): JsonParts<BatchRequest, CommonFields>,
 ) -> ApiResult<Json<BatchResponse>> {
-    let count = request.documents.len();
-    if !(1..=MAX_DOCUMENTS).contains(&count) {
-        return Err(Error::invalid_field(
-            "documents",
-            format!("1 to {MAX_DOCUMENTS} documents, not {count}"),
-        )
-        .into());
-    }
-
+    check_document_count(request.documents.len())?;
     let key = read_idempotency_key(&headers)?;
     let urls: Vec<Option<String>> = request.documents.iter().map(item_url).collect();
     let (mut documents, mut positions) = (Vec::new(), Vec::new());
@@ -169,8 +161,22 @@ pub(crate) async fn add_batch(
     }))
 }
 
+/// Checks the number of documents in a batch.
+///
+/// # Errors
+/// [`Error::Invalid`] for none, or for more than [`MAX_DOCUMENTS`].
+pub(crate) fn check_document_count(count: usize) -> Result<()> {
+    if (1..=MAX_DOCUMENTS).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::invalid_field(
+        "documents",
+        format!("1 to {MAX_DOCUMENTS} documents, not {count}"),
+    ))
+}
+
 /// Returns the address if the content of a document in a batch is one.
-fn item_url(item: &Value) -> Option<String> {
+pub(crate) fn item_url(item: &Value) -> Option<String> {
     let content = item.as_str().or(item["content"].as_str())?;
     parse_page_url(content)?;
     Some(content.trim().to_owned())

@@ -13,7 +13,7 @@ use service::{
 };
 
 /// The most ids of one request. Part of the API.
-const MAX_IDS: usize = 100;
+pub(crate) const MAX_IDS: usize = 100;
 
 /// The documents to delete, by ids or by container tags, which a path may narrow.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -55,11 +55,11 @@ pub(crate) struct BulkResponse {
 
 /// An id that was not deleted.
 #[derive(Debug, Serialize, JsonSchema)]
-struct BulkError {
+pub(crate) struct BulkError {
     /// The id in the request.
-    id: String,
+    pub(crate) id: String,
     /// A sentence that says why.
-    error: String,
+    pub(crate) error: String,
 }
 
 pub(crate) async fn delete_bulk(
@@ -112,7 +112,11 @@ pub(crate) async fn delete_bulk(
     }))
 }
 
-async fn find_by_ids(
+/// Returns the documents with these ids or customIds, and an error for each that is not found.
+///
+/// # Errors
+/// [`Error::Invalid`] for no ids or too many, and the errors of the ports.
+pub(crate) async fn find_by_ids(
     app: &App,
     tenant: &Tenant,
     ids: &[String],

@@ -1,5 +1,5 @@
-//! Adding, reading, listing, changing, retrying and deleting documents: `/v3/documents*` and
-//! `/v4/conversations`.
+//! Adding, reading, listing, changing, retrying and deleting documents: `/v3/documents*`, the older
+//! paths `/v3/memories*`, and `/v4/conversations`.
 
 mod add;
 mod batch;
@@ -7,6 +7,7 @@ mod bulk;
 mod conversations;
 mod files;
 mod list;
+mod namespaces;
 mod one;
 mod processing;
 mod update;
@@ -55,10 +56,10 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
             .delete(one::delete_document)
     };
 
-    let file_routes =
-        || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
-    let batch_routes =
-        || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
+    let file_limit = DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES);
+    let batch_limit = DefaultBodyLimit::max(batch::MAX_BODY_BYTES);
+    let file_routes = || post(upload::add_file).layer(file_limit);
+    let batch_routes = || post(batch::add_batch).layer(batch_limit);
 
     Router::new()
         .route("/health", get(|| async { "ok" }))
@@ -90,6 +91,36 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/memories/list", post(list::list_documents))
         .route("/v3/memories/{id}", document_routes())
         .route("/v4/conversations", post(conversations::add_conversation))
+        .route(
+            "/ns/{namespace}/document",
+            post(namespaces::add::add_document).delete(namespaces::document::delete_documents),
+        )
+        .route(
+            "/ns/{namespace}/document/batch",
+            post(namespaces::batch::add_batch).layer(batch_limit),
+        )
+        .route(
+            "/ns/{namespace}/document/file",
+            post(namespaces::files::add_file).layer(file_limit),
+        )
+        .route(
+            "/ns/{namespace}/document/file/{id}",
+            post(namespaces::files::replace_with_file)
+                .patch(namespaces::files::update_with_file)
+                .layer(file_limit),
+        )
+        .route(
+            "/ns/{namespace}/document/{id}",
+            get(namespaces::document::get_document).patch(namespaces::update::patch_document),
+        )
+        .route(
+            "/ns/{namespace}/list/documents",
+            post(namespaces::list::list_namespace_documents),
+        )
+        .route(
+            "/ns/{namespace}/list/documents/memory-counts",
+            post(namespaces::list::count_document_memories),
+        )
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(DocumentsState {
             app,
@@ -106,6 +137,7 @@ pub fn operations() -> Vec<Operation> {
         conversations::operations(),
         files::operations(),
         list::operations(),
+        namespaces::operations(),
         one::operations(),
         processing::operations(),
         update::operations(),

@@ -155,7 +155,7 @@ pub(crate) async fn list_documents(
 
     let mut memories = Vec::with_capacity(page.documents.len());
     for (document, text) in page.documents.iter().zip(texts) {
-        memories.push(ListedDocument::new(document, text));
+        memories.push(ListedDocument::new(app.provider_names, document, text));
     }
     let pagination = Pagination::new(query.page, query.limit, page.total);
 
@@ -171,7 +171,10 @@ pub(crate) async fn list_documents(
 }
 
 /// Returns the texts of listed documents, in their order.
-async fn read_listed_texts(
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn read_listed_texts(
     ctx: &Ctx,
     tenant: &Tenant,
     documents: &[Document],

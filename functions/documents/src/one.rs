@@ -6,6 +6,7 @@ use edge::{
     ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, parse_scope,
 };
 use http::StatusCode;
+use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,17 +51,19 @@ pub(crate) async fn get_document(
     let ctx = &service.app.ctx;
     let document = find_document(ctx, &tenant, &id, &query.scope()?).await?;
     let text = read_document_text(ctx, &tenant, &document).await?;
-    let memories = load_memories(&service, &tenant, &document).await?;
-    Ok(Json(FullDocument::new(&document, text, memories)))
+    let memories = load_memories(&service, &tenant, &document, MemoryVersion::new).await?;
+    let names = service.app.provider_names;
+    Ok(Json(FullDocument::new(names, &document, text, memories)))
 }
 
-/// Returns the present memories from a document. The memories of its container are not opened if
-/// the document has none to show.
-async fn load_memories(
+/// Returns the present memories from a document, each in the shape that `shape` gives it at this
+/// time. The memories of its container are not opened if the document has none to show.
+pub(crate) async fn load_memories<T>(
     service: &DocumentsState,
     tenant: &Tenant,
     document: &Document,
-) -> Result<Vec<MemoryVersion>> {
+    shape: fn(&Memory, Timestamp) -> T,
+) -> Result<Vec<T>> {
     if !shows_memories(document) {
         return Ok(Vec::new());
     }
@@ -75,7 +78,7 @@ async fn load_memories(
 
     Ok(document_memories
         .into_iter()
-        .map(|memory| MemoryVersion::new(memory, now))
+        .map(|memory| shape(memory, now))
         .collect())
 }
 

@@ -119,7 +119,7 @@ pub(crate) async fn list_processing(
     let mut documents = Vec::new();
     for document in found.iter().skip(first).take(limit) {
         documents.push(ProcessingDocument {
-            document: DocumentRecord::new(document),
+            document: DocumentRecord::new(app.provider_names, document),
             stuck: is_stuck(document, stuck_before),
         });
     }

@@ -34,15 +34,23 @@ pub(crate) struct DirectFileBytes(pub(crate) usize);
 /// The most characters of the name and of the declared type of a file.
 pub(crate) const MAX_NAME_CHARS: usize = 255;
 
-/// The parts of the form as they were sent.
+/// The file of a form, and what the form says about its type.
 #[derive(Default)]
-struct UploadForm {
+pub(crate) struct UploadedFile {
     file: Option<Bytes>,
     name: Option<String>,
     part_type: Option<String>,
     file_type: Option<String>,
     mime_type: Option<String>,
-    common: CommonFields,
+}
+
+/// The fields of a form beside the file, of which each form of the API has its own.
+pub(crate) trait FormFields {
+    /// Sets the field with this name. A field that is not known is ignored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a wrong value.
+    fn set(&mut self, name: &str, text: &str) -> Result<()>;
 }
 
 /// A form with a file. An empty field counts as absent.
@@ -96,7 +104,7 @@ struct FileForm {
 }
 
 /// Declares that a text holds metadata as JSON.
-fn hold_metadata(schema: &mut Schema) {
+pub(crate) fn hold_metadata(schema: &mut Schema) {
     schema.insert("contentMediaType".into(), "application/json".into());
     schema.insert(
         "contentSchema".into(),
@@ -113,60 +121,86 @@ pub(crate) async fn add_file(
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
-    let Ok(multipart) = multipart else {
-        let message = "send the file as multipart/form-data with a part named `file`";
-        return Err(Error::UnsupportedMedia(message.to_owned()).into());
-    };
-
-    let form = read_form(multipart, limit).await?;
-    note_request_body(&form.logged_fields());
-    let Some(file) = form.file else {
-        return Err(Error::invalid_field("file", "missing: add a part named `file`").into());
-    };
-    if file.is_empty() {
-        return Err(Error::invalid_field("file", "the file is empty").into());
-    }
-
-    if file.len() > limit.0 {
-        return Err(limit.too_large_error().into());
-    }
-
-    // compat: the TypeScript client declares every file as `application/octet-stream`, which says
-    // nothing.
-    let part_type = form
-        .part_type
-        .filter(|kind| kind != "application/octet-stream");
-    let name = check_file_text("file", form.name)?;
-    let declared = check_file_text("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
-    let content = Content::Complete {
-        bytes: file,
-        form: BodyForm::File { name, declared },
-    };
-
-    let new = form
-        .common
-        .into_document(content, read_idempotency_key(&headers)?)?;
+    let multipart = expect_form(multipart)?;
+    let mut common = CommonFields::default();
+    let file = read_form(multipart, limit, &mut common).await?;
+    note_request_body(&logged_fields(&file, &common));
+    let (bytes, form) = file.into_body(limit)?;
+    let content = Content::Complete { bytes, form };
+    let new = common.into_document(content, read_idempotency_key(&headers)?)?;
     let mut accepted = submit_document(&app.ctx, &tenant, new).await?;
     wait.wait_for(&app.ctx, &tenant, &mut [&mut accepted])
         .await?;
     Ok(Json(accepted.into()))
 }
 
-impl UploadForm {
-    /// Returns the parts of the form that the request log may contain.
-    fn logged_fields(&self) -> Value {
-        let common = &self.common;
+/// Returns the form of a request.
+///
+/// # Errors
+/// [`Error::UnsupportedMedia`] if the body is not a form.
+pub(crate) fn expect_form(
+    multipart: std::result::Result<Multipart, MultipartRejection>,
+) -> Result<Multipart> {
+    multipart.map_err(|_| {
+        let message = "send the file as multipart/form-data with a part named `file`";
+        Error::UnsupportedMedia(message.to_owned())
+    })
+}
+
+/// Returns the parts of the form that the request log may contain.
+fn logged_fields(file: &UploadedFile, common: &CommonFields) -> Value {
+    let mut fields = file.logged_fields();
+    fields["containerTag"] = json!(common.container_tag);
+    fields["containerTags"] = json!(common.container_tags);
+    fields["customId"] = json!(common.custom_id);
+    fields["filepath"] = json!(common.filepath);
+    fields["metadata"] = json!(common.metadata);
+    fields["documentDate"] = json!(common.document_date);
+    fields
+}
+
+impl UploadedFile {
+    /// Returns what the request log may contain of the file.
+    pub(crate) fn logged_fields(&self) -> Value {
         json!({
             "file": {"name": self.name, "bytes": self.file.as_ref().map(Bytes::len), "mimeType": self.part_type},
             "fileType": self.file_type,
             "mimeType": self.mime_type,
-            "containerTag": common.container_tag,
-            "containerTags": common.container_tags,
-            "customId": common.custom_id,
-            "filepath": common.filepath,
-            "metadata": common.metadata,
-            "documentDate": common.document_date,
         })
+    }
+
+    /// Checks whether the form has a file.
+    pub(crate) fn is_present(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Checks the file and returns its bytes, and the form in which they are read.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is none or it is empty, and [`Error::TooLarge`].
+    pub(crate) fn into_body(self, limit: DirectFileBytes) -> Result<(Bytes, BodyForm)> {
+        let Some(bytes) = self.file else {
+            return Err(Error::invalid_field(
+                "file",
+                "missing: add a part named `file`",
+            ));
+        };
+        if bytes.is_empty() {
+            return Err(Error::invalid_field("file", "the file is empty"));
+        }
+        if bytes.len() > limit.0 {
+            return Err(limit.too_large_error());
+        }
+
+        // compat: the TypeScript client declares every file as `application/octet-stream`, which
+        // says nothing.
+        let part_type = self
+            .part_type
+            .filter(|kind| kind != "application/octet-stream");
+        let name = check_file_text("file", self.name)?;
+        let declared =
+            check_file_text("mimeType", self.mime_type.or(part_type).or(self.file_type))?;
+        Ok((bytes, BodyForm::File { name, declared }))
     }
 }
 
@@ -202,24 +236,42 @@ fn form_error(error: &MultipartError, limit: DirectFileBytes) -> Error {
     }
 }
 
-async fn read_form(mut multipart: Multipart, limit: DirectFileBytes) -> Result<UploadForm> {
-    let mut form = UploadForm::default();
+/// Reads a form: its file, and its other fields into `fields`. Empty fields count as absent.
+///
+/// # Errors
+/// [`Error::Invalid`] for a broken form or a wrong field, and [`Error::TooLarge`].
+pub(crate) async fn read_form(
+    mut multipart: Multipart,
+    limit: DirectFileBytes,
+    fields: &mut impl FormFields,
+) -> Result<UploadedFile> {
+    let mut uploaded = UploadedFile::default();
     loop {
         let field = match multipart.next_field().await {
             Ok(Some(field)) => field,
-            Ok(None) => return Ok(form),
+            Ok(None) => return Ok(uploaded),
             Err(error) => return Err(form_error(&error, limit)),
         };
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
         };
         if name == "file" {
-            form.name = field.file_name().map(str::to_owned);
-            form.part_type = field.content_type().map(str::to_owned);
-            form.file = Some(read_bytes(field, limit).await?);
+            uploaded.name = field.file_name().map(str::to_owned);
+            uploaded.part_type = field.content_type().map(str::to_owned);
+            uploaded.file = Some(read_bytes(field, limit).await?);
             continue;
         }
-        read_field(&mut form, &name, field, limit).await?;
+
+        let bytes = read_bytes(field, limit).await?;
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            return Err(Error::invalid_field(&name, "UTF-8 text"));
+        };
+        match name.as_str() {
+            _ if text.is_empty() => {}
+            "fileType" => uploaded.file_type = Some(text.to_owned()),
+            "mimeType" => uploaded.mime_type = Some(text.to_owned()),
+            name => fields.set(name, text)?,
+        }
     }
 }
 
@@ -230,40 +282,26 @@ async fn read_bytes(field: Field<'_>, limit: DirectFileBytes) -> Result<Bytes> {
     }
 }
 
-async fn read_field(
-    form: &mut UploadForm,
-    name: &str,
-    field: Field<'_>,
-    limit: DirectFileBytes,
-) -> Result<()> {
-    let bytes = read_bytes(field, limit).await?;
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(Error::invalid_field(name, "UTF-8 text"));
-    };
-    if text.is_empty() {
-        return Ok(());
-    }
+impl FormFields for CommonFields {
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        let value = Some(text.to_owned());
+        match name {
+            "containerTag" => self.container_tag = value,
+            "containerTags" => self.container_tags = Some(parse_tags(text)),
+            "customId" => self.custom_id = value,
+            "metadata" => self.metadata = Some(parse_object_text(name, text)?),
+            "filterByMetadata" => self.filter_by_metadata = Some(parse_object_text(name, text)?),
+            "filepath" => self.filepath = value,
+            "entityContext" => self.entity_context = value,
+            "documentDate" => self.document_date = value,
+            "taskType" => self.task_type = Some(parse_variant(name, text)?),
+            "dreaming" => self.dreaming = Some(parse_variant(name, text)?),
+            "provenance" => self.provenance = Some(parse_variant(name, text)?),
+            _ => check_field_name(name, &["containerTag", "containerTags"])?,
+        }
 
-    let value = Some(text.to_owned());
-    let common = &mut form.common;
-    match name {
-        "containerTag" => common.container_tag = value,
-        "containerTags" => common.container_tags = Some(parse_tags(text)),
-        "customId" => common.custom_id = value,
-        "metadata" => common.metadata = Some(parse_object_text(name, text)?),
-        "filterByMetadata" => common.filter_by_metadata = Some(parse_object_text(name, text)?),
-        "filepath" => common.filepath = value,
-        "entityContext" => common.entity_context = value,
-        "documentDate" => common.document_date = value,
-        "taskType" => common.task_type = Some(parse_variant(name, text)?),
-        "dreaming" => common.dreaming = Some(parse_variant(name, text)?),
-        "provenance" => common.provenance = Some(parse_variant(name, text)?),
-        "fileType" => form.file_type = value,
-        "mimeType" => form.mime_type = value,
-        _ => check_field_name(name, &["containerTag", "containerTags"])?,
+        Ok(())
     }
-
-    Ok(())
 }
 
 /// Parses `containerTags` as a JSON array, or as one tag.
@@ -271,7 +309,11 @@ fn parse_tags(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| vec![text.to_owned()])
 }
 
-fn parse_variant<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
+/// Parses the field of a form that has one of a few values.
+///
+/// # Errors
+/// [`Error::Invalid`] about `field`.
+pub(crate) fn parse_variant<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
     serde_json::from_value(text.into())
         .map_err(|error| Error::invalid_field(field, error.to_string()))
 }

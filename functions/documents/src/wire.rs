@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use domain::document::{FailureCode, ProcessingFailure, StatementsRef};
 use domain::tag::MAX_TAGS_PER_DOCUMENT;
 use domain::{
-    Attribution, ContainerTag, Document, DocumentId, DocumentStatus, DocumentType, Metadata,
-    Provenance, TaskType, Timestamp, Trust,
+    Attribution, ContainerTag, Document, DocumentId, DocumentStatus, Metadata, Provenance,
+    TaskType, Timestamp, Trust,
 };
-use edge::MemoryVersion;
+use edge::{MemoryVersion, ProviderName, ProviderNames, TypeName};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,13 +31,13 @@ pub(crate) struct DocumentRecord {
     connection_id: Option<String>,
     /// The title found in the content, or the name of the file.
     title: Option<String>,
-    /// Always null: summaries are not made yet.
-    #[schemars(with = "()")]
+    /// Two or three sentences that say what its content is about. They are sentences of the text, or
+    /// those of the model for memories where one is set. Null if there are none.
     summary: Option<String>,
     /// The status of its processing.
     status: DocumentStatus,
     /// The type of its content.
-    r#type: DocumentType,
+    r#type: TypeName,
     /// The caller's own keys.
     metadata: Option<Metadata>,
     /// Its path in the caller's own tree.
@@ -93,7 +93,7 @@ pub(crate) struct FullDocument {
     #[schemars(with = "()")]
     raw: Option<Value>,
     /// The provider from which it came; null if it came from none.
-    source: Option<&'static str>,
+    source: Option<ProviderName>,
     /// The address of the picture that a page names for itself.
     og_image: Option<String>,
     /// The newer document with its customId that has replaced it in a merge.
@@ -150,7 +150,7 @@ impl MemoryExtraction {
 }
 
 impl DocumentRecord {
-    pub(crate) fn new(document: &Document) -> Self {
+    pub(crate) fn new(names: ProviderNames, document: &Document) -> Self {
         let failure = document
             .failure
             .as_ref()
@@ -167,9 +167,9 @@ impl DocumentRecord {
                 .as_ref()
                 .map(|origin| origin.connection.to_string()),
             title: document.display_title().map(str::to_owned),
-            summary: None,
+            summary: document.summary().map(str::to_owned),
             status: document.status,
-            r#type: document.display_type(),
+            r#type: names.of_type(document.display_type()),
             metadata: (!document.metadata.is_empty()).then(|| document.metadata.clone()),
             filepath: document.filepath.clone(),
             created_at: document.created_at,
@@ -183,9 +183,9 @@ impl DocumentRecord {
 }
 
 impl ListedDocument {
-    pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
+    pub(crate) fn new(names: ProviderNames, document: &Document, content: Option<String>) -> Self {
         Self {
-            record: DocumentRecord::new(document),
+            record: DocumentRecord::new(names, document),
             content,
         }
     }
@@ -193,6 +193,7 @@ impl ListedDocument {
 
 impl FullDocument {
     pub(crate) fn new(
+        names: ProviderNames,
         document: &Document,
         content: Option<String>,
         memories: Vec<MemoryVersion>,
@@ -208,13 +209,13 @@ impl FullDocument {
         };
 
         Self {
-            record: DocumentRecord::new(document),
+            record: DocumentRecord::new(names, document),
             content,
             raw: None,
             source: document
                 .origin
                 .as_ref()
-                .map(|origin| origin.provider.as_str()),
+                .map(|origin| names.of_provider(origin.provider)),
             og_image: document.properties.get("ogImage").cloned(),
             superseded_by: document.superseded_by.clone(),
             properties: document.properties.clone(),
@@ -222,15 +223,20 @@ impl FullDocument {
             provenance: document.provenance,
             trust: authorship.map(|authorship| authorship.trust),
             origin: authorship.and_then(|authorship| authorship.attribution.clone()),
-            dreaming_status: if document.status.is_final() {
-                "done"
-            } else {
-                "dreaming"
-            },
+            dreaming_status: dreaming_status(document),
             latest_revision: document.revision_number,
             memories: has_memories.then_some(memories),
             memory_extraction,
         }
+    }
+}
+
+/// Returns `dreaming` while memories may still form from the document, and then `done`.
+pub(crate) fn dreaming_status(document: &Document) -> &'static str {
+    if document.status.is_final() {
+        "done"
+    } else {
+        "dreaming"
     }
 }
 

@@ -172,7 +172,7 @@ async fn add_memories(
         }
 
         with_memories.push(DocumentWithMemories {
-            document: DocumentRecord::new(document),
+            document: DocumentRecord::new(service.app.provider_names, document),
             memory_entries,
         });
     }

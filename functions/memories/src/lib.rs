@@ -1,4 +1,5 @@
-//! Memories: `/v4/memories*`, and the inferences from them under `/v3/container-tags`.
+//! Memories: `/v4/memories*`, the inferences from them under `/v3/container-tags`, and the memories
+//! of a namespace.
 
 mod container_memories;
 mod fields;
@@ -6,6 +7,7 @@ mod forget;
 mod inferred;
 mod list;
 mod matching;
+mod namespaces;
 mod update;
 mod write;
 
@@ -13,7 +15,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use container_index::{IndexedMemories, ViewCache};
 use edge::App;
 use openapi::Operation;
@@ -59,6 +61,22 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             "/v3/container-tags/{tag}/inferred/{memoryId}/review",
             post(inferred::review_inferred),
         )
+        .route(
+            "/ns/{namespace}/list/memories",
+            post(namespaces::list::list_namespace_memories),
+        )
+        .route(
+            "/ns/{namespace}/memories",
+            delete(namespaces::forget::forget_by_ids),
+        )
+        .route(
+            "/ns/{namespace}/memories/semantic",
+            delete(namespaces::forget::forget_by_question),
+        )
+        .route(
+            "/ns/{namespace}/memories/{id}",
+            get(namespaces::one::get_namespace_memory),
+        )
         .with_state(MemoriesState {
             app,
             ledgers: Arc::new(ViewCache::new(cache_bytes / 2)),
@@ -75,6 +93,7 @@ pub fn operations() -> Vec<Operation> {
         matching::operations(),
         inferred::operations(),
         list::operations(),
+        namespaces::operations(),
     ]
     .concat()
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use axum::extract::State;
 use container_index::IndexedMemories;
-use domain::{ContainerTag, Error, Filter, MemoryId, Result, Timestamp};
+use domain::{ContainerTag, Error, Filter, MemoryId, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
     deserialize_count, parse_scope,
@@ -14,15 +14,15 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{explain_empty_list, find_containers};
+use service::{ContainerScope, explain_empty_list, find_containers};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
 
 /// The number of memories on a page if the request does not set a limit.
-const DEFAULT_LIMIT: usize = 10;
+pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most memories on a page. Part of the API.
-const MAX_LIMIT: usize = 1100;
+pub(crate) const MAX_LIMIT: usize = 1100;
 
 /// The memories to list, their order and the page.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -85,88 +85,140 @@ pub(crate) async fn list_memories(
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
 
-    let filter = Filter::parse_optional(request.filters.as_ref())?;
-    let (page, limit) = request.page_and_limit()?;
-
-    let mut containers: Vec<(_, IndexedMemories<()>)> = Vec::new();
-    for id in find_containers(ctx, &tenant, &scope)
-        .await?
-        .into_iter()
-        .flat_map(|container| container.ids)
-    {
-        let memories = service.ledgers.open(ctx, &tenant, &id).await?;
-        containers.push((id, memories));
-    }
-
-    let container_memories = ContainerMemories {
-        containers,
-        now: ctx.clock.now(),
+    let query = MemoryQuery {
+        filter: Filter::parse_optional(request.filters.as_ref())?,
+        includes_forgotten: true,
+        sort: request.sort.unwrap_or_default(),
+        is_ascending: request.order == Some(Order::Asc),
+        page: PageNumber::parse(request.page, request.limit)?,
     };
+    let container_memories = open_scope(&service, &tenant, &scope).await?;
+    let (found, total) = query.select_page(&container_memories);
 
-    let admitted = |located: &LocatedMemory<'_>| {
-        filter
-            .as_ref()
-            .is_none_or(|filter| located.ledger.matches_filter(filter, located.memory))
-    };
-    let mut found: Vec<LocatedMemory<'_>> = container_memories
-        .all_memories()
-        .filter(|located| located.memory.is_latest)
-        .filter(admitted)
-        .collect();
-
-    request.sort_memories(&mut found);
-    let page_entries = found
-        .iter()
-        .skip((page - 1).saturating_mul(limit))
-        .take(limit);
-
-    let entry = |located: &LocatedMemory<'_>| {
-        MemoryEntry::new(
+    let mut memory_entries = Vec::with_capacity(found.len());
+    for located in found {
+        memory_entries.push(MemoryEntry::new(
             located.ledger,
             located.memory,
             located.container,
             tenant.org(),
             container_memories.now,
-        )
-    };
-    let memory_entries = page_entries.map(entry).collect();
-    let hint = match found.len() {
+        ));
+    }
+    let hint = match total {
         0 => explain_empty_list(ctx, &tenant, &scope).await?,
         _ => None,
     };
 
     Ok(Json(ListResponse {
         memory_entries,
-        pagination: Pagination::new(page, limit, found.len()),
+        pagination: query.page.pagination(total),
         hint,
     }))
 }
 
-impl ListRequest {
+/// Opens the memories of every container in scope.
+///
+/// # Errors
+/// Those of the ports, and of a tag that the key does not reach.
+pub(crate) async fn open_scope(
+    service: &MemoriesState,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+) -> Result<ContainerMemories> {
+    let ctx = &service.app.ctx;
+    let mut containers: Vec<(_, IndexedMemories<()>)> = Vec::new();
+    for id in find_containers(ctx, tenant, scope)
+        .await?
+        .into_iter()
+        .flat_map(|container| container.ids)
+    {
+        let memories = service.ledgers.open(ctx, tenant, &id).await?;
+        containers.push((id, memories));
+    }
+
+    Ok(ContainerMemories {
+        containers,
+        now: ctx.clock.now(),
+    })
+}
+
+/// The number and the size of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageNumber {
+    number: usize,
+    limit: usize,
+}
+
+impl PageNumber {
     /// Checks the number and the size of the page.
-    fn page_and_limit(&self) -> Result<(usize, usize)> {
-        let (page, limit) = (self.page.unwrap_or(1), self.limit.unwrap_or(DEFAULT_LIMIT));
-        if page == 0 {
+    pub(crate) fn parse(number: Option<usize>, limit: Option<usize>) -> Result<Self> {
+        let (number, limit) = (number.unwrap_or(1), limit.unwrap_or(DEFAULT_LIMIT));
+        if number == 0 {
             return Err(Error::invalid_field("page", "1 or more"));
         }
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(Error::invalid_field("limit", format!("1 to {MAX_LIMIT}")));
         }
-        Ok((page, limit))
+        Ok(Self { number, limit })
+    }
+
+    /// Returns the position of the page in a list of `total` items.
+    pub(crate) fn pagination(self, total: usize) -> Pagination {
+        Pagination::new(self.number, self.limit, total)
+    }
+}
+
+/// The latest memories to list, their order and the page.
+pub(crate) struct MemoryQuery {
+    pub(crate) filter: Option<Filter>,
+    /// Lists memories that were forgotten or have expired as well.
+    pub(crate) includes_forgotten: bool,
+    pub(crate) sort: SortField,
+    pub(crate) is_ascending: bool,
+    pub(crate) page: PageNumber,
+}
+
+impl MemoryQuery {
+    /// Returns the memories of the page, and the number of memories on all pages.
+    pub(crate) fn select_page<'a>(
+        &self,
+        container_memories: &'a ContainerMemories,
+    ) -> (Vec<LocatedMemory<'a>>, usize) {
+        let mut found: Vec<LocatedMemory<'a>> = container_memories
+            .all_memories()
+            .filter(|located| self.admits(located, container_memories.now))
+            .collect();
+
+        self.sort_memories(&mut found);
+        let total = found.len();
+        let first = (self.page.number - 1).saturating_mul(self.page.limit);
+        let page = found.into_iter().skip(first).take(self.page.limit);
+        (page.collect(), total)
+    }
+
+    fn admits(&self, located: &LocatedMemory<'_>, now: Timestamp) -> bool {
+        let memory = located.memory;
+        if !memory.is_latest || (!self.includes_forgotten && memory.is_forgotten(now)) {
+            return false;
+        }
+        match &self.filter {
+            Some(filter) => located.ledger.matches_filter(filter, memory),
+            None => true,
+        }
     }
 
     /// Sorts by the requested field. Equal times are sorted by fields that never change.
     fn sort_memories(&self, found: &mut [LocatedMemory<'_>]) {
-        let field = self.sort.unwrap_or_default();
         let key = |memory: &Memory| -> (Timestamp, Timestamp, MemoryId) {
-            let time = match field {
+            let time = match self.sort {
                 SortField::CreatedAt => memory.created_at,
                 SortField::UpdatedAt => memory.updated_at,
             };
             (time, memory.said_at, memory.id.clone())
         };
 
-        if self.order == Some(Order::Asc) {
+        if self.is_ascending {
             found.sort_by_cached_key(|located| key(located.memory));
         } else {
             found.sort_by_cached_key(|located| Reverse(key(located.memory)));

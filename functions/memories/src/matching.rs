@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Timestamp};
+use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use crate::fields::{check_reason, resolve_container_tag};
 use crate::forget::{MemoryToForget, forget_memories};
 
 /// The most characters of a question. Part of the API.
-const MAX_QUERY_CHARS: usize = 2_000;
+pub(crate) const MAX_QUERY_CHARS: usize = 2_000;
 /// The most ids of a request, and the most memories that a question forgets. Part of the API.
 const MAX_MEMORIES: usize = 500;
 /// The most memories that a question forgets if the request does not set a limit. Part of the API.
@@ -88,16 +88,16 @@ pub(crate) struct MatchingResponse {
 #[schemars(rename = "MatchingMemory")]
 pub(crate) struct ForgetCandidate {
     /// Its id.
-    id: MemoryId,
+    pub(crate) id: MemoryId,
     /// The text of the memory.
-    memory: String,
+    pub(crate) memory: String,
     /// The similarity to the question, or 1 if ids were given.
     #[schemars(range(min = 0, max = 1))]
     score: f32,
 }
 
 /// The checked target of a request.
-enum MatchTarget<'a> {
+pub(crate) enum MatchTarget<'a> {
     Query {
         text: &'a str,
         threshold: f32,
@@ -118,21 +118,35 @@ pub(crate) async fn forget_matching(
     )?;
     let target = request.parse_target()?;
     let reason = check_reason("reason", request.reason.clone())?;
+    let found = forget_matches(&service, &tenant, &tag, target, request.dry_run, reason).await?;
+    Ok(Json(MatchingResponse::new(request.dry_run, found)))
+}
+
+/// Returns the memories that match, and forgets them unless this is a dry run.
+///
+/// # Errors
+/// [`Error::NotFound`] for a container that does not exist, or if none of the ids names a memory;
+/// [`Error::Conflict`] if all of them are forgotten already, or while the container is merged; and
+/// the errors of the ports.
+pub(crate) async fn forget_matches(
+    service: &MemoriesState,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    target: MatchTarget<'_>,
+    is_dry_run: bool,
+    reason: Option<String>,
+) -> Result<Vec<ForgetCandidate>> {
     let ctx = &service.app.ctx;
-    let container = match request.dry_run {
-        true => find_existing_container(ctx, &tenant, &tag).await?,
-        false => find_writable_container(ctx, &tenant, &tag).await?,
+    let container = match is_dry_run {
+        true => find_existing_container(ctx, tenant, tag).await?,
+        false => find_writable_container(ctx, tenant, tag).await?,
     };
 
     let found: Vec<(ForgetCandidate, MemoryToForget)> = match target {
         MatchTarget::Ids(ids) => {
-            let container_memories = ContainerMemories::load_memories(
-                &service.app,
-                &service.ledgers,
-                &tenant,
-                container,
-            )
-            .await?;
+            let container_memories =
+                ContainerMemories::load_memories(&service.app, &service.ledgers, tenant, container)
+                    .await?;
             find_named(&container_memories, ids)?
         }
         MatchTarget::Query {
@@ -143,7 +157,7 @@ pub(crate) async fn forget_matching(
             let container_memories = ContainerMemories::load_memories(
                 &service.app,
                 &service.searchable,
-                &tenant,
+                tenant,
                 container,
             )
             .await?;
@@ -153,11 +167,21 @@ pub(crate) async fn forget_matching(
 
     let (candidates, to_forget): (Vec<ForgetCandidate>, Vec<MemoryToForget>) =
         found.into_iter().unzip();
-    if !request.dry_run {
-        forget_memories(&service, &tenant, &to_forget, reason.as_deref()).await?;
+    if !is_dry_run {
+        forget_memories(service, tenant, &to_forget, reason.as_deref()).await?;
     }
 
-    Ok(Json(MatchingResponse::new(request.dry_run, candidates)))
+    Ok(candidates)
+}
+
+impl<'a> MatchTarget<'a> {
+    /// Returns the memories that a question finds, with the defaults of a request.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a question that is blank or too long.
+    pub(crate) fn question(text: &'a str) -> Result<Self> {
+        MatchingRequest::default().check_question(text)
+    }
 }
 
 impl MatchingRequest {

@@ -39,6 +39,27 @@ pub(crate) struct FoundChunk {
 pub(crate) struct FoundMemory {
     pub(crate) hit: SearchHit,
     pub(crate) memory: Memory,
+    /// True if the text of the memory is that of several memories about one subject.
+    pub(crate) is_aggregated: bool,
+}
+
+impl FoundMemory {
+    /// Checks whether both are about one subject and from one source. Statements of others are not
+    /// mixed with those of the user.
+    pub(crate) fn is_about_same(&self, other: &Self) -> bool {
+        let subject = subject_of(&self.memory);
+        subject.is_some()
+            && subject == subject_of(&other.memory)
+            && self.memory.attribution == other.memory.attribution
+    }
+}
+
+/// Returns the subject of a memory, or else its speaker.
+fn subject_of(memory: &Memory) -> Option<&str> {
+    match &memory.topic_answer {
+        Some(topic) => Some(&topic.subject),
+        None => memory.speaker.as_deref(),
+    }
 }
 
 /// Returns the milliseconds since a request began.
@@ -178,8 +199,11 @@ pub(crate) fn find_memories(
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         if let Some((_, memory)) = lookup(&hit.document) {
-            let memory = memory.clone();
-            found.push(FoundMemory { hit, memory });
+            found.push(FoundMemory {
+                memory: memory.clone(),
+                hit,
+                is_aggregated: false,
+            });
         }
     }
 

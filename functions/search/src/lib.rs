@@ -1,10 +1,14 @@
-//! Search and profiles: `/v4/search`, `/v3/search`, `/v4/profile`, and the profile of a container
-//! tag.
+//! Search and profiles: `/v4/search`, `/v3/search`, `/v4/profile`, the profile of a container tag,
+//! and the same of a namespace.
 
 mod engine;
+mod namespaces;
 mod profile;
 mod rank;
+mod related;
 mod rows;
+mod run;
+mod summaries;
 mod v3;
 mod v4;
 
@@ -49,6 +53,18 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             "/v3/container-tags/{tag}/profile",
             get(profile::get_tag_profile),
         )
+        .route(
+            "/ns/{namespace}/search",
+            post(namespaces::search::search_namespace),
+        )
+        .route(
+            "/ns/{namespace}/profile",
+            post(namespaces::profile::get_namespace_profile),
+        )
+        .route(
+            "/ns/{namespace}/list/chunks",
+            post(namespaces::chunks::list_namespace_chunks),
+        )
         .with_state(SearchState {
             app,
             chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
@@ -59,5 +75,11 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
 
 /// Describes the operations of this function.
 pub fn operations() -> Vec<Operation> {
-    [v4::operations(), v3::operations(), profile::operations()].concat()
+    [
+        v4::operations(),
+        v3::operations(),
+        profile::operations(),
+        namespaces::operations(),
+    ]
+    .concat()
 }

@@ -2,28 +2,31 @@
 //! `GET /v3/container-tags/{tag}/profile`.
 
 mod markdown;
+mod sections;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Container, ContainerTag, Error, Filter, ProfileBucket, Result, Tenant};
+use domain::{ContainerTag, Error, Filter, ProfileBucket, Result, Tenant};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, Path, ReadContent, ReadSurroundings, check_length,
     resolve_tag,
 };
 use http::HeaderMap;
-use memory_model::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
+use memory_model::ProfileLine;
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{ContainerScope, find_containers, find_existing_container};
+use service::{ContainerScope, find_existing_container};
 
 use crate::SearchState;
-use crate::engine::open_memories;
 use crate::v4::{MAX_QUESTION_CHARS, SearchResponse, check_threshold};
+use sections::{effective_buckets, find_container, load_profile};
+
+pub(crate) use markdown::prefers_markdown;
+pub(crate) use sections::{ProfileSections, SorterCache, read_profile};
 
 /// A container, and the parts of its profile.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -133,21 +136,8 @@ pub(crate) async fn get_profile(
         None => None,
     };
 
-    let container = find_container(&state, &tenant, &scope).await?;
-    let sorter = if request.includes_part(ProfilePart::Buckets) {
-        let buckets = effective_buckets(&state, &tenant, container.as_ref()).await?;
-        Some(state.sorters.get_or_create(buckets))
-    } else {
-        None
-    };
-    let built_profile = load_profile(
-        &state,
-        &tenant,
-        container.as_ref(),
-        filter.as_ref(),
-        sorter.as_deref(),
-    )
-    .await?;
+    let with_buckets = request.includes_part(ProfilePart::Buckets);
+    let sections = read_profile(&state, &tenant, &scope, filter.as_ref(), with_buckets).await?;
 
     // Some clients send an empty question if they have none.
     let search_results = match request.q.as_deref() {
@@ -159,15 +149,23 @@ pub(crate) async fn get_profile(
     };
 
     let response = ProfileResponse {
-        profile: request.select_parts(built_profile, sorter.as_deref()),
+        profile: request.select_parts(sections),
         search_results,
     };
 
-    if markdown::is_preferred(&headers) {
+    if prefers_markdown(&headers) {
         return Ok(markdown::markdown_response(&response));
     }
 
     Ok(Json(response).into_response())
+}
+
+/// Returns a whole profile as Markdown.
+pub(crate) fn markdown_profile(sections: ProfileSections) -> Response {
+    markdown::markdown_response(&ProfileResponse {
+        profile: ProfileParts::new(sections),
+        search_results: None,
+    })
 }
 
 /// Returns the profile of an existing tag, without buckets.
@@ -180,8 +178,8 @@ pub(crate) async fn get_tag_profile(
         find_existing_container(&state.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let built_profile = load_profile(&state, &tenant, Some(&container), None, None).await?;
     let profile = ProfileParts {
-        statics: Some(built_profile.static_lines),
-        dynamic: Some(built_profile.dynamic_lines),
+        statics: Some(line_texts(built_profile.static_lines)),
+        dynamic: Some(line_texts(built_profile.dynamic_lines)),
         buckets: None,
     };
 
@@ -244,64 +242,9 @@ fn named_scope(
     })
 }
 
-/// Returns the container of the scope, or `None` before anything has been written to it.
-async fn find_container(
-    state: &SearchState,
-    tenant: &Tenant,
-    scope: &ContainerScope,
-) -> Result<Option<Container>> {
-    Ok(find_containers(&state.app.ctx, tenant, scope).await?.pop())
-}
-
-/// Returns the buckets of the organization, with those that the container adds.
-async fn effective_buckets(
-    state: &SearchState,
-    tenant: &Tenant,
-    container: Option<&Container>,
-) -> Result<Vec<ProfileBucket>> {
-    let settings = state.app.ctx.settings.get(tenant).await?;
-    let container_buckets = match container {
-        Some(container) => container.profile_buckets.as_slice(),
-        None => &[],
-    };
-    Ok(settings.merge_buckets(container_buckets))
-}
-
-/// Checks whether a bucket is shown: all are if the request names none. Names that the container
-/// does not have are ignored.
-fn shows_bucket(requested_keys: Option<&[String]>, key: &str) -> bool {
-    match requested_keys {
-        None | Some([]) => true,
-        Some(requested_keys) => requested_keys.iter().any(|requested| requested == key),
-    }
-}
-
-async fn load_profile(
-    state: &SearchState,
-    tenant: &Tenant,
-    container: Option<&Container>,
-    filter: Option<&Filter>,
-    sorter: Option<&BucketSorter>,
-) -> Result<Profile> {
-    let ids = match container {
-        Some(container) => container.ids.as_slice(),
-        None => &[],
-    };
-    let indexed_memories = open_memories(state, tenant, ids).await?;
-    let ledgers: Vec<&Ledger> = indexed_memories
-        .iter()
-        .map(|memories| memories.ledger())
-        .collect();
-    let now = state.app.ctx.clock.now();
-
-    Ok(build_profile(
-        &ledgers,
-        &ProfileOptions {
-            filter,
-            sorter,
-            ..ProfileOptions::new(now)
-        },
-    ))
+/// Returns the texts of lines.
+fn line_texts(lines: Vec<ProfileLine>) -> Vec<String> {
+    lines.into_iter().map(|line| line.text).collect()
 }
 
 /// Searches the container for the question that came with the profile request.
@@ -327,50 +270,36 @@ impl ProfileRequest {
         }
     }
 
-    fn select_parts(&self, profile: Profile, sorter: Option<&BucketSorter>) -> ProfileParts {
-        let known_buckets = sorter.map(BucketSorter::buckets).unwrap_or_default();
-        let mut buckets = BTreeMap::new();
-        for (bucket, lines) in known_buckets.iter().zip(profile.bucket_lines) {
-            if shows_bucket(self.buckets.as_deref(), &bucket.key) {
-                buckets.insert(bucket.key.clone(), lines);
-            }
+    fn select_parts(&self, mut sections: ProfileSections) -> ProfileParts {
+        sections.retain_buckets(self.buckets.as_deref());
+        let mut parts = ProfileParts::new(sections);
+        if !self.includes_part(ProfilePart::Static) {
+            parts.statics = None;
+        }
+        if !self.includes_part(ProfilePart::Dynamic) {
+            parts.dynamic = None;
+        }
+        if !self.includes_part(ProfilePart::Buckets) {
+            parts.buckets = None;
         }
 
-        ProfileParts {
-            statics: self
-                .includes_part(ProfilePart::Static)
-                .then_some(profile.static_lines),
-            dynamic: self
-                .includes_part(ProfilePart::Dynamic)
-                .then_some(profile.dynamic_lines),
-            buckets: self.includes_part(ProfilePart::Buckets).then_some(buckets),
-        }
+        parts
     }
 }
 
-/// A cache of sorters by their buckets, the most recently used first. A sorter remembers the
-/// buckets of the memories that it has sorted.
-#[derive(Debug, Default)]
-pub(crate) struct SorterCache(Mutex<Vec<Arc<BucketSorter>>>);
+impl ProfileParts {
+    /// Returns all parts as texts.
+    fn new(sections: ProfileSections) -> Self {
+        let mut buckets = BTreeMap::new();
+        for (key, lines) in sections.buckets {
+            buckets.insert(key, line_texts(lines));
+        }
 
-impl SorterCache {
-    fn get_or_create(&self, buckets: Vec<ProfileBucket>) -> Arc<BucketSorter> {
-        /// More sets of buckets than are in use at the same time.
-        const MAX_SORTERS: usize = 16;
-        // A panic while the lock is held cannot leave the list half-changed.
-        let mut sorters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = sorters
-            .iter()
-            .position(|sorter| sorter.buckets() == buckets);
-        let sorter = match position {
-            Some(index) => sorters.remove(index),
-            None => Arc::new(BucketSorter::new(buckets)),
-        };
-
-        sorters.insert(0, sorter.clone());
-        sorters.truncate(MAX_SORTERS);
-
-        sorter
+        Self {
+            statics: Some(line_texts(sections.statics)),
+            dynamic: Some(line_texts(sections.dynamic)),
+            buckets: Some(buckets),
+        }
     }
 }
 
@@ -438,4 +367,4 @@ pub(crate) fn operations() -> Vec<Operation> {
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes the answer in Markdown")]
-struct MarkdownProfile(#[schemars(regex(pattern = "^# Profile"))] String);
+pub(crate) struct MarkdownProfile(#[schemars(regex(pattern = "^# Profile"))] String);

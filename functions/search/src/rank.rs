@@ -203,6 +203,33 @@ pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
     }
 }
 
+/// Joins the memories about one subject into one row, at the position of the best of them. Their
+/// sentences are not changed.
+pub(crate) fn aggregate_by_subject(rows: Vec<ResultRow>) -> Vec<ResultRow> {
+    let mut joined: Vec<ResultRow> = Vec::new();
+    for row in rows {
+        let ResultRow::Memory(found) = row else {
+            joined.push(row);
+            continue;
+        };
+
+        let same_subject = joined.iter_mut().find_map(|row| match row {
+            ResultRow::Memory(earlier) if earlier.is_about_same(&found) => Some(earlier),
+            _ => None,
+        });
+        match same_subject {
+            Some(earlier) => {
+                earlier.memory.text.push(' ');
+                earlier.memory.text.push_str(&found.memory.text);
+                earlier.is_aggregated = true;
+            }
+            None => joined.push(ResultRow::Memory(found)),
+        }
+    }
+
+    joined
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

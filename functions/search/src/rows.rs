@@ -1,17 +1,20 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
-use container_index::{IndexedChunks, IndexedMemories};
+use container_index::IndexedChunks;
 use domain::memory::{EventPeriod, MemoryKind};
 use domain::{
-    Attribution, DocumentId, DocumentType, IndexedDocument, MemoryId, Metadata, Result, Timestamp,
-    Trust,
+    Attribution, DocumentId, IndexedDocument, MemoryId, Metadata, Result, Timestamp, Trust,
 };
-use memory_model::{Ledger, Memory, MemoryRelation};
+use edge::{ProviderNames, TypeName};
+use memory_model::{Ledger, Memory};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::{FoundChunk, FoundMemory, load_document_chunks};
+use crate::related::{RelatedContext, related_context};
+use crate::run::Sources;
+use crate::summaries::summary_schema;
 use crate::v4::{IncludedParts, non_empty_metadata};
 
 /// A memory or a chunk that was found.
@@ -20,6 +23,26 @@ use crate::v4::{IncludedParts, non_empty_metadata};
 pub(crate) enum SearchResult {
     Chunk(Box<ChunkSearchResult>),
     Memory(Box<MemorySearchResult>),
+}
+
+impl SearchResult {
+    /// Returns the documents of the result that are shown.
+    pub(crate) fn documents(&self) -> &[ResultDocument] {
+        let documents = match self {
+            Self::Chunk(row) => &row.documents,
+            Self::Memory(row) => &row.documents,
+        };
+        documents.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the documents of the result that are shown, to add to them.
+    pub(crate) fn documents_mut(&mut self) -> &mut [ResultDocument] {
+        let documents = match self {
+            Self::Chunk(row) => &mut row.documents,
+            Self::Memory(row) => &mut row.documents,
+        };
+        documents.as_deref_mut().unwrap_or_default()
+    }
 }
 
 /// A chunk of a document that was found.
@@ -101,8 +124,9 @@ pub(crate) struct MemorySearchResult {
     /// The number of the version.
     #[schemars(range(min = 1))]
     version: u32,
-    /// The id of the first version.
-    root_memory_id: MemoryId,
+    // compat: the Python client says that it is null for memories that were never replaced.
+    /// The id of the first version; null if there is no other.
+    root_memory_id: Option<MemoryId>,
     /// The path of its document, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     filepath: Option<String>,
@@ -126,9 +150,6 @@ pub(crate) struct MemorySearchResult {
     /// Its sources, its history and the parts of its score, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<MemoryExplanation>,
-    /// The subject of a memory.
-    #[serde(skip)]
-    subject: Option<String>,
 }
 
 /// The sources of a memory, its history and the parts of its score.
@@ -213,59 +234,23 @@ struct RowScores {
     fused: f32,
 }
 
-/// The relations of a memory to others.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-struct RelatedContext {
-    /// The memories that it replaces, extends or follows from. Older versions come with the nearest
-    /// first.
-    parents: Vec<RelatedMemory>,
-    /// The memories that replace or extend it, or follow from it.
-    children: Vec<RelatedMemory>,
-    /// The memories that contradict it.
-    related: Vec<RelatedMemory>,
-}
-
-/// A memory that is related to a result.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct RelatedMemory {
-    /// The relation of the child to its parent. `contradicts` holds in both directions.
-    #[schemars(extend("enum" = ["updates", "extends", "derives", "contradicts"]))]
-    relation: &'static str,
-    /// The version relative to the result: -1 is the version before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<i64>,
-    /// The sentence.
-    memory: String,
-    /// The metadata of the memory.
-    #[schemars(with = "Option<Metadata>")]
-    metadata: Option<Map<String, Value>>,
-    /// The time of its last change.
-    updated_at: Timestamp,
-    /// The trust in the memory, which follows from its source.
-    trust: Trust,
-    /// The place where it was read, unless it comes from the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<Attribution>,
-}
-
 /// The document of a result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ResultDocument {
+pub(crate) struct ResultDocument {
     /// Its id.
-    id: DocumentId,
+    pub(crate) id: DocumentId,
     /// Its title.
     title: Option<String>,
     /// The type of its content.
-    r#type: DocumentType,
+    r#type: TypeName,
     /// Its metadata.
     #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
-    /// Its summary, if the request asks for it. Always null: summaries are not made yet.
+    /// Its summary, if the request asks for it. Null if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<()>")]
-    summary: Option<Value>,
+    #[schemars(schema_with = "summary_schema")]
+    pub(crate) summary: Option<Option<String>>,
     /// The time of creation.
     created_at: Timestamp,
     /// The time of the last change.
@@ -282,11 +267,17 @@ struct SourceChunk {
     position: u32,
     /// The id of the document.
     document_id: DocumentId,
+    // compat: the TypeScript client declares a score for each chunk.
+    /// How well it answers the question, if it was found itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    score: Option<f32>,
 }
 
 /// Returns the row of a found chunk with the parts that the request includes.
 pub(crate) fn chunk_result(
     found: FoundChunk,
+    names: ProviderNames,
     include: &IncludedParts,
     explain: bool,
 ) -> SearchResult {
@@ -303,13 +294,14 @@ pub(crate) fn chunk_result(
         scores: row_scores(&hit.scores),
     });
     let documents = include
-        .documents
-        .then(|| vec![result_document(&document, include)]);
+        .shows_documents()
+        .then(|| vec![result_document(&document, names, include)]);
     let chunks = include.chunks.then(|| {
         vec![SourceChunk {
             content: hit.text.clone(),
             position: hit.position,
             document_id: document.id.clone(),
+            score: Some(hit.similarity),
         }]
     });
     let (trust, origin) = match document.authorship {
@@ -341,46 +333,54 @@ fn row_scores(scores: &search_engine::HitScores) -> RowScores {
     }
 }
 
-fn result_document(document: &IndexedDocument, include: &IncludedParts) -> ResultDocument {
+fn result_document(
+    document: &IndexedDocument,
+    names: ProviderNames,
+    include: &IncludedParts,
+) -> ResultDocument {
     ResultDocument {
         id: document.id.clone(),
         title: document.title.clone(),
-        r#type: document.kind,
+        r#type: names.of_type(document.kind),
         metadata: non_empty_metadata(document.metadata.clone()),
-        summary: include.summaries.then_some(Value::Null),
+        summary: include.summaries.then_some(None),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
     }
 }
 
 /// Returns the row of a found memory with the parts that the request includes. If chunks are
-/// requested, `chunks` has those of the same containers.
+/// requested, `sources` has those of the same containers.
 ///
 /// # Errors
 /// [`PortError::Corrupt`] if the chunks of its documents cannot be read.
 pub(crate) fn memory_result(
     found: FoundMemory,
-    memories: &[IndexedMemories],
-    chunks: &[IndexedChunks],
+    sources: &Sources,
+    names: ProviderNames,
     include: &IncludedParts,
     explain: bool,
     now: Timestamp,
 ) -> Result<SearchResult> {
-    let FoundMemory { hit, memory } = found;
-    let ledger = memories[hit.container].ledger();
+    let FoundMemory {
+        hit,
+        memory,
+        is_aggregated,
+    } = found;
+    let ledger = sources.memories[hit.container].ledger();
     let documents = ledger.documents_of(&memory);
     let filepath = documents
         .iter()
         .find_map(|document| document.filepath.clone());
     let mut shown_documents = None;
-    if include.documents || include.summaries {
+    if include.shows_documents() {
         let shapes = documents
             .iter()
-            .map(|document| result_document(document, include));
+            .map(|document| result_document(document, names, include));
         shown_documents = Some(shapes.collect());
     }
     let chunks = if include.chunks {
-        Some(source_chunks(&memory, chunks)?)
+        Some(source_chunks(&memory, &sources.chunks)?)
     } else {
         None
     };
@@ -394,7 +394,7 @@ pub(crate) fn memory_result(
         trust: memory.trust,
         origin: memory.attribution.clone(),
         version: memory.version,
-        root_memory_id: memory.first_version.clone(),
+        root_memory_id: (memory.first_version != memory.id).then(|| memory.first_version.clone()),
         filepath,
         is_forgotten: memory.is_forgotten(now).then_some(true),
         context: include
@@ -402,64 +402,9 @@ pub(crate) fn memory_result(
             .then(|| related_context(ledger, &memory)),
         documents: shown_documents,
         chunks,
-        is_aggregated: None,
+        is_aggregated: is_aggregated.then_some(true),
         explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
-        subject: match &memory.topic_answer {
-            Some(topic) => Some(topic.subject.clone()),
-            None => memory.speaker.clone(),
-        },
     })))
-}
-
-fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
-    let related = |other: &Memory, relation, version| RelatedMemory {
-        relation,
-        version,
-        memory: other.text.clone(),
-        metadata: non_empty_metadata(other.metadata.clone()),
-        updated_at: other.updated_at,
-        trust: other.trust,
-        origin: other.attribution.clone(),
-    };
-
-    let mut context = RelatedContext::default();
-    for other in ledger.memory_history(memory).into_iter().rev() {
-        if other.id == memory.id {
-            continue;
-        }
-        let distance = i64::from(other.version) - i64::from(memory.version);
-        let side = if distance < 0 {
-            &mut context.parents
-        } else {
-            &mut context.children
-        };
-        side.push(related(
-            other,
-            MemoryRelation::Updates.as_str(),
-            Some(distance),
-        ));
-    }
-
-    for (relations, side) in [
-        (&memory.relations, &mut context.parents),
-        (&memory.reverse_relations, &mut context.children),
-    ] {
-        for (id, relation) in relations {
-            if *relation != MemoryRelation::Updates
-                && let Some(other) = ledger.get(id)
-            {
-                side.push(related(other, relation.as_str(), None));
-            }
-        }
-    }
-
-    for id in &memory.contradicts {
-        if let Some(other) = ledger.get(id) {
-            context.related.push(related(other, "contradicts", None));
-        }
-    }
-
-    context
 }
 
 /// Returns the chunks in which a memory was stated.
@@ -477,6 +422,7 @@ fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<Source
                         content: chunk.text,
                         position: chunk.position,
                         document_id: source.document.clone(),
+                        score: None,
                     });
                 }
             }
@@ -528,40 +474,5 @@ fn explain_memory(
         event: memory.event,
         history,
         contradicts: memory.contradicts.clone(),
-    }
-}
-
-/// Joins the memories about one subject into one row, at the position of the best of them. Their
-/// sentences are not changed.
-pub(crate) fn aggregate_by_subject(results: Vec<SearchResult>) -> Vec<SearchResult> {
-    let mut rows: Vec<SearchResult> = Vec::new();
-    for result in results {
-        let SearchResult::Memory(memory) = result else {
-            rows.push(result);
-            continue;
-        };
-
-        let same_subject = rows.iter_mut().find_map(|row| match row {
-            SearchResult::Memory(row) if row.is_about_same(&memory) => Some(row),
-            _ => None,
-        });
-        match same_subject {
-            Some(row) => {
-                row.memory.push(' ');
-                row.memory.push_str(&memory.memory);
-                row.is_aggregated = Some(true);
-            }
-            None => rows.push(SearchResult::Memory(memory)),
-        }
-    }
-
-    rows
-}
-
-impl MemorySearchResult {
-    /// Checks whether both are about one subject and from one source. Statements of others are not
-    /// mixed with those of the user.
-    fn is_about_same(&self, other: &Self) -> bool {
-        self.subject.is_some() && self.subject == other.subject && self.origin == other.origin
     }
 }

@@ -6,12 +6,12 @@ use std::time::Instant;
 use axum::extract::State;
 use container_index::IndexedChunks;
 use domain::{
-    Attribution, ContainerId, ContainerTag, DocumentId, DocumentType, Filter, IndexedDocument,
-    Metadata, Result, Tenant, Timestamp, Trust,
+    Attribution, ContainerId, ContainerTag, DocumentId, Filter, IndexedDocument, Metadata, Result,
+    Tenant, Timestamp, Trust,
 };
 use edge::{
-    ApiResult, Auth, Json, MAX_ENTRIES, ReadContent, deserialize_bool, deserialize_count,
-    parse_scope,
+    ApiResult, Auth, Json, MAX_ENTRIES, ProviderNames, ReadContent, TypeName, deserialize_bool,
+    deserialize_count, parse_scope,
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -26,6 +26,7 @@ use crate::engine::{
     find_physical_containers, load_document_chunks, open_chunks,
 };
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
+use crate::summaries::{summary_schema, summary_within};
 use crate::v4::{
     MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question, check_threshold, non_empty_metadata,
 };
@@ -64,7 +65,7 @@ pub(crate) struct DocumentSearchRequest {
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_full_docs: bool,
-    /// True for documents with a summary, which is null because none are made yet.
+    /// True for documents with their summaries.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     include_summary: bool,
@@ -111,7 +112,7 @@ struct DocumentResult {
     /// Its title.
     title: Option<String>,
     /// The type of its content.
-    r#type: DocumentType,
+    r#type: TypeName,
     /// The score of its best chunk.
     #[schemars(range(min = 0, max = 1))]
     score: f32,
@@ -133,10 +134,10 @@ struct DocumentResult {
     /// among them.
     #[schemars(length(min = 1))]
     chunks: Vec<ChunkResult>,
-    /// Its summary, if the request asks for it. Always null: summaries are not made yet.
+    /// Its summary, if the request asks for it. Null if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<()>")]
-    summary: Option<Value>,
+    #[schemars(schema_with = "summary_schema")]
+    summary: Option<Option<String>>,
     /// Its whole text, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
@@ -187,7 +188,7 @@ pub(crate) async fn search_documents(
     let threshold = check_threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
     let limit = check_limit(request.limit, DEFAULT_LIMIT)?;
     let question = SearchQuestion {
-        text: check_question(&request.q)?,
+        text: check_question(&request.q, "q")?,
         filter: Filter::parse_optional(request.filters.as_ref())?,
         filepath: request.filepath.clone(),
         only_document: only_document.as_ref().map(|document| document.id.as_str()),
@@ -204,15 +205,11 @@ pub(crate) async fn search_documents(
         if request.only_matching_chunks == Some(false) {
             add_neighbours(&indexed_chunks[group.container].index, &mut group)?;
         }
-        let mut result = document_result(group);
-        if request.include_summary {
-            result.summary = Some(Value::Null);
-        }
-        results.push(result);
+        results.push(document_result(group, state.app.provider_names));
     }
 
-    if request.include_full_docs {
-        add_full_texts(&state, &tenant, &mut results).await?;
+    if request.include_full_docs || request.include_summary {
+        add_document_parts(&state, &tenant, &ids, &request, &mut results).await?;
     }
 
     let hint = match results.is_empty() {
@@ -348,7 +345,7 @@ fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<(
     Ok(())
 }
 
-fn document_result(group: DocumentGroup) -> DocumentResult {
+fn document_result(group: DocumentGroup, names: ProviderNames) -> DocumentResult {
     let document = group.document;
     let mut chunks: Vec<ChunkResult> = group.chunks.into_values().collect();
     let score = chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
@@ -365,7 +362,7 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
     DocumentResult {
         document_id: document.id,
         title: document.title,
-        r#type: document.kind,
+        r#type: names.of_type(document.kind),
         score,
         metadata: non_empty_metadata(document.metadata),
         created_at: Timestamp::from_millis(document.created_at),
@@ -378,9 +375,12 @@ fn document_result(group: DocumentGroup) -> DocumentResult {
     }
 }
 
-async fn add_full_texts(
+/// Adds the texts and the summaries that the request asks for. The records are read once for both.
+async fn add_document_parts(
     state: &SearchState,
     tenant: &Tenant,
+    containers: &[ContainerId],
+    request: &DocumentSearchRequest,
     results: &mut [DocumentResult],
 ) -> Result<()> {
     let ctx = &state.app.ctx;
@@ -391,7 +391,15 @@ async fn add_full_texts(
     let documents = ctx.documents.get(tenant, &ids).await?;
 
     for (result, document) in results.iter_mut().zip(documents) {
-        if let Some(document) = document {
+        if request.include_summary {
+            let summary = document
+                .as_ref()
+                .and_then(|document| summary_within(document, containers));
+            result.summary = Some(summary);
+        }
+        if request.include_full_docs
+            && let Some(document) = document
+        {
             result.content = read_document_text(ctx, tenant, &document).await?;
         }
     }

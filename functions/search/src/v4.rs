@@ -3,28 +3,26 @@
 use std::time::Instant;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, IndexedMemories};
 use domain::{ContainerId, ContainerTag, Error, Filter, Result, Tenant, Timestamp};
 use edge::{
-    ApiResult, Auth, Json, MAX_ENTRIES, ReadContent, deserialize_bool, deserialize_count,
-    deserialize_optional_object, parse_scope,
+    ApiResult, Auth, Json, MAX_ENTRIES, ProviderNames, ReadContent, deserialize_bool,
+    deserialize_count, deserialize_optional_object, parse_scope,
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use service::{ContainerScope, explain_emptiness, join_reasons};
+use service::ContainerScope;
 
 use crate::SearchState;
-use crate::engine::{
-    SearchQuestion, elapsed_millis, explain_threshold, find_chunks, find_memories,
-    find_physical_containers, open_chunks, open_memories,
-};
-use crate::rank::{ResultRow, merge_answers, mix_rows, query_wordings, rerank_rows};
-use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_result};
+use crate::engine::{SearchQuestion, elapsed_millis};
+use crate::rank::ResultRow;
+use crate::rows::{SearchResult, chunk_result, memory_result};
+use crate::run::{Search, Sources};
+use crate::summaries::load_summaries;
 
 /// The number of results if the request does not set a limit. Part of the API.
-const DEFAULT_LIMIT: usize = 10;
+pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most results. Part of the API.
 pub(crate) const MAX_LIMIT: usize = 100;
 /// The most characters of a question, more than any has. A whole document as a question would cost
@@ -95,7 +93,7 @@ pub(crate) struct SearchRequest {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum SearchMode {
+pub(crate) enum SearchMode {
     /// Extracted memories only.
     #[default]
     Memories,
@@ -114,7 +112,7 @@ pub(crate) struct IncludedParts {
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) documents: bool,
-    /// The documents with their summaries, which are null because none are made yet.
+    /// The documents of the result with their summaries.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) summaries: bool,
@@ -133,11 +131,70 @@ pub(crate) struct IncludedParts {
     pub(crate) chunks: bool,
 }
 
+impl IncludedParts {
+    /// Checks whether the results have their documents.
+    pub(crate) fn shows_documents(&self) -> bool {
+        self.documents || self.summaries
+    }
+}
+
 impl SearchRequest {
     fn included_parts(&self) -> IncludedParts {
         let mut parts = self.include.unwrap_or_default();
         parts.chunks |= self.search_mode == Some(SearchMode::Documents);
         parts
+    }
+
+    /// Checks the fields of the request.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the first invalid field.
+    fn parse_search(&self, now: Timestamp) -> Result<Search<'_>> {
+        let threshold = check_threshold(self.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
+        let (recorded_until, valid_at) = match self.as_of {
+            Some(point) => point.recorded_and_valid(),
+            None => (None, None),
+        };
+        let parts = self.included_parts();
+        let question = SearchQuestion {
+            text: check_question(&self.q, "q")?,
+            filter: Filter::parse_optional(self.filters.as_ref())?,
+            filepath: self.filepath.clone(),
+            only_document: None,
+            limit: check_limit(self.limit, DEFAULT_LIMIT)?,
+            now: valid_at.unwrap_or(now),
+            include_forgotten: parts.forgotten_memories,
+        };
+
+        Ok(Search {
+            mode: self.search_mode.unwrap_or_default(),
+            question,
+            threshold,
+            now,
+            is_about_past: self.as_of.is_some(),
+            recorded_until,
+            includes_chunks: parts.chunks,
+            rewrites_query: self.rewrite_query,
+            reranks: self.rerank,
+            aggregates: self.aggregate,
+        })
+    }
+
+    /// Returns a row in the shape of the API.
+    fn build_result(
+        &self,
+        row: ResultRow,
+        sources: &Sources,
+        names: ProviderNames,
+        now: Timestamp,
+    ) -> Result<SearchResult> {
+        let include = self.included_parts();
+        match row {
+            ResultRow::Chunk(found) => Ok(chunk_result(*found, names, &include, self.explain)),
+            ResultRow::Memory(found) => {
+                memory_result(*found, sources, names, &include, self.explain, now)
+            }
+        }
     }
 }
 
@@ -218,209 +275,42 @@ async fn search(
     request: &SearchRequest,
 ) -> Result<SearchResponse> {
     let begun = Instant::now();
-    let search = Search::from_request(request, state.app.ctx.clock.now())?;
-    let ids = find_physical_containers(&state.app.ctx, tenant, scope).await?;
-    let sources = search.open_sources(state, tenant, &ids).await?;
+    let search = request.parse_search(state.app.ctx.clock.now())?;
+    let found = search.run(state, tenant, scope).await?;
 
-    let mut rows = search.find_rows(&sources)?;
-    if request.rerank {
-        rerank_rows(&request.q, &mut rows);
+    let (names, now) = (state.app.provider_names, search.question.now);
+    let mut results = Vec::with_capacity(found.rows.len());
+    for row in found.rows {
+        results.push(request.build_result(row, &found.sources, names, now)?);
     }
-    rows.retain(|row| row.similarity() >= search.threshold);
-
-    let mut results = Vec::with_capacity(rows.len());
-    for row in rows {
-        results.push(search.build_result(row, &sources)?);
-    }
-    if request.aggregate {
-        results = aggregate_by_subject(results);
+    if request.included_parts().summaries {
+        add_summaries(state, tenant, &found.containers, &mut results).await?;
     }
 
-    let hint = match results.is_empty() {
-        true => {
-            search
-                .explain_empty_results(state, tenant, scope, &ids, &sources)
-                .await?
-        }
-        false => None,
-    };
     Ok(SearchResponse {
         total: results.len(),
         results,
         timing: elapsed_millis(begun),
-        hint,
+        hint: found.hint,
     })
 }
 
-/// A checked request.
-#[derive(Clone)]
-struct Search<'a> {
-    request: &'a SearchRequest,
-    mode: SearchMode,
-    question: SearchQuestion<'a>,
-    threshold: f32,
-    /// The present time.
-    now: Timestamp,
-    /// The system time to search, if it is in the past.
-    recorded_until: Option<Timestamp>,
-}
+/// Adds the summaries to the documents of results.
+async fn add_summaries(
+    state: &SearchState,
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    results: &mut [SearchResult],
+) -> Result<()> {
+    let documents = results.iter().flat_map(SearchResult::documents);
+    let ids = documents.map(|document| &document.id);
+    let summaries = load_summaries(&state.app.ctx, tenant, containers, ids).await?;
 
-/// The data to search: of every physical container in scope.
-struct Sources {
-    memories: Vec<IndexedMemories>,
-    chunks: Vec<IndexedChunks>,
-}
-
-impl<'a> Search<'a> {
-    /// Checks the fields of a request.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] that names the first invalid field.
-    fn from_request(request: &'a SearchRequest, now: Timestamp) -> Result<Self> {
-        let threshold =
-            check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
-        let (recorded_until, valid_at) = match request.as_of {
-            Some(point) => point.recorded_and_valid(),
-            None => (None, None),
-        };
-        let question = SearchQuestion {
-            text: check_question(&request.q)?,
-            filter: Filter::parse_optional(request.filters.as_ref())?,
-            filepath: request.filepath.clone(),
-            only_document: None,
-            limit: check_limit(request.limit, DEFAULT_LIMIT)?,
-            now: valid_at.unwrap_or(now),
-            include_forgotten: request.included_parts().forgotten_memories,
-        };
-
-        Ok(Self {
-            request,
-            mode: request.search_mode.unwrap_or_default(),
-            question,
-            threshold,
-            now,
-            recorded_until,
-        })
+    for document in results.iter_mut().flat_map(SearchResult::documents_mut) {
+        document.summary = Some(summaries.get(&document.id).cloned());
     }
 
-    /// Opens the data that the search and its results need, as of the requested time.
-    async fn open_sources(
-        &self,
-        state: &SearchState,
-        tenant: &Tenant,
-        ids: &[ContainerId],
-    ) -> Result<Sources> {
-        let mut memories = match self.mode {
-            SearchMode::Memories | SearchMode::Hybrid => open_memories(state, tenant, ids).await?,
-            SearchMode::Documents => Vec::new(),
-        };
-        if self.request.as_of.is_some() {
-            let recorded_until = self.recorded_until.unwrap_or(self.now);
-            for memories in &mut memories {
-                *memories = memories.as_of(recorded_until, self.question.now);
-            }
-        }
-
-        let chunks = match self.mode {
-            SearchMode::Memories if !self.request.included_parts().chunks => Vec::new(),
-            _ => open_chunks(state, tenant, ids).await?,
-        };
-
-        Ok(Sources { memories, chunks })
-    }
-
-    /// Searches by the question, or by several wordings of it if the request asks for that.
-    fn find_rows(&self, sources: &Sources) -> Result<Vec<ResultRow>> {
-        if !self.request.rewrite_query {
-            return self.find_rows_of(&self.question, sources);
-        }
-
-        let mut answers = Vec::new();
-        for text in &query_wordings(self.question.text) {
-            let question = SearchQuestion {
-                text,
-                ..self.question.clone()
-            };
-            answers.push(self.find_rows_of(&question, sources)?);
-        }
-
-        Ok(merge_answers(answers, self.question.limit))
-    }
-
-    fn find_rows_of(
-        &self,
-        question: &SearchQuestion<'_>,
-        sources: &Sources,
-    ) -> Result<Vec<ResultRow>> {
-        let mut chunks = match self.mode {
-            SearchMode::Memories => Vec::new(),
-            SearchMode::Hybrid | SearchMode::Documents => find_chunks(&sources.chunks, question)?,
-        };
-        chunks.retain(|found| {
-            let is_recorded = self
-                .recorded_until
-                .is_none_or(|time| found.document.created_at <= time.as_millis());
-            is_recorded && found.hit.similarity >= self.threshold
-        });
-
-        let memories = find_memories(&sources.memories, question)?;
-        Ok(mix_rows(chunks, memories, question.limit))
-    }
-
-    /// Returns the reason why there are no results, and what to do.
-    async fn explain_empty_results(
-        &self,
-        state: &SearchState,
-        tenant: &Tenant,
-        scope: &ContainerScope,
-        ids: &[ContainerId],
-        sources: &Sources,
-    ) -> Result<Option<String>> {
-        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
-
-        let without_threshold = Search {
-            threshold: 0.0,
-            ..self.clone()
-        };
-        let rows = without_threshold.find_rows(sources)?;
-        let similarities = rows.iter().map(ResultRow::similarity);
-        reasons.extend(explain_threshold(
-            "result",
-            similarities,
-            "threshold",
-            self.threshold,
-        ));
-
-        let has_memories = sources
-            .memories
-            .iter()
-            .any(|memories| memories.ledger().memories().next().is_some());
-        if self.mode == SearchMode::Memories && !has_memories && !sources.memories.is_empty() {
-            reasons.push(
-                "No memories were found in the documents. `searchMode`: `hybrid` searches their \
-                 text as well."
-                    .to_owned(),
-            );
-        }
-
-        Ok(join_reasons(&reasons))
-    }
-
-    /// Returns a row in the shape of the API.
-    fn build_result(&self, row: ResultRow, sources: &Sources) -> Result<SearchResult> {
-        let (include, explain) = (&self.request.included_parts(), self.request.explain);
-        match row {
-            ResultRow::Chunk(found) => Ok(chunk_result(*found, include, explain)),
-            ResultRow::Memory(found) => memory_result(
-                *found,
-                &sources.memories,
-                &sources.chunks,
-                include,
-                explain,
-                self.question.now,
-            ),
-        }
-    }
+    Ok(())
 }
 
 impl PointInTime {
@@ -435,19 +325,19 @@ impl PointInTime {
 }
 
 /// Checks the text of a question.
-pub(crate) fn check_question(q: &str) -> Result<&str> {
-    if q.trim().is_empty() {
-        return Err(Error::invalid_field("q", "the question is empty"));
+pub(crate) fn check_question<'a>(text: &'a str, field: &str) -> Result<&'a str> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid_field(field, "the question is empty"));
     }
 
-    if q.chars().count() > MAX_QUESTION_CHARS {
+    if text.chars().count() > MAX_QUESTION_CHARS {
         return Err(Error::invalid_field(
-            "q",
+            field,
             format!("at most {MAX_QUESTION_CHARS} characters"),
         ));
     }
 
-    Ok(q)
+    Ok(text)
 }
 
 /// Checks the number of results.

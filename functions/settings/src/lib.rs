@@ -1,9 +1,10 @@
-//! The settings of an organization (`/v3/settings`), its keys (`/v3/auth`) and sessions
-//! (`/v3/session`), and the description of the API (`/v3/openapi`, `/docs`).
+//! The settings of an organization (`/v3/settings`, `/organization`), its keys (`/v3/auth`) and
+//! sessions (`/v3/session`), and the description of the API (`/v3/openapi`, `/docs`).
 
 mod description;
 mod docs;
 mod keys;
+mod organization;
 mod reset;
 mod schemas;
 mod session;
@@ -14,7 +15,7 @@ use axum::extract::State;
 use axum::routing::{delete, get, post, put};
 use axum::{Extension, Router};
 use domain::Patch;
-use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
+use edge::{Admin, ApiResult, App, Auth, Json, ProviderNames, ReadOrganization};
 use openapi::{ErrorAnswer, Operation};
 use serde_json::{Map, Value, json};
 use service::update_settings;
@@ -39,6 +40,10 @@ pub fn router(app: App, has_model: bool) -> Router {
         .route(
             "/v3/settings/suggest-buckets",
             post(suggest::suggest_buckets),
+        )
+        .route(
+            "/organization",
+            get(organization::get_organization).patch(organization::update_organization),
         )
         .route("/v3/auth/keys", get(keys::list_api_keys))
         .route("/v3/auth/keys/{id}", delete(keys::delete_api_key))
@@ -66,6 +71,7 @@ pub fn router(app: App, has_model: bool) -> Router {
 pub fn operations() -> Vec<Operation> {
     [
         settings_operations(),
+        organization::operations(),
         keys::operations(),
         reset::operations(),
         session::operations(),
@@ -78,9 +84,8 @@ async fn get_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadOrganization>,
 ) -> ApiResult<Json<Map<String, Value>>> {
-    Ok(Json(wire::show_settings(
-        &app.ctx.settings.get(&tenant).await?,
-    )))
+    let settings = app.ctx.settings.get(&tenant).await?;
+    Ok(Json(wire::show_settings(&settings, app.provider_names)))
 }
 
 async fn change_settings(
@@ -91,7 +96,7 @@ async fn change_settings(
 ) -> ApiResult<Json<Map<String, Value>>> {
     let (names, change) = wire::parse_change(&fields)?;
     let settings = update_settings(&app.ctx, &tenant, &change).await?;
-    let shown_settings = wire::show_settings(&settings);
+    let shown_settings = wire::show_settings(&settings, app.provider_names);
     let updated: Map<String, Value> = names
         .into_iter()
         .filter_map(|name| {
@@ -124,7 +129,7 @@ fn settings_operations() -> Vec<Operation> {
         "shouldLLMFilter": true,
         "filterPrompt": "Keep notes about birds.",
     });
-    let mut shown = wire::show_settings(&domain::Settings::default());
+    let mut shown = wire::show_settings(&domain::Settings::default(), ProviderNames::Cloud);
     shown.insert("chunkSize".into(), json!(800));
 
     vec![

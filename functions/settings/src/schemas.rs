@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use domain::connection::Provider;
 use domain::settings::{
     AppProvider, LogContentMode, MAX_CLIENT_ID_CHARS, MAX_FILTER_PROMPT, MAX_SECRET_CHARS,
     MAX_WORKSPACE_PROMPT,
 };
 use domain::{OrgId, ProfileBucket};
+use edge::ProviderName;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -125,26 +125,6 @@ struct TrustedSourcesShape {
     /// Hosts of pages, without their subdomains.
     #[schemars(length(max = MAX_ENTRIES), inner(length(min = 1, max = MAX_ENTRY_CHARS)))]
     hosts: Option<Vec<String>>,
-}
-
-/// The name of a provider whose connections exist.
-struct ProviderName;
-
-impl JsonSchema for ProviderName {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "ProviderName".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut names = Provider::ALL.map(Provider::as_str).to_vec();
-        // compat: clients of the hosted service use the vendor's name for the cloud drive.
-        names.push("google-drive");
-        json_schema!({"type": "string", "enum": names})
-    }
 }
 
 /// Origins such as `https://app.example.com` or `https://*.example.com`; http is for this machine

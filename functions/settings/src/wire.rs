@@ -7,6 +7,7 @@ use domain::settings::{
     AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, SettingsChange, TrustedSources,
 };
 use domain::{Error, Patch, ProfileBucket, Result, Secret, Settings};
+use edge::ProviderNames;
 use serde_json::{Map, Value, json};
 
 /// The settings other than those of providers.
@@ -30,7 +31,7 @@ const FLAG_RULE: &str = "true or false, or null";
 
 /// Returns every setting by its name. A secret is shown as null, next to a flag that says whether
 /// it is set.
-pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
+pub(crate) fn show_settings(settings: &Settings, names: ProviderNames) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut set = |name: String, value: Value| fields.insert(name, value);
     set(
@@ -49,7 +50,11 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
         json!(settings.exclude_items.as_ref().map(ItemRules::as_sent)),
     );
     set("workspacePrompt".into(), json!(settings.workspace_prompt));
-    set("trustedSources".into(), json!(settings.trusted_sources));
+    let trusted_sources = settings.trusted_sources.as_ref();
+    set(
+        "trustedSources".into(),
+        json!(trusted_sources.map(|sources| show_trusted_sources(sources, names))),
+    );
     set("logContent".into(), json!(settings.log_content));
     set(
         "allowedRedirectUrls".into(),
@@ -70,6 +75,14 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
     }
 
     fields
+}
+
+fn show_trusted_sources(sources: &TrustedSources, names: ProviderNames) -> Value {
+    let providers = sources.providers.iter();
+    let provider_names = providers.map(|provider| names.of_provider(*provider));
+    let mut shown = json!(sources);
+    shown["providers"] = json!(provider_names.collect::<Vec<_>>());
+    shown
 }
 
 /// Returns the prefixes of the settings of a provider, the one of this service first.
@@ -331,7 +344,7 @@ mod tests {
 
     #[test]
     fn every_setting_that_is_shown_can_be_set_and_no_other() {
-        let shown = show_settings(&Settings::default());
+        let shown = show_settings(&Settings::default(), ProviderNames::Cloud);
         for name in shown
             .keys()
             .filter(|name| !name.ends_with("ClientSecretSet"))
@@ -376,7 +389,7 @@ mod tests {
 
     #[test]
     fn no_message_repeats_what_was_sent() {
-        for name in show_settings(&Settings::default())
+        for name in show_settings(&Settings::default(), ProviderNames::Cloud)
             .keys()
             .filter(|name| !name.contains("Prompt"))
         {

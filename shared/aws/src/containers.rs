@@ -252,6 +252,40 @@ impl Containers for DynamoContainers {
             None => Err(PortError::Corrupt("container".into())),
         }
     }
+
+    async fn replace_buckets(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        expected: &[ProfileBucket],
+        buckets: &[ProfileBucket],
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        let TagAttributes {
+            updated_at,
+            profile_buckets,
+            ..
+        } = TagRecord::ATTRIBUTES;
+
+        let expected_json: Json<Vec<ProfileBucket>> = Json::encode(expected)?;
+        let json: Json<Vec<ProfileBucket>> = Json::encode(buckets)?;
+        let mut is_expected = format!("{profile_buckets} = :expected");
+        if expected.is_empty() {
+            is_expected.push_str(&format!(" OR attribute_not_exists({profile_buckets})"));
+        }
+
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&table_keys::tag_key(tenant, tag))));
+        let update = update
+            .update_expression(format!(
+                "SET {profile_buckets} = :buckets, {updated_at} = :now"
+            ))
+            .condition_expression(format!("{} AND ({is_expected})", item_present()))
+            .expression_attribute_values(":expected", expected_json.into())
+            .expression_attribute_values(":buckets", json.into())
+            .expression_attribute_values(":now", number_value(now.as_millis()));
+        condition_held(update.send().await)
+    }
 }
 
 impl DynamoContainers {

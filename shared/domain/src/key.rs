@@ -42,8 +42,9 @@ pub enum KeyKind {
     Session,
 }
 
-/// The endpoints that a scoped key may use, including everything below them. The list is part of
-/// the API.
+/// The endpoints that a scoped key may use, including everything below them. The answer that creates
+/// such a key has this list, and a contract test compares it with what the endpoints do. The list
+/// itself enforces nothing: each handler demands its permission by the type of its extractor.
 pub const SCOPED_ENDPOINTS: [&str; 6] = [
     "/v3/documents",
     "/v3/memories",
@@ -51,6 +52,16 @@ pub const SCOPED_ENDPOINTS: [&str; 6] = [
     "/v3/search",
     "/v4/search",
     "/v4/profile",
+];
+
+/// The endpoints of a namespace that a scoped key may use in its own, including everything below
+/// them.
+pub const SCOPED_NAMESPACE_ENDPOINTS: [&str; 5] = [
+    "/ns/{namespace}/document",
+    "/ns/{namespace}/list",
+    "/ns/{namespace}/memories",
+    "/ns/{namespace}/search",
+    "/ns/{namespace}/profile",
 ];
 
 /// The record of an API key. It does not contain the secret.

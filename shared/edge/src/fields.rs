@@ -35,6 +35,38 @@ impl Pagination {
     }
 }
 
+/// The body of a request that reads nothing from it. Every field is refused. It is for requests
+/// that delete something, where an option that is ignored must not delete more than was meant.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoFields {}
+
+/// Returns the number and the size of a page.
+///
+/// # Errors
+/// [`Error::Invalid`] about `page` if it is 0, and about `limit` if it is 0 or more than `max_limit`.
+pub fn page_and_limit(
+    page: Option<usize>,
+    limit: Option<usize>,
+    default_limit: usize,
+    max_limit: usize,
+) -> Result<(usize, usize)> {
+    let (page, limit) = (page.unwrap_or(1), limit.unwrap_or(default_limit));
+    if page == 0 {
+        return Err(Error::invalid_field("page", "1 or more"));
+    }
+    if !(1..=max_limit).contains(&limit) {
+        return Err(Error::invalid_field("limit", format!("1 to {max_limit}")));
+    }
+    Ok((page, limit))
+}
+
+/// Returns the items of a page of a list that was read as a whole.
+pub fn take_page<T>(items: Vec<T>, page: usize, limit: usize) -> Vec<T> {
+    let start = page.saturating_sub(1).saturating_mul(limit);
+    items.into_iter().skip(start).take(limit).collect()
+}
+
 /// The field by which a listing is sorted.
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

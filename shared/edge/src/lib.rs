@@ -8,6 +8,8 @@ mod extract;
 mod fields;
 mod memories;
 mod misnamed;
+mod namespace;
+mod provider_names;
 mod redact;
 mod request_log;
 mod request_type;
@@ -24,12 +26,17 @@ pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
 pub use fields::{
-    MAX_ENTRIES, Order, Pagination, SortField, check_length, deserialize_bool, deserialize_count,
-    deserialize_object, deserialize_optional_object, parse_object_text, parse_scope,
-    parse_single_tag, resolve_tag,
+    MAX_ENTRIES, NoFields, Order, Pagination, SortField, check_length, deserialize_bool,
+    deserialize_count, deserialize_object, deserialize_optional_object, page_and_limit,
+    parse_object_text, parse_scope, parse_single_tag, resolve_tag, take_page,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
 pub use misnamed::check_field_name;
+pub use namespace::{
+    CreatedAt, IncludeQuery, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, TimesOfItem,
+    namespace_scope, parse_namespace, public_id, rename_fields,
+};
+pub use provider_names::{ProviderName, ProviderNames, TypeName};
 pub use request_log::{note_request_body, request_id};
 pub use request_type::POST_TYPES;
 pub use router::{App, MAX_JSON_BYTES, build_service};

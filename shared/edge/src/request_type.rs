@@ -51,6 +51,21 @@ pub const POST_TYPES: &[(&str, RequestType)] = &[
         RequestType::Request,
     ),
     ("/v3/connections/{id}/notifications", RequestType::Request),
+    ("/ns/{namespace}/document", RequestType::Add),
+    ("/ns/{namespace}/document/batch", RequestType::Add),
+    ("/ns/{namespace}/document/file", RequestType::Add),
+    ("/ns/{namespace}/document/file/{id}", RequestType::Update),
+    ("/ns/{namespace}/list/documents", RequestType::Request),
+    (
+        "/ns/{namespace}/list/documents/memory-counts",
+        RequestType::Request,
+    ),
+    ("/ns/{namespace}/list/memories", RequestType::Request),
+    ("/ns/{namespace}/search", RequestType::Search),
+    ("/ns/{namespace}/profile", RequestType::Search),
+    ("/ns/{namespace}/list/chunks", RequestType::Request),
+    ("/ns/{namespace}/connectors", RequestType::Request),
+    ("/ns/{namespace}/connectors/{id}/sync", RequestType::Add),
     ("/picker/api/complete", RequestType::Request),
 ];
 
@@ -85,6 +100,8 @@ mod tests {
             (Method::PUT, "/v3/auth/keys/{id}/toggle", "update"),
             (Method::DELETE, "/v3/documents/bulk", "delete"),
             (Method::GET, "/v3/search", "request"),
+            (Method::POST, "/ns/{namespace}/document", "add"),
+            (Method::DELETE, "/ns/{namespace}/memories", "delete"),
         ];
         for (method, route, expected) in cases {
             assert_eq!(

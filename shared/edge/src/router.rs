@@ -16,6 +16,7 @@ use tracing::{error, info};
 
 use crate::cors::AllowedOrigins;
 use crate::error::ApiError;
+use crate::provider_names::ProviderNames;
 use crate::request_log::{IncomingRequest, LogContentCache};
 use crate::wrong_keys::WrongKeys;
 
@@ -26,6 +27,8 @@ pub struct App {
     pub ctx: Ctx,
     /// Verifies keys.
     pub authenticator: Authenticator,
+    /// The names that answers have for the cloud drive.
+    pub provider_names: ProviderNames,
     /// Records requests in the request log.
     pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
@@ -40,6 +43,7 @@ impl App {
         Self {
             ctx,
             authenticator,
+            provider_names: ProviderNames::default(),
             log_content_cache: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
             allowed_origins: AllowedOrigins::default(),
@@ -51,6 +55,16 @@ impl App {
     pub fn with_allowed_origins(self, allowed_origins: AllowedOrigins) -> Self {
         Self {
             allowed_origins,
+            ..self
+        }
+    }
+
+    /// Sets the names that the answers of `/v3` and `/v4` have for the cloud drive. Without this,
+    /// they are those of this service.
+    #[must_use]
+    pub fn with_provider_names(self, provider_names: ProviderNames) -> Self {
+        Self {
+            provider_names,
             ..self
         }
     }

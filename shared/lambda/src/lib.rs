@@ -4,6 +4,7 @@
 mod events;
 mod stage;
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -11,7 +12,7 @@ use aws::{Clients, ResourceNames, SystemClock};
 use axum::Router;
 use domain::QueueWorker;
 use domain::ports::PortResult;
-use edge::{AllowedOrigins, App};
+use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 use service::Authenticator;
@@ -28,7 +29,9 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start_runtime(async move {
         let ctx = connect_context().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let app = App::new(ctx, authenticator).with_allowed_origins(read_allowed_origins()?);
+        let app = App::new(ctx, authenticator)
+            .with_allowed_origins(read_setting("RECOLLECT_CORS_ORIGINS")?)
+            .with_provider_names(read_setting("RECOLLECT_PROVIDER_NAMES")?);
         let service = stage::strip_stage(edge::build_service(router(app.clone()), &app));
         lambda_http::run(service)
             .await
@@ -112,10 +115,11 @@ fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
         .block_on(run)
 }
 
-fn read_allowed_origins() -> Result<AllowedOrigins> {
-    match read_variable("RECOLLECT_CORS_ORIGINS") {
-        Some(origins) => Ok(origins.parse()?),
-        None => Ok(AllowedOrigins::default()),
+/// Returns a setting of the environment, or its default if it is not set.
+fn read_setting<T: Default + FromStr<Err = domain::Error>>(name: &str) -> Result<T> {
+    match read_variable(name) {
+        Some(text) => Ok(text.parse()?),
+        None => Ok(T::default()),
     }
 }
 

@@ -18,5 +18,5 @@ pub use ledger::{
     DocumentStatements, ForgetRecord, Ledger, LedgerChanges, Memory, MemoryRelation,
     SupportingSpan, topic_id_of,
 };
-pub use profile::{BucketSorter, Profile, ProfileOptions, build_profile};
+pub use profile::{BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile};
 pub use written::statement_from_client;

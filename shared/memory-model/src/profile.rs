@@ -9,7 +9,7 @@ mod topics;
 
 use std::cmp::{Ordering, Reverse};
 
-use domain::{Filter, MemoryKind, Timestamp};
+use domain::{Filter, MemoryId, MemoryKind, Timestamp};
 
 use crate::ledger::{Ledger, Memory};
 
@@ -55,11 +55,20 @@ impl ProfileOptions<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     /// Lasting traits: instructions, then preferences, then facts.
-    pub static_lines: Vec<String>,
+    pub static_lines: Vec<ProfileLine>,
     /// Everything else, newest first, each line with its day.
-    pub dynamic_lines: Vec<String>,
+    pub dynamic_lines: Vec<ProfileLine>,
     /// The lines of each bucket of the sorter, newest first, each with its day.
-    pub bucket_lines: Vec<Vec<String>>,
+    pub bucket_lines: Vec<Vec<ProfileLine>>,
+}
+
+/// A line of a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileLine {
+    /// The memory that it shows.
+    pub memory: MemoryId,
+    /// The text to show.
+    pub text: String,
 }
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
@@ -183,7 +192,11 @@ fn format_dated_line(memory: &Memory) -> String {
 }
 
 /// Returns the lines of each bucket.
-fn fill_buckets(mut live: Vec<&Memory>, sorter: &BucketSorter, tokens: usize) -> Vec<Vec<String>> {
+fn fill_buckets(
+    mut live: Vec<&Memory>,
+    sorter: &BucketSorter,
+    tokens: usize,
+) -> Vec<Vec<ProfileLine>> {
     truncate_to_first(&mut live, |a, b| {
         is_standing_rule(b)
             .cmp(&is_standing_rule(a))

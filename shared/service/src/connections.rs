@@ -16,14 +16,19 @@ mod tags;
 mod tickets;
 
 pub use access::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
-pub use change::{change_connection, find_connection, find_connections, update_connection};
+pub use change::{
+    change_connection, find_connection, find_connection_of, find_connections, update_connection,
+};
 pub use consent::{
     ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, accept_consent,
     begin_consent, open_consent_link,
 };
-pub use create::{CreatedConnection, NewConnection, create_connection, reconnect_connection};
+pub use create::{
+    ConsentLink, CreatedConnection, NewConnection, create_connection, reconnect_connection,
+};
 pub use manage::{
-    ImportOutcome, change_document_limit, delete_connection, delete_connections, request_import,
+    ImportOutcome, change_document_limit, delete_connection, delete_connection_of,
+    delete_connections, request_import,
 };
 pub use notify::handle_notification;
 pub use overview::{count_left_out_items, item_state_name, list_items, list_synced_documents};

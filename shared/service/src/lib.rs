@@ -4,6 +4,7 @@
 mod access;
 mod analytics;
 mod backlog;
+mod buckets;
 mod caps;
 mod commit;
 mod conflict;
@@ -43,18 +44,20 @@ pub use analytics::{
     RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
 };
 pub use backlog::{Backlog, MAX_UNFINISHED};
+pub use buckets::{list_buckets, remove_buckets, set_buckets};
 pub use caps::{OrganizationCaps, create_container};
 pub use commit::{Committed, commit_changes};
 pub use conflict::ConflictRetry;
 pub use connections::{
-    AppChoice, ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, CreatedConnection,
-    ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation, PickerSession,
-    TicketKind, TicketValue, accept_consent, begin_consent, browse_items, change_connection,
-    change_document_limit, count_left_out_items, create_connection, delete_connection,
-    delete_connections, derive_token, digest_token, end_picker_session, enter_picker,
-    find_connection, find_connections, find_oauth_client, find_picker_session, handle_notification,
-    is_token, issue_ticket, item_state_name, list_items, list_synced_documents, open_consent_link,
-    open_picker, open_session_after_consent, provider_access, random_token, reconnect_connection,
+    AppChoice, ConsentAnswer, ConsentInvitation, ConsentLink, ConsentOutcome, ConsentRefusal,
+    CreatedConnection, ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation,
+    PickerSession, TicketKind, TicketValue, accept_consent, begin_consent, browse_items,
+    change_connection, change_document_limit, count_left_out_items, create_connection,
+    delete_connection, delete_connection_of, delete_connections, derive_token, digest_token,
+    end_picker_session, enter_picker, find_connection, find_connection_of, find_connections,
+    find_oauth_client, find_picker_session, handle_notification, is_token, issue_ticket,
+    item_state_name, list_items, list_synced_documents, open_consent_link, open_picker,
+    open_session_after_consent, provider_access, random_token, reconnect_connection,
     renew_provider_access, request_import, resolve_selected_items, save_selection,
     update_connection,
 };
@@ -97,6 +100,6 @@ pub use remove::remove_documents;
 pub use reset::{ResetCounts, reset_organization};
 pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};
-pub use submit::{Content, NewDocument, submit_document, submit_documents};
+pub use submit::{Content, NewDocument, Upsert, submit_document, submit_documents};
 pub use tasks::run_task;
 pub use update::{DocumentUpdate, retry_document, update_document};

@@ -44,10 +44,12 @@ const PARALLEL_LANES: usize = 16;
 pub struct NewDocument {
     /// The container tags; none means the default one. The settings of the first one apply.
     pub tags: Vec<ContainerTag>,
-    /// The client's own id of the document. Sending it again replaces the content.
+    /// The client's own id of the document.
     pub custom_id: Option<CustomId>,
     /// The content.
     pub content: Content,
+    /// The effect on the content that is stored under the customId.
+    pub upsert: Upsert,
     /// The metadata; `None` keeps the present metadata.
     pub metadata: Option<Metadata>,
     /// The caller's path; `None` keeps the present path.
@@ -59,7 +61,7 @@ pub struct NewDocument {
     pub entity_context: Option<String>,
     /// Selects chunks only, or memories as well.
     pub task_type: TaskType,
-    /// Selects when memories are formed.
+    /// The time at which the client wants memories to be formed. It is checked and has no effect.
     pub dreaming: Dreaming,
     /// The date of the content.
     pub document_date: Option<Timestamp>,
@@ -70,10 +72,22 @@ pub struct NewDocument {
     pub idempotency_key: Option<String>,
 }
 
+/// The effect of content on what is stored under its customId.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Upsert {
+    /// It replaces the content of the document, in whatever container the document is. New turns of
+    /// a transcript are added to it.
+    #[default]
+    Replace,
+    /// It is added to the text of the document in this container. A text that is there already, as
+    /// after a lost answer, is not added again.
+    Append,
+}
+
 /// The content to process.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// Bytes that replace the present content.
+    /// All bytes of a text, a page's address or a file.
     Complete {
         /// The bytes.
         bytes: Bytes,
@@ -92,9 +106,10 @@ pub enum Content {
 /// are accepted in some order, each completely; the last one stays.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`];
-/// [`Error::Conflict`] when an idempotency key is sent with another content or its document is gone,
-/// while the container is being merged, or when several documents behind the tags have the customId;
+/// Returns [`Error::Invalid`] for empty content without a path; [`Error::Forbidden`] for a tag out of
+/// reach; [`Error::Conflict`] when an idempotency key is sent with another content or its document is
+/// gone, while the container is being merged, when several documents behind the tags have the
+/// customId, or when text is to be appended to a file;
 /// [`Error::TooLarge`] for a conversation that has grown too large; [`Error::RateLimited`] when the
 /// organization has too many unfinished documents; and the errors of the ports.
 pub async fn submit_document(
@@ -215,7 +230,7 @@ async fn add(
     container: &Container,
     new: &NewDocument,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let Some(bytes) = new.content.over(ctx, tenant, None).await? else {
+    let Some(bytes) = new.apply_content(ctx, tenant, None).await? else {
         return Ok(None);
     };
 
@@ -253,7 +268,7 @@ async fn upsert(
     custom_id: &CustomId,
     new: &NewDocument,
 ) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let reach = Reach::of_tags(&new.tags, new.content.reach());
+    let reach = Reach::of_tags(&new.tags, new.reach());
     let FoundPlace {
         location,
         document: old,
@@ -267,7 +282,7 @@ async fn upsert(
         None => {}
     }
 
-    let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
+    let Some(bytes) = new.apply_content(ctx, tenant, old.as_ref()).await? else {
         // Other content was first and has removed the bytes. The next read shows it.
         return Ok(None);
     };
@@ -380,6 +395,7 @@ impl NewDocument {
             tags: Vec::new(),
             custom_id: None,
             content,
+            upsert: Upsert::default(),
             metadata: None,
             filepath: None,
             filter_by_metadata: None,
@@ -392,7 +408,7 @@ impl NewDocument {
         }
     }
 
-    /// Returns the client's description, apart from the content.
+    /// Returns the properties that the client declared beside the content.
     pub(crate) fn declared_properties(&self) -> DeclaredProperties {
         DeclaredProperties {
             description: DocumentDescription {

@@ -27,12 +27,15 @@ use domain::time::Timestamp;
 
 pub(crate) use relocate::relocate;
 
-/// A change of a document. A field that is `None` stays as it is.
+/// A change of a document. Fields that are `None` stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentUpdate {
     /// The new content, as a whole.
     pub content: Option<(Bytes, BodyForm)>,
-    /// The new metadata, path and filter by metadata. Fields of it that are `None` stay as they are.
+    /// The new metadata, path and filter by metadata. Its fields that are [`Patch::Keep`] stay as they
+    /// are.
+    ///
+    /// [`Patch::Keep`]: domain::patch::Patch::Keep
     pub description: DocumentDescription,
     /// The new customId.
     pub custom_id: Option<CustomId>,
@@ -54,8 +57,8 @@ pub struct DocumentUpdate {
 /// Other container tags or another customId move the document, which keeps its id.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] when the
-/// document is deleted meanwhile, [`Error::Conflict`] when another document has the new customId,
+/// Returns [`Error::Invalid`] for empty content without a path, [`Error::NotFound`] if the document
+/// was deleted in the meantime, [`Error::Conflict`] when another document has the new customId,
 /// and the errors of the ports.
 pub async fn update_document(
     ctx: &Ctx,
@@ -74,7 +77,7 @@ pub async fn update_document(
     check_changeable(ctx, tenant, &document).await?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let accepted = if update.moves(&document) {
+        let accepted = if update.relocates(&document) {
             relocate(ctx, tenant, &document, &update).await?
         } else {
             change_in_place(ctx, tenant, &document, &update).await?
@@ -114,8 +117,8 @@ async fn change_in_place(
 /// Processes a document again that has failed or whose stored data is damaged.
 ///
 /// # Errors
-/// Returns [`Error::Conflict`] if the document is neither, [`Error::NotFound`] when it is deleted
-/// meanwhile, and the errors of the ports.
+/// Returns [`Error::Conflict`] if the document is neither, [`Error::NotFound`] if it was deleted in
+/// the meantime, and the errors of the ports.
 pub async fn retry_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -130,7 +133,7 @@ pub async fn retry_document(
         if !is_broken {
             let status = document.status.as_str();
             return Err(Error::Conflict(format!(
-                "only a failed document is tried again; this one is {status}"
+                "only a failed or damaged document can be retried; this one is {status}"
             )));
         }
 
@@ -227,7 +230,7 @@ async fn revise(
 
 impl DocumentUpdate {
     /// Checks whether the document gets other tags or another customId.
-    fn moves(&self, document: &Document) -> bool {
+    fn relocates(&self, document: &Document) -> bool {
         let is_other_tag = self
             .tags
             .as_ref()

@@ -135,12 +135,17 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<NamingParamete
 fn named_kind(path: &str, parameter: &str) -> Option<NamedKind> {
     Some(match parameter {
         "tag" | "containerTag" | "containerTags" | "targetContainerTag" => NamedKind::Tag,
+        "namespace" | "moveTo" => NamedKind::Tag,
         "memoryId" => NamedKind::Memory,
         "mergeId" => NamedKind::Merge,
         "deletionId" => NamedKind::Deletion,
         "keyId" => NamedKind::Key,
         "docId" => NamedKind::Document,
+        // A document gets this id, as it gets a customId elsewhere.
+        "id" if path == "/ns/{namespace}/document" => return None,
         "id" | "ids" if path.starts_with("/v4/memories") => NamedKind::Memory,
+        "id" | "ids" if path.starts_with("/ns/{namespace}/memories") => NamedKind::Memory,
+        "id" | "ids" if path.starts_with("/ns/{namespace}/connectors") => NamedKind::Connection,
         "id" | "ids" if path.starts_with("/v3/auth") => NamedKind::Key,
         "id" | "ids" if path.starts_with("/v3/analytics") => NamedKind::Request,
         "id" | "ids" if path.starts_with("/v3/connections") => NamedKind::Connection,
@@ -215,14 +220,12 @@ impl NamingParameter {
             body.insert("dryRun".into(), true.into());
         }
 
-        let mut path = self.path.replace(
-            "{tag}",
-            if self.parameter == "tag" {
-                "{tag}"
-            } else {
-                own
-            },
-        );
+        let mut path = self.path.clone();
+        for container in ["tag", "namespace"] {
+            if self.parameter != container {
+                path = path.replace(&format!("{{{container}}}"), own);
+            }
+        }
 
         match self.at {
             ParameterPosition::Path => {
@@ -249,7 +252,7 @@ impl NamingParameter {
                         body.remove(other);
                     }
                 }
-                if self.names == NamedKind::Memory {
+                if self.names == NamedKind::Memory && !self.path.starts_with("/ns/") {
                     body.insert("containerTag".into(), own.into());
                 }
                 body.insert(self.parameter.clone(), json!([value]));
@@ -263,7 +266,7 @@ impl NamingParameter {
             UNKNOWN
         };
         let path = path.replace("{memoryId}", UNKNOWN).replace("{id}", id);
-        let is_form = self.path.ends_with("/file");
+        let is_form = self.path.ends_with("/file") || self.path.contains("/document/file/");
         let sends = !body.is_empty();
 
         TestRequest {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::ProfileResponse;
 
 /// Checks whether the caller prefers Markdown to JSON.
-pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
+pub(crate) fn prefers_markdown(headers: &HeaderMap) -> bool {
     let mut accepted: Vec<(String, f32)> = Vec::new();
     for header in headers.get_all(ACCEPT) {
         if let Ok(ranges) = header.to_str() {
@@ -119,10 +119,10 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, accept.parse().unwrap());
-            assert_eq!(is_preferred(&headers), expected, "{accept}");
+            assert_eq!(prefers_markdown(&headers), expected, "{accept}");
         }
 
-        assert!(!is_preferred(&HeaderMap::new()));
+        assert!(!prefers_markdown(&HeaderMap::new()));
     }
 
     #[test]

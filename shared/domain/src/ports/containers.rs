@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::container::{Container, ContainerChange, ContainerOwner, SharedContainer};
 use crate::ids::{ContainerId, TaskId};
 use crate::ports::PortResult;
+use crate::settings::ProfileBucket;
 use crate::tag::ContainerTag;
 use crate::task::Task;
 use crate::tenant::Tenant;
@@ -116,4 +117,16 @@ pub trait Containers: Send + Sync {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container>;
+
+    /// Replaces the buckets of a tag by `buckets` if they still are `expected`. Returns `false` when
+    /// they are not, or there is no such tag. The repetition of a call whose response was lost
+    /// returns `false` as well, unless the buckets stay the same.
+    async fn replace_buckets(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        expected: &[ProfileBucket],
+        buckets: &[ProfileBucket],
+        now: Timestamp,
+    ) -> PortResult<bool>;
 }

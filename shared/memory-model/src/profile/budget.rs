@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::is_standing_rule;
+use super::{ProfileLine, is_standing_rule};
 use crate::ledger::Memory;
 
 /// The number of lines that did not fit after which the search for smaller ones ends.
@@ -38,7 +38,7 @@ pub(super) fn select_lines(
     memories: &[&Memory],
     line: impl Fn(&Memory) -> String,
     budget: usize,
-) -> Vec<String> {
+) -> Vec<ProfileLine> {
     let mut selection = LineSelection::default();
     let mut standing_rules: Vec<usize> = (0..memories.len())
         .filter(|index| is_standing_rule(memories[*index]))
@@ -62,7 +62,15 @@ pub(super) fn select_lines(
     }
 
     selection.lines.sort_by_key(|(index, _)| *index);
-    selection.lines.into_iter().map(|(_, line)| line).collect()
+    let mut lines = Vec::with_capacity(selection.lines.len());
+    for (index, text) in selection.lines {
+        lines.push(ProfileLine {
+            memory: memories[index].id.clone(),
+            text,
+        });
+    }
+
+    lines
 }
 
 /// Estimates the tokens of a text: four letters are one token, and each character of a script

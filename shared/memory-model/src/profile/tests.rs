@@ -6,7 +6,7 @@ use domain::{
 };
 use serde_json::json;
 
-use super::{BucketSorter, Profile, ProfileOptions, build_profile};
+use super::{BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile};
 use crate::ledger::{DocumentStatements, Ledger};
 
 const DAY: i64 = 86_400_000;
@@ -100,6 +100,27 @@ fn profile_of(statements: Vec<Statement>) -> Profile {
     build_profile(&[&ledger(statements)], &ProfileOptions::new(day(1000)))
 }
 
+/// Returns the texts of lines.
+fn texts(lines: &[ProfileLine]) -> Vec<&str> {
+    lines.iter().map(|line| line.text.as_str()).collect()
+}
+
+fn static_texts(profile: &Profile) -> Vec<&str> {
+    texts(&profile.static_lines)
+}
+
+fn dynamic_texts(profile: &Profile) -> Vec<&str> {
+    texts(&profile.dynamic_lines)
+}
+
+fn bucket_texts(profile: &Profile) -> Vec<Vec<&str>> {
+    profile
+        .bucket_lines
+        .iter()
+        .map(|lines| texts(lines))
+        .collect()
+}
+
 fn sorter(buckets: &[(&str, &str)]) -> BucketSorter {
     let bucket = |(key, description): &(&str, &str)| ProfileBucket {
         key: (*key).into(),
@@ -139,9 +160,9 @@ fn lasting_traits_come_by_kind_and_the_rest_by_day() {
         "User is a potter.",
     ];
 
-    assert_eq!(found.static_lines, statics);
+    assert_eq!(static_texts(&found), statics);
     assert_eq!(
-        found.dynamic_lines,
+        dynamic_texts(&found),
         [
             "[1970-01-08] User bought a kiln.",
             "[1970-01-21] User shows bowls."
@@ -159,8 +180,8 @@ fn where_somebody_lived_before_is_nowhere() {
         lives_in("Rome", 3),
         fact("User is well.", 2),
     ]);
-    assert_eq!(found.static_lines, ["User lives in Oslo."]);
-    assert_eq!(found.dynamic_lines, ["[1970-01-03] User is well."]);
+    assert_eq!(static_texts(&found), ["User lives in Oslo."]);
+    assert_eq!(dynamic_texts(&found), ["[1970-01-03] User is well."]);
 }
 
 #[test]
@@ -187,10 +208,10 @@ fn what_is_forgotten_or_expired_is_never_shown() {
     };
 
     let before = build_profile(&[&ledger], &options);
-    assert_eq!(before.static_lines, ["User likes rain.", "User is tall."]);
-    assert_eq!(before.dynamic_lines, ["[1970-01-04] User has guests."]);
+    assert_eq!(static_texts(&before), ["User likes rain.", "User is tall."]);
+    assert_eq!(dynamic_texts(&before), ["[1970-01-04] User has guests."]);
     assert_eq!(
-        before.bucket_lines,
+        bucket_texts(&before),
         [
             ["[1970-01-05] User likes rain."],
             ["[1970-01-04] User has guests."]
@@ -231,7 +252,7 @@ fn what_strangers_write_is_no_trait_and_gives_no_orders() {
     ]);
     assert!(found.static_lines.is_empty());
     assert_eq!(
-        found.dynamic_lines,
+        dynamic_texts(&found),
         [
             "[1970-01-04] According to a document: The author is tall.",
             "[1970-01-03] According to a document: The author likes rain.",
@@ -279,13 +300,9 @@ fn instructions_and_preferences_are_in_whatever_the_budget() {
             (traits, rest),
             "{tokens}: {found:?}"
         );
+        assert!(dynamic_texts(&found).contains(&"[1970-01-04] User likes rain."));
         assert!(
-            found
-                .dynamic_lines
-                .contains(&"[1970-01-04] User likes rain.".to_owned())
-        );
-        assert!(
-            found.static_lines.contains(&"User prefers tea.".to_owned()),
+            static_texts(&found).contains(&"User prefers tea."),
             "the newest is always in"
         );
     }
@@ -306,7 +323,8 @@ fn of_too_many_instructions_the_newest_win() {
         ..ProfileOptions::new(day(1000))
     };
 
-    let found = build_profile(&[&ledger((0..60).map(order).collect())], &options).static_lines;
+    let profile = build_profile(&[&ledger((0..60).map(order).collect())], &options);
+    let found = static_texts(&profile);
     assert_eq!(found.len(), 20, "10 tokens each, twice the budget");
     assert!(
         found[0].contains("0059") && found[19].contains("0040"),
@@ -361,9 +379,9 @@ fn several_ledgers_make_one_profile_without_repeats() {
     ]);
     let second = ledger(vec![trait_("User is tall.", 3), fact("User is ill.", 4)]);
     let found = build_profile(&[&first, &second], &ProfileOptions::new(day(1000)));
-    assert_eq!(found.static_lines, ["User is tall."]);
+    assert_eq!(static_texts(&found), ["User is tall."]);
     assert_eq!(
-        found.dynamic_lines,
+        dynamic_texts(&found),
         ["[1970-01-05] User is ill.", "[1970-01-03] User has guests."]
     );
 }
@@ -428,7 +446,7 @@ fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
             assert!(
                 shown
                     .iter()
-                    .all(|part| lines.iter().any(|line| line.contains(part))),
+                    .all(|part| texts(&lines).iter().any(|line| line.contains(part))),
                 "{lines:?}"
             );
         }
@@ -456,7 +474,6 @@ fn a_memory_is_in_the_topic_that_it_fits_best_or_in_none() {
                 ..ProfileOptions::new(day(1000))
             },
         )
-        .bucket_lines
     };
 
     let (train, flight) = (
@@ -464,8 +481,24 @@ fn a_memory_is_in_the_topic_that_it_fits_best_or_in_none() {
         "[1970-01-02] User booked a flight to Lisbon.",
     );
     let sister = "[1970-01-03] User's sister has a baby.";
-    assert_eq!(built(&topics), [vec![train, flight], vec![sister]]);
+    assert_eq!(
+        bucket_texts(&built(&topics)),
+        [vec![train, flight], vec![sister]]
+    );
     let with_preferences = [topics[0], topics[1], ("preferences", "Likes and dislikes.")];
-    assert_eq!(built(&with_preferences), [[flight], [sister], [train]]);
-    assert_eq!(built(&[]), Vec::<Vec<String>>::new());
+    assert_eq!(
+        bucket_texts(&built(&with_preferences)),
+        [[flight], [sister], [train]]
+    );
+    assert!(built(&[]).bucket_lines.is_empty());
+}
+
+#[test]
+fn each_line_names_the_memory_that_it_shows() {
+    let ledger = ledger(vec![trait_("User is tall.", 1), fact("User is ill.", 2)]);
+    let found = build_profile(&[&ledger], &ProfileOptions::new(day(1000)));
+    for line in [found.static_lines, found.dynamic_lines].concat() {
+        let memory = ledger.get(&line.memory).expect("a memory");
+        assert!(line.text.ends_with(&memory.text), "{line:?}");
+    }
 }

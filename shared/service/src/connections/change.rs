@@ -30,6 +30,25 @@ pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     }
 }
 
+/// Returns the connection, if its documents belong to the container `tag`.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a tag out of reach, and the errors of [`find_connection`].
+pub async fn find_connection_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: &str,
+) -> Result<Connection> {
+    tenant.check_access(tag)?;
+    let connection = find_connection(ctx, tenant, id).await?;
+    if connection.tag == *tag {
+        Ok(connection)
+    } else {
+        Err(missing())
+    }
+}
+
 /// Acts as [`find_connection`], but also finds a connection that is being deleted.
 pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let id = ConnectionId::parse(id).ok_or_else(missing)?;

@@ -41,9 +41,18 @@ pub struct NewConnection {
 pub struct CreatedConnection {
     /// The record of the connection.
     pub connection: Connection,
-    /// The ticket in the link by which the user gives permission; `None` for a connection that
-    /// needs no permission.
-    pub link: Option<Secret>,
+    /// The link by which the user gives permission; `None` for a connection that needs no
+    /// permission.
+    pub link: Option<ConsentLink>,
+}
+
+/// A link by which the user of a connection gives permission.
+#[derive(Debug)]
+pub struct ConsentLink {
+    /// The ticket in the link.
+    pub ticket: Secret,
+    /// The time at which the link ends.
+    pub expires_at: Timestamp,
 }
 
 /// Creates a connection. A connection that needs no permission is active at once.
@@ -225,15 +234,11 @@ pub async fn reconnect_connection(
     })
 }
 
-async fn link(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Secret> {
-    let until = ctx.clock.now().plus_seconds(CONNECT_LINK_SECONDS);
-    issue_ticket(
-        ctx,
-        TicketKind::Link,
-        &TicketValue::new(tenant, &connection.id),
-        until,
-    )
-    .await
+async fn link(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<ConsentLink> {
+    let expires_at = ctx.clock.now().plus_seconds(CONNECT_LINK_SECONDS);
+    let value = TicketValue::new(tenant, &connection.id);
+    let ticket = issue_ticket(ctx, TicketKind::Link, &value, expires_at).await?;
+    Ok(ConsentLink { ticket, expires_at })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::Ctx;
 use crate::find::ContainerScope;
 use domain::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
 use domain::error::Result;
+use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 
 /// The outcome of a request to import.
@@ -90,6 +91,26 @@ pub async fn delete_connection(
     with_documents: bool,
 ) -> Result<Connection> {
     let connection = find_any(ctx, tenant, id).await?;
+    end(ctx, tenant, &connection, with_documents).await
+}
+
+/// Acts as [`delete_connection`], if the documents of the connection belong to the container `tag`.
+///
+/// # Errors
+/// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of
+/// [`delete_connection`].
+pub async fn delete_connection_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: &str,
+    with_documents: bool,
+) -> Result<Connection> {
+    tenant.check_access(tag)?;
+    let connection = find_any(ctx, tenant, id).await?;
+    if connection.tag != *tag {
+        return Err(missing());
+    }
     end(ctx, tenant, &connection, with_documents).await
 }
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use cli::{ExternalServices, LocalSystem, QueueSet};
 use domain::key::{KeyKind, KeySpec, NewKey, Permission};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
-use edge::App;
+use edge::{App, ProviderNames};
 use embedded::{ACCESS_KEY_ID, Durability, EmbeddedServices, REGION, SECRET_ACCESS_KEY};
 use http::{HeaderMap, Request, StatusCode};
 use processor::ContentReaders;
@@ -51,6 +51,9 @@ pub struct TestEnvironment {
     pub max_unfinished: Option<usize>,
     /// The most tags and keys of an organization.
     pub caps: OrganizationCaps,
+    /// The names that answers have for the cloud drive. A test may set them before it starts an
+    /// app.
+    pub provider_names: ProviderNames,
     folder: Arc<TempDir>,
 }
 
@@ -77,6 +80,7 @@ impl TestEnvironment {
             drive: connectors::DriveSettings::default(),
             max_unfinished: None,
             caps: OrganizationCaps::default(),
+            provider_names: ProviderNames::default(),
             folder: Arc::new(folder),
         })
     }
@@ -151,7 +155,8 @@ impl TestApp {
         let external_services = environment.external_systems()?;
         let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
-        let app = App::new(system.ctx.clone(), authenticator);
+        let app = App::new(system.ctx.clone(), authenticator)
+            .with_provider_names(environment.provider_names);
         let routes = cli::all_routes(
             &app,
             CACHE_BYTES,
@@ -282,15 +287,21 @@ impl TestApp {
         bytes: &[u8],
         fields: &[(&str, &str)],
     ) -> TestAnswer {
-        let (content_type, body) = multipart_form(name, bytes, fields);
-        self.send(build_request(
-            "POST",
-            "/v3/documents/file",
-            key,
-            &content_type,
-            body,
-        ))
-        .await
+        let form = multipart_form(name, bytes, fields);
+        self.send_form("POST", "/v3/documents/file", key, form)
+            .await
+    }
+
+    /// Sends a form, given as its media type and its bytes.
+    pub async fn send_form(
+        &self,
+        method: &str,
+        path: &str,
+        key: &str,
+        (content_type, body): (String, Bytes),
+    ) -> TestAnswer {
+        self.send(build_request(method, path, key, &content_type, body))
+            .await
     }
 
     /// Handles one batch of each queue and returns the number of messages. Faults may interrupt the

@@ -1,0 +1,300 @@
+//! `GET /ns/{namespace}/memories/{id}`: reads a memory.
+
+use axum::extract::State;
+use domain::{ContainerTag, Error, IndexedDocument, MemoryId, Metadata, Result, Timestamp};
+use edge::{
+    ApiResult, Auth, IncludeQuery, Json, NamespaceMemory, Path, ProviderNames, Query, ReadContent,
+    TimesOfItem, TypeName, deserialize_count, parse_namespace, public_id,
+};
+use memory_model::{Ledger, Memory, MemoryRelation};
+use openapi::{ErrorAnswer, Operation, PathId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::list::memory_example;
+use super::{GROUP, NAMESPACE};
+use crate::MemoriesState;
+use crate::container_memories::ContainerMemories;
+
+/// The number of related memories in each list if the request does not set a limit.
+const DEFAULT_RELATED: usize = 10;
+/// The most related memories in each list. Part of the API.
+const MAX_RELATED: usize = 100;
+/// The most versions between a memory and a related version of it.
+const MAX_DISTANCE: i64 = 3;
+
+/// The parts that are included in the answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `IncludeQuery` reads")]
+pub(crate) struct IncludedParts {
+    /// `related`, `documents`, or both with a comma between them.
+    include: Option<String>,
+}
+
+/// The size of the included parts.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RelatedQuery {
+    /// The most memories in each list of related memories.
+    #[serde(deserialize_with = "deserialize_count")]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_RELATED>")]
+    #[schemars(extend("default" = DEFAULT_RELATED))]
+    related_limit: Option<usize>,
+}
+
+/// A memory with the parts that the request includes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceMemoryDetails")]
+pub(crate) struct MemoryDetails {
+    #[serde(flatten)]
+    memory: NamespaceMemory,
+    /// The additional parts, if the request asks for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<IncludedDetails>,
+}
+
+/// The additional parts of a memory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct IncludedDetails {
+    /// The memories that are related to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related: Option<RelatedLists>,
+    /// The first document that states it. Absent for a version that a caller has written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<SourceDocument>,
+}
+
+/// The memories that are related to a memory.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct RelatedLists {
+    /// The earlier versions, up to three steps away, the nearest first.
+    #[schemars(length(max = MAX_RELATED))]
+    parents: Vec<RelatedEntry>,
+    /// The later versions, up to three steps away, the nearest first.
+    #[schemars(length(max = MAX_RELATED))]
+    children: Vec<RelatedEntry>,
+    /// The memories that it extends or follows from, and those that extend or follow from it.
+    #[schemars(length(max = MAX_RELATED))]
+    siblings: Vec<RelatedEntry>,
+}
+
+/// A memory that is related to another.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceMemoryLink")]
+struct RelatedEntry {
+    /// Its id.
+    id: MemoryId,
+    /// The relation between the two memories.
+    #[schemars(extend("enum" = ["updates", "extends", "derives"]))]
+    relation: &'static str,
+    /// The version relative to the memory: -1 is the version before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<i64>,
+    /// The text of the memory.
+    memory: String,
+    /// The caller's own keys.
+    #[schemars(with = "Metadata")]
+    metadata: Map<String, Value>,
+    /// The time of its last change.
+    system: UpdatedAt,
+    /// The first document that states it, if the request includes documents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<SourceDocument>,
+}
+
+/// The time of the last change.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct UpdatedAt {
+    /// The time of the last change.
+    updated_at: Timestamp,
+}
+
+/// A document that states a memory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceMemoryDocument")]
+struct SourceDocument {
+    /// The caller's own id, or else that of the document.
+    id: String,
+    /// Its title.
+    title: Option<String>,
+    /// The type of its content.
+    r#type: TypeName,
+    /// The caller's own keys.
+    #[schemars(with = "Metadata")]
+    metadata: Map<String, Value>,
+    /// Its times.
+    system: TimesOfItem,
+}
+
+pub(crate) async fn get_namespace_memory(
+    State(service): State<MemoriesState>,
+    Auth { tenant, .. }: Auth<ReadContent>,
+    Path((namespace, id)): Path<(String, String)>,
+    include: IncludeQuery,
+    Query(query): Query<RelatedQuery>,
+) -> ApiResult<Json<MemoryDetails>> {
+    let tag = parse_namespace(&namespace)?;
+    let related_limit = query.related_limit()?;
+    let container_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    let located = container_memories
+        .get_memory(&id)
+        .ok_or(Error::NotFound("Memory"))?;
+
+    let reader = DetailReader {
+        ledger: located.ledger,
+        memory: located.memory,
+        names: service.app.provider_names,
+        with_documents: include.contains("documents"),
+    };
+    Ok(Json(MemoryDetails {
+        memory: NamespaceMemory::new(located.memory, container_memories.now),
+        included: reader.read_included(include.contains("related"), related_limit),
+    }))
+}
+
+impl RelatedQuery {
+    /// Checks the number of related memories.
+    fn related_limit(&self) -> Result<usize> {
+        let limit = self.related_limit.unwrap_or(DEFAULT_RELATED);
+        if !(1..=MAX_RELATED).contains(&limit) {
+            return Err(Error::invalid_field(
+                "relatedLimit",
+                format!("1 to {MAX_RELATED}"),
+            ));
+        }
+        Ok(limit)
+    }
+}
+
+/// Reads the parts of an answer about a memory.
+struct DetailReader<'a> {
+    ledger: &'a Ledger,
+    memory: &'a Memory,
+    names: ProviderNames,
+    with_documents: bool,
+}
+
+impl DetailReader<'_> {
+    /// Returns the requested parts, or `None` if there are none.
+    fn read_included(&self, with_related: bool, related_limit: usize) -> Option<IncludedDetails> {
+        if !with_related && !self.with_documents {
+            return None;
+        }
+        Some(IncludedDetails {
+            related: with_related.then(|| self.read_related(related_limit)),
+            document: self.read_document(self.memory),
+        })
+    }
+
+    /// Returns at most `limit` related memories of each kind.
+    fn read_related(&self, limit: usize) -> RelatedLists {
+        let mut related = RelatedLists::default();
+        let distance = |other: &Memory| i64::from(other.version) - i64::from(self.memory.version);
+        let mut versions = self.ledger.memory_history(self.memory);
+        versions.sort_by_key(|other| distance(other).abs());
+        for other in versions {
+            let distance = distance(other);
+            if distance == 0 || distance.abs() > MAX_DISTANCE {
+                continue;
+            }
+            let side = if distance < 0 {
+                &mut related.parents
+            } else {
+                &mut related.children
+            };
+            if side.len() < limit {
+                side.push(self.read_entry(other, MemoryRelation::Updates, Some(distance)));
+            }
+        }
+
+        let outgoing = self.memory.relations.iter();
+        for (id, relation) in outgoing.chain(&self.memory.reverse_relations) {
+            if *relation != MemoryRelation::Updates
+                && related.siblings.len() < limit
+                && let Some(other) = self.ledger.get(id)
+            {
+                let entry = self.read_entry(other, *relation, None);
+                related.siblings.push(entry);
+            }
+        }
+
+        related
+    }
+
+    fn read_entry(
+        &self,
+        memory: &Memory,
+        relation: MemoryRelation,
+        version: Option<i64>,
+    ) -> RelatedEntry {
+        RelatedEntry {
+            id: memory.id.clone(),
+            relation: relation.as_str(),
+            version,
+            memory: memory.text.clone(),
+            metadata: memory.metadata.clone(),
+            system: UpdatedAt {
+                updated_at: memory.updated_at,
+            },
+            document: self.read_document(memory),
+        }
+    }
+
+    /// Returns the first document that states a memory, if documents are requested.
+    fn read_document(&self, memory: &Memory) -> Option<SourceDocument> {
+        if !self.with_documents {
+            return None;
+        }
+        let documents = self.ledger.documents_of(memory);
+        let document: &IndexedDocument = documents.first()?;
+        Some(SourceDocument {
+            id: public_id(&document.id, document.custom_id.as_ref()),
+            title: document.title.clone(),
+            r#type: self.names.of_type(document.kind),
+            metadata: document.metadata.clone(),
+            system: TimesOfItem {
+                created_at: Timestamp::from_millis(document.created_at),
+                updated_at: Timestamp::from_millis(document.updated_at),
+            },
+        })
+    }
+}
+
+/// Describes the operations of this module.
+pub(super) fn operations() -> Vec<Operation> {
+    let mut example = memory_example();
+    example["included"] = json!({
+        "document": {
+            "id": "note-17",
+            "title": null,
+            "type": "text",
+            "metadata": {"source": "diary"},
+            "system": {
+                "createdAt": "2026-03-01T09:30:00.000Z",
+                "updatedAt": "2026-03-01T09:30:02.120Z",
+            },
+        },
+    });
+
+    vec![
+        Operation::get("/ns/{namespace}/memories/{id}", "get_namespace_memory")
+            .group(GROUP)
+            .summary("Get a memory of a namespace.")
+            .description("Any version, whether or not it is forgotten.")
+            .path_parameter::<ContainerTag>("namespace", NAMESPACE)
+            .path_parameter::<PathId>("id", "The id of a memory.")
+            .query::<IncludedParts>()
+            .query::<RelatedQuery>()
+            .answer::<MemoryDetails>("The memory.", example)
+            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::NotFound,
+                "There is no such namespace or memory.",
+            ),
+    ]
+}

@@ -1,0 +1,260 @@
+//! The results of a search in a namespace.
+
+use domain::{IndexedDocument, MemoryId, Metadata, Timestamp};
+use edge::{ProviderNames, TimesOfItem, TypeName, public_id};
+use memory_model::{Ledger, Memory, MemoryRelation};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::search::IncludedParts;
+use crate::engine::{FoundChunk, FoundMemory};
+use crate::rank::ResultRow;
+use crate::related::{linked_memories, other_versions};
+use crate::run::Sources;
+
+/// A memory or a chunk that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "NamespaceSearchResult")]
+#[schemars(extend("oneOf" = [{"required": ["memory"]}, {"required": ["chunk"]}]))]
+pub(crate) struct SearchResult {
+    /// The id of the memory, or that of the document and the position of the chunk.
+    id: String,
+    /// The sentence of the memory. With `aggregate`, the sentences about one subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
+    /// The text of the chunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk: Option<String>,
+    /// The metadata of the memory, or that of the document of the chunk.
+    #[schemars(with = "Metadata")]
+    metadata: Map<String, Value>,
+    /// How well it answers the question.
+    #[schemars(range(min = 0, max = 1))]
+    similarity: f32,
+    /// False for a memory that was forgotten or has expired.
+    is_latest: bool,
+    /// True for a memory that was inferred from other memories and that nobody has approved.
+    is_inference: bool,
+    /// The times of the memory, or those of the document of the chunk.
+    system: TimesOfItem,
+    /// The additional parts, if the request asks for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<IncludedResultParts>,
+}
+
+/// The additional parts of a result.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct IncludedResultParts {
+    /// The memories that are related to the memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related: Option<RelatedMemories>,
+    /// The document of the chunk, or the first one that states the memory. Absent for a memory that
+    /// a caller has edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<ResultDocument>,
+}
+
+/// The memories that are related to a result.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceRelatedMemories")]
+struct RelatedMemories {
+    /// The earlier versions, the nearest first.
+    parents: Vec<RelatedMemory>,
+    /// The later versions, the nearest first.
+    children: Vec<RelatedMemory>,
+    /// The memories that it extends or follows from, and those that extend or follow from it.
+    siblings: Vec<RelatedMemory>,
+}
+
+/// A memory that is related to a result.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceRelatedMemory")]
+struct RelatedMemory {
+    /// Its id.
+    id: MemoryId,
+    /// The relation between the two memories.
+    #[schemars(extend("enum" = ["updates", "extends", "derives"]))]
+    relation: &'static str,
+    /// The version relative to the result: -1 is the version before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<i64>,
+    /// The sentence.
+    memory: String,
+    /// The metadata of the memory.
+    #[schemars(with = "Metadata")]
+    metadata: Map<String, Value>,
+    /// The time of its last change.
+    system: UpdatedAt,
+}
+
+/// The time of the last change.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct UpdatedAt {
+    /// The time of the last change.
+    updated_at: Timestamp,
+}
+
+/// The document of a result.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamespaceResultDocument")]
+struct ResultDocument {
+    /// The caller's own id, or else that of the document.
+    id: String,
+    /// Its title.
+    title: Option<String>,
+    /// The type of its content.
+    r#type: TypeName,
+    /// Its metadata.
+    #[schemars(with = "Metadata")]
+    metadata: Map<String, Value>,
+    /// Its times.
+    system: TimesOfItem,
+}
+
+impl SearchResult {
+    /// Returns a row in the shape of the API, with the parts that the request includes. `sources`
+    /// has what was searched.
+    pub(super) fn new(
+        row: ResultRow,
+        sources: &Sources,
+        names: ProviderNames,
+        include: IncludedParts,
+        now: Timestamp,
+    ) -> Self {
+        match row {
+            ResultRow::Chunk(found) => Self::of_chunk(*found, names, include),
+            ResultRow::Memory(found) => {
+                let ledger = sources.memories[found.hit.container].ledger();
+                Self::of_memory(*found, ledger, names, include, now)
+            }
+        }
+    }
+
+    fn of_chunk(found: FoundChunk, names: ProviderNames, include: IncludedParts) -> Self {
+        let FoundChunk { hit, document } = found;
+        let included = include.has_any().then(|| IncludedResultParts {
+            related: None,
+            document: include
+                .documents
+                .then(|| ResultDocument::new(&document, names)),
+        });
+
+        Self {
+            id: format!("{}-{}", document.id, hit.position),
+            memory: None,
+            chunk: Some(hit.text),
+            similarity: hit.similarity,
+            is_latest: true,
+            is_inference: false,
+            system: times_of(&document),
+            metadata: document.metadata,
+            included,
+        }
+    }
+
+    fn of_memory(
+        found: FoundMemory,
+        ledger: &Ledger,
+        names: ProviderNames,
+        include: IncludedParts,
+        now: Timestamp,
+    ) -> Self {
+        let FoundMemory { hit, memory, .. } = found;
+        let included = include.has_any().then(|| {
+            let documents = ledger.documents_of(&memory);
+            let document = documents.first().filter(|_| include.documents);
+            IncludedResultParts {
+                related: include
+                    .related
+                    .then(|| RelatedMemories::new(ledger, &memory)),
+                document: document.map(|document| ResultDocument::new(document, names)),
+            }
+        });
+
+        Self {
+            id: memory.id.to_string(),
+            chunk: None,
+            similarity: hit.similarity,
+            is_latest: memory.is_live(now),
+            is_inference: memory.is_inference,
+            system: TimesOfItem {
+                created_at: memory.created_at,
+                updated_at: memory.updated_at,
+            },
+            memory: Some(memory.text),
+            metadata: memory.metadata,
+            included,
+        }
+    }
+}
+
+impl IncludedParts {
+    /// Checks whether the results have additional parts.
+    fn has_any(self) -> bool {
+        self.documents || self.related
+    }
+}
+
+impl RelatedMemories {
+    fn new(ledger: &Ledger, memory: &Memory) -> Self {
+        let mut related = Self::default();
+        for (other, distance) in other_versions(ledger, memory) {
+            let shape = RelatedMemory::new(other, MemoryRelation::Updates, Some(distance));
+            if distance < 0 {
+                related.parents.push(shape);
+            } else {
+                // The newest version comes first.
+                related.children.insert(0, shape);
+            }
+        }
+
+        for relations in [&memory.relations, &memory.reverse_relations] {
+            for (other, relation) in linked_memories(ledger, relations) {
+                related
+                    .siblings
+                    .push(RelatedMemory::new(other, relation, None));
+            }
+        }
+
+        related
+    }
+}
+
+impl RelatedMemory {
+    fn new(memory: &Memory, relation: MemoryRelation, version: Option<i64>) -> Self {
+        Self {
+            id: memory.id.clone(),
+            relation: relation.as_str(),
+            version,
+            memory: memory.text.clone(),
+            metadata: memory.metadata.clone(),
+            system: UpdatedAt {
+                updated_at: memory.updated_at,
+            },
+        }
+    }
+}
+
+impl ResultDocument {
+    fn new(document: &IndexedDocument, names: ProviderNames) -> Self {
+        Self {
+            id: public_id(&document.id, document.custom_id.as_ref()),
+            title: document.title.clone(),
+            r#type: names.of_type(document.kind),
+            metadata: document.metadata.clone(),
+            system: times_of(document),
+        }
+    }
+}
+
+fn times_of(document: &IndexedDocument) -> TimesOfItem {
+    TimesOfItem {
+        created_at: Timestamp::from_millis(document.created_at),
+        updated_at: Timestamp::from_millis(document.updated_at),
+    }
+}

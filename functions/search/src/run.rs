@@ -1,0 +1,196 @@
+//! A search over memories and chunks, whatever the form of the request and of the answer.
+
+use container_index::{IndexedChunks, IndexedMemories};
+use domain::{ContainerId, Result, Tenant, Timestamp};
+use service::{ContainerScope, explain_emptiness, join_reasons};
+
+use crate::SearchState;
+use crate::engine::{
+    SearchQuestion, explain_threshold, find_chunks, find_memories, find_physical_containers,
+    open_chunks, open_memories,
+};
+use crate::rank::{
+    ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings, rerank_rows,
+};
+use crate::v4::SearchMode;
+
+/// A checked request.
+#[derive(Clone)]
+pub(crate) struct Search<'a> {
+    pub(crate) mode: SearchMode,
+    pub(crate) question: SearchQuestion<'a>,
+    pub(crate) threshold: f32,
+    /// The present time.
+    pub(crate) now: Timestamp,
+    /// True if the memories of the past are searched, as they were known at `recorded_until` and
+    /// true at the time of the question.
+    pub(crate) is_about_past: bool,
+    /// The system time to search, if it is in the past.
+    pub(crate) recorded_until: Option<Timestamp>,
+    /// Opens the chunks for the results, whatever the mode.
+    pub(crate) includes_chunks: bool,
+    /// Asks in several wordings.
+    pub(crate) rewrites_query: bool,
+    /// Orders the results by a second look at their words.
+    pub(crate) reranks: bool,
+    /// Joins the memories about one subject.
+    pub(crate) aggregates: bool,
+}
+
+/// The data to search: of every physical container in scope.
+pub(crate) struct Sources {
+    pub(crate) memories: Vec<IndexedMemories>,
+    pub(crate) chunks: Vec<IndexedChunks>,
+}
+
+/// The rows that a search found, the most similar first.
+pub(crate) struct SearchOutcome {
+    pub(crate) rows: Vec<ResultRow>,
+    pub(crate) sources: Sources,
+    /// The physical containers that were searched.
+    pub(crate) containers: Vec<ContainerId>,
+    /// The reason why there are no rows, and what to do.
+    pub(crate) hint: Option<String>,
+}
+
+impl Search<'_> {
+    /// Searches the containers of a scope.
+    ///
+    /// # Errors
+    /// Those of the ports, and of a tag that the key does not reach.
+    pub(crate) async fn run(
+        &self,
+        state: &SearchState,
+        tenant: &Tenant,
+        scope: &ContainerScope,
+    ) -> Result<SearchOutcome> {
+        let ids = find_physical_containers(&state.app.ctx, tenant, scope).await?;
+        let sources = self.open_sources(state, tenant, &ids).await?;
+
+        let mut rows = self.find_rows(&sources)?;
+        if self.reranks {
+            rerank_rows(self.question.text, &mut rows);
+        }
+        rows.retain(|row| row.similarity() >= self.threshold);
+        if self.aggregates {
+            rows = aggregate_by_subject(rows);
+        }
+
+        let hint = match rows.is_empty() {
+            true => {
+                self.explain_empty_results(state, tenant, scope, &ids, &sources)
+                    .await?
+            }
+            false => None,
+        };
+        Ok(SearchOutcome {
+            rows,
+            sources,
+            containers: ids,
+            hint,
+        })
+    }
+
+    /// Opens the data that the search and its results need, as of the requested time.
+    async fn open_sources(
+        &self,
+        state: &SearchState,
+        tenant: &Tenant,
+        ids: &[ContainerId],
+    ) -> Result<Sources> {
+        let mut memories = match self.mode {
+            SearchMode::Memories | SearchMode::Hybrid => open_memories(state, tenant, ids).await?,
+            SearchMode::Documents => Vec::new(),
+        };
+        if self.is_about_past {
+            let recorded_until = self.recorded_until.unwrap_or(self.now);
+            for memories in &mut memories {
+                *memories = memories.as_of(recorded_until, self.question.now);
+            }
+        }
+
+        let chunks = match self.mode {
+            SearchMode::Memories if !self.includes_chunks => Vec::new(),
+            _ => open_chunks(state, tenant, ids).await?,
+        };
+
+        Ok(Sources { memories, chunks })
+    }
+
+    /// Searches by the question, or by several wordings of it if the request asks for that.
+    fn find_rows(&self, sources: &Sources) -> Result<Vec<ResultRow>> {
+        if !self.rewrites_query {
+            return self.find_rows_of(&self.question, sources);
+        }
+
+        let mut answers = Vec::new();
+        for text in &query_wordings(self.question.text) {
+            let question = SearchQuestion {
+                text,
+                ..self.question.clone()
+            };
+            answers.push(self.find_rows_of(&question, sources)?);
+        }
+
+        Ok(merge_answers(answers, self.question.limit))
+    }
+
+    fn find_rows_of(
+        &self,
+        question: &SearchQuestion<'_>,
+        sources: &Sources,
+    ) -> Result<Vec<ResultRow>> {
+        let mut chunks = match self.mode {
+            SearchMode::Memories => Vec::new(),
+            SearchMode::Hybrid | SearchMode::Documents => find_chunks(&sources.chunks, question)?,
+        };
+        chunks.retain(|found| {
+            let is_recorded = self
+                .recorded_until
+                .is_none_or(|time| found.document.created_at <= time.as_millis());
+            is_recorded && found.hit.similarity >= self.threshold
+        });
+
+        let memories = find_memories(&sources.memories, question)?;
+        Ok(mix_rows(chunks, memories, question.limit))
+    }
+
+    /// Returns the reason why there are no results, and what to do.
+    async fn explain_empty_results(
+        &self,
+        state: &SearchState,
+        tenant: &Tenant,
+        scope: &ContainerScope,
+        ids: &[ContainerId],
+        sources: &Sources,
+    ) -> Result<Option<String>> {
+        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
+
+        let without_threshold = Search {
+            threshold: 0.0,
+            ..self.clone()
+        };
+        let rows = without_threshold.find_rows(sources)?;
+        let similarities = rows.iter().map(ResultRow::similarity);
+        reasons.extend(explain_threshold(
+            "result",
+            similarities,
+            "threshold",
+            self.threshold,
+        ));
+
+        let has_memories = sources
+            .memories
+            .iter()
+            .any(|memories| memories.ledger().memories().next().is_some());
+        if self.mode == SearchMode::Memories && !has_memories && !sources.memories.is_empty() {
+            reasons.push(
+                "No memories were found in the documents. `searchMode`: `hybrid` searches their \
+                 text as well."
+                    .to_owned(),
+            );
+        }
+
+        Ok(join_reasons(&reasons))
+    }
+}
