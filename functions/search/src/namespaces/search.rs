@@ -19,9 +19,13 @@ use crate::SearchState;
 use crate::engine::{SearchQuestion, elapsed_millis};
 use crate::run::Search;
 use crate::v4::{
-    self, DEFAULT_LIMIT, DEFAULT_THRESHOLD, MAX_LIMIT, MAX_QUESTION_CHARS, check_limit,
-    check_question, check_threshold,
+    self, DEFAULT_LIMIT, MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question,
+    check_threshold,
 };
+
+/// The similarity below which a result is left out, if the request does not set a threshold. Part
+/// of the API, and lower than that of the other form.
+const DEFAULT_THRESHOLD: f32 = 0.3;
 
 /// A question about a namespace.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -47,7 +51,7 @@ pub(crate) struct SearchRequest {
     #[serde(deserialize_with = "deserialize_optional_object")]
     include: Option<IncludedParts>,
     /// The similarity below which a result is left out.
-    #[schemars(range(min = 0, max = 1), extend("default" = 0.6))]
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.3))]
     threshold: Option<f32>,
     /// The order of the results, and whether memories are joined.
     #[schemars(extend("default" = "none"))]
