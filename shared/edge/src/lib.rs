@@ -33,8 +33,9 @@ pub use fields::{
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
 pub use misnamed::check_field_name;
 pub use namespace::{
-    CreatedAt, IncludeQuery, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, TimesOfItem,
-    namespace_scope, parse_namespace, public_id, rename_fields,
+    CreatedAt, IncludeQuery, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, RelatedMemories,
+    RelatedMemory, SourceDocument, TimesOfItem, namespace_scope, parse_namespace, public_id,
+    rename_fields,
 };
 pub use provider_names::{ProviderName, ProviderNames, TypeName};
 pub use request_log::{note_request_body, request_id};

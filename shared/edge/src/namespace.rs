@@ -12,7 +12,10 @@ use crate::error::ApiError;
 use crate::extract::query_pairs;
 use crate::misnamed::check_field_name;
 
-pub use items::{CreatedAt, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, TimesOfItem};
+pub use items::{
+    CreatedAt, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, RelatedMemories, RelatedMemory,
+    SourceDocument, TimesOfItem,
+};
 
 /// Parses the namespace of a path.
 ///

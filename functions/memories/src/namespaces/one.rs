@@ -1,16 +1,16 @@
 //! `GET /ns/{namespace}/memories/{id}`: reads a memory.
 
 use axum::extract::State;
-use domain::{ContainerTag, Error, IndexedDocument, MemoryId, Metadata, Result, Timestamp};
+use domain::{ContainerTag, Error, IndexedDocument, Result};
 use edge::{
     ApiResult, Auth, IncludeQuery, Json, NamespaceMemory, Path, ProviderNames, Query, ReadContent,
-    TimesOfItem, TypeName, deserialize_count, parse_namespace, public_id,
+    RelatedMemories, RelatedMemory, SourceDocument, deserialize_count, parse_namespace,
 };
 use memory_model::{Ledger, Memory, MemoryRelation};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::list::memory_example;
 use super::{GROUP, NAMESPACE};
@@ -60,75 +60,10 @@ pub(crate) struct MemoryDetails {
 struct IncludedDetails {
     /// The memories that are related to it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    related: Option<RelatedLists>,
+    related: Option<RelatedMemories>,
     /// The first document that states it. Absent for a version that a caller has written.
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<SourceDocument>,
-}
-
-/// The memories that are related to a memory.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct RelatedLists {
-    /// The earlier versions, up to three steps away, the nearest first.
-    #[schemars(length(max = MAX_RELATED))]
-    parents: Vec<RelatedEntry>,
-    /// The later versions, up to three steps away, the nearest first.
-    #[schemars(length(max = MAX_RELATED))]
-    children: Vec<RelatedEntry>,
-    /// The memories that it extends or follows from, and those that extend or follow from it.
-    #[schemars(length(max = MAX_RELATED))]
-    siblings: Vec<RelatedEntry>,
-}
-
-/// A memory that is related to another.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceMemoryLink")]
-struct RelatedEntry {
-    /// Its id.
-    id: MemoryId,
-    /// The relation between the two memories.
-    #[schemars(extend("enum" = ["updates", "extends", "derives"]))]
-    relation: &'static str,
-    /// The version relative to the memory: -1 is the version before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<i64>,
-    /// The text of the memory.
-    memory: String,
-    /// The caller's own keys.
-    #[schemars(with = "Metadata")]
-    metadata: Map<String, Value>,
-    /// The time of its last change.
-    system: UpdatedAt,
-    /// The first document that states it, if the request includes documents.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<SourceDocument>,
-}
-
-/// The time of the last change.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct UpdatedAt {
-    /// The time of the last change.
-    updated_at: Timestamp,
-}
-
-/// A document that states a memory.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceMemoryDocument")]
-struct SourceDocument {
-    /// The caller's own id, or else that of the document.
-    id: String,
-    /// Its title.
-    title: Option<String>,
-    /// The type of its content.
-    r#type: TypeName,
-    /// The caller's own keys.
-    #[schemars(with = "Metadata")]
-    metadata: Map<String, Value>,
-    /// Its times.
-    system: TimesOfItem,
 }
 
 pub(crate) async fn get_namespace_memory(
@@ -192,8 +127,8 @@ impl DetailReader<'_> {
     }
 
     /// Returns at most `limit` related memories of each kind.
-    fn read_related(&self, limit: usize) -> RelatedLists {
-        let mut related = RelatedLists::default();
+    fn read_related(&self, limit: usize) -> RelatedMemories {
+        let mut related = RelatedMemories::default();
         let distance = |other: &Memory| i64::from(other.version) - i64::from(self.memory.version);
         let mut versions = self.ledger.memory_history(self.memory);
         versions.sort_by_key(|other| distance(other).abs());
@@ -231,18 +166,9 @@ impl DetailReader<'_> {
         memory: &Memory,
         relation: MemoryRelation,
         version: Option<i64>,
-    ) -> RelatedEntry {
-        RelatedEntry {
-            id: memory.id.clone(),
-            relation: relation.as_str(),
-            version,
-            memory: memory.text.clone(),
-            metadata: memory.metadata.clone(),
-            system: UpdatedAt {
-                updated_at: memory.updated_at,
-            },
-            document: self.read_document(memory),
-        }
+    ) -> RelatedMemory {
+        let document = self.read_document(memory);
+        RelatedMemory::new(memory, relation, version, document)
     }
 
     /// Returns the first document that states a memory, if documents are requested.
@@ -252,16 +178,7 @@ impl DetailReader<'_> {
         }
         let documents = self.ledger.documents_of(memory);
         let document: &IndexedDocument = documents.first()?;
-        Some(SourceDocument {
-            id: public_id(&document.id, document.custom_id.as_ref()),
-            title: document.title.clone(),
-            r#type: self.names.of_type(document.kind),
-            metadata: document.metadata.clone(),
-            system: TimesOfItem {
-                created_at: Timestamp::from_millis(document.created_at),
-                updated_at: Timestamp::from_millis(document.updated_at),
-            },
-        })
+        Some(SourceDocument::new(document, self.names))
     }
 }
 

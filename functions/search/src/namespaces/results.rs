@@ -1,7 +1,7 @@
 //! The results of a search in a namespace.
 
-use domain::{IndexedDocument, MemoryId, Metadata, Timestamp};
-use edge::{ProviderNames, TimesOfItem, TypeName, public_id};
+use domain::{IndexedDocument, Metadata, Timestamp};
+use edge::{ProviderNames, RelatedMemories, RelatedMemory, SourceDocument, TimesOfItem};
 use memory_model::{Ledger, Memory, MemoryRelation};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,66 +54,7 @@ struct IncludedResultParts {
     /// The document of the chunk, or the first one that states the memory. Absent for a memory that
     /// a caller has edited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<ResultDocument>,
-}
-
-/// The memories that are related to a result.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceRelatedMemories")]
-struct RelatedMemories {
-    /// The earlier versions, the nearest first.
-    parents: Vec<RelatedMemory>,
-    /// The later versions, the nearest first.
-    children: Vec<RelatedMemory>,
-    /// The memories that it extends or follows from, and those that extend or follow from it.
-    siblings: Vec<RelatedMemory>,
-}
-
-/// A memory that is related to a result.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceRelatedMemory")]
-struct RelatedMemory {
-    /// Its id.
-    id: MemoryId,
-    /// The relation between the two memories.
-    #[schemars(extend("enum" = ["updates", "extends", "derives"]))]
-    relation: &'static str,
-    /// The version relative to the result: -1 is the version before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<i64>,
-    /// The sentence.
-    memory: String,
-    /// The metadata of the memory.
-    #[schemars(with = "Metadata")]
-    metadata: Map<String, Value>,
-    /// The time of its last change.
-    system: UpdatedAt,
-}
-
-/// The time of the last change.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct UpdatedAt {
-    /// The time of the last change.
-    updated_at: Timestamp,
-}
-
-/// The document of a result.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceResultDocument")]
-struct ResultDocument {
-    /// The caller's own id, or else that of the document.
-    id: String,
-    /// Its title.
-    title: Option<String>,
-    /// The type of its content.
-    r#type: TypeName,
-    /// Its metadata.
-    #[schemars(with = "Metadata")]
-    metadata: Map<String, Value>,
-    /// Its times.
-    system: TimesOfItem,
+    document: Option<SourceDocument>,
 }
 
 impl SearchResult {
@@ -141,7 +82,7 @@ impl SearchResult {
             related: None,
             document: include
                 .documents
-                .then(|| ResultDocument::new(&document, names)),
+                .then(|| SourceDocument::new(&document, names)),
         });
 
         Self {
@@ -169,10 +110,8 @@ impl SearchResult {
             let documents = ledger.documents_of(&memory);
             let document = documents.first().filter(|_| include.documents);
             IncludedResultParts {
-                related: include
-                    .related
-                    .then(|| RelatedMemories::new(ledger, &memory)),
-                document: document.map(|document| ResultDocument::new(document, names)),
+                related: include.related.then(|| related_memories(ledger, &memory)),
+                document: document.map(|document| SourceDocument::new(document, names)),
             }
         });
 
@@ -200,56 +139,27 @@ impl IncludedParts {
     }
 }
 
-impl RelatedMemories {
-    fn new(ledger: &Ledger, memory: &Memory) -> Self {
-        let mut related = Self::default();
-        for (other, distance) in other_versions(ledger, memory) {
-            let shape = RelatedMemory::new(other, MemoryRelation::Updates, Some(distance));
-            if distance < 0 {
-                related.parents.push(shape);
-            } else {
-                // The newest version comes first.
-                related.children.insert(0, shape);
-            }
-        }
-
-        for relations in [&memory.relations, &memory.reverse_relations] {
-            for (other, relation) in linked_memories(ledger, relations) {
-                related
-                    .siblings
-                    .push(RelatedMemory::new(other, relation, None));
-            }
-        }
-
-        related
-    }
-}
-
-impl RelatedMemory {
-    fn new(memory: &Memory, relation: MemoryRelation, version: Option<i64>) -> Self {
-        Self {
-            id: memory.id.clone(),
-            relation: relation.as_str(),
-            version,
-            memory: memory.text.clone(),
-            metadata: memory.metadata.clone(),
-            system: UpdatedAt {
-                updated_at: memory.updated_at,
-            },
+fn related_memories(ledger: &Ledger, memory: &Memory) -> RelatedMemories {
+    let mut related = RelatedMemories::default();
+    for (other, distance) in other_versions(ledger, memory) {
+        let shape = RelatedMemory::new(other, MemoryRelation::Updates, Some(distance), None);
+        if distance < 0 {
+            related.parents.push(shape);
+        } else {
+            // The newest version comes first.
+            related.children.insert(0, shape);
         }
     }
-}
 
-impl ResultDocument {
-    fn new(document: &IndexedDocument, names: ProviderNames) -> Self {
-        Self {
-            id: public_id(&document.id, document.custom_id.as_ref()),
-            title: document.title.clone(),
-            r#type: names.of_type(document.kind),
-            metadata: document.metadata.clone(),
-            system: times_of(document),
+    for relations in [&memory.relations, &memory.reverse_relations] {
+        for (other, relation) in linked_memories(ledger, relations) {
+            related
+                .siblings
+                .push(RelatedMemory::new(other, relation, None, None));
         }
     }
+
+    related
 }
 
 fn times_of(document: &IndexedDocument) -> TimesOfItem {
