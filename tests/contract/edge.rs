@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::client::OrgClient;
 use crate::uploads::begin_upload;
 
-/// The time after which a test gives up.
+/// The time after which a test gives up. No measurement depends on it.
 const NEVER: Duration = Duration::from_secs(20);
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -431,29 +431,33 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
     let lines = format!("host: a\r\nauthorization: Bearer {}\r\n", edge.client.key);
     let text = format!("{{\"content\": \"{}", "x".repeat(MEGABYTE - 200));
     // Two clients each stop in the middle of a megabyte.
-    let mut slow = Vec::new();
-    for _ in 0..2 {
-        let mut stream = edge
-            .open_connection(&request_head("/v3/documents", &lines, MEGABYTE))
-            .await;
-        stream
-            .write_all(text.as_bytes())
-            .await
-            .expect("a socket that takes bytes");
-        slow.push(stream);
-    }
+    let open_slow_clients = async || {
+        let mut slow = Vec::new();
+        for _ in 0..2 {
+            let head = request_head("/v3/documents", &lines, MEGABYTE);
+            let mut stream = edge.open_connection(&head).await;
+            let sent = stream.write_all(text.as_bytes()).await;
+            sent.expect("a socket that takes bytes");
+            slow.push(stream);
+        }
+        slow
+    };
     let refused = async {
+        let mut pause = Duration::ZERO;
         loop {
-            // The server may not have read all bytes of the other clients yet.
+            let slow = open_slow_clients().await;
+            tokio::time::sleep(pause).await;
             let reply = edge
                 .send(&post("/v3/documents", &lines, &format!("{text}\"}}")))
                 .await;
             if reply.status == 503 {
-                return reply;
+                return (slow, reply);
             }
+            // The server had not read all bytes of the slow clients yet, and may have refused them.
+            pause += Duration::from_millis(20);
         }
     };
-    let reply = timeout(NEVER, refused).await.expect("a refusal");
+    let (slow, reply) = timeout(NEVER, refused).await.expect("a refusal");
     assert!(reply.head.contains("retry-after: "), "{}", reply.head);
     assert_eq!(reply.body["type"], "ServiceUnavailableError");
     assert!(
