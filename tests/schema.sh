@@ -23,7 +23,7 @@ include-path-regex = "/batch$"
 checks.negative_data_rejection.enabled = false
 # A provider that is not supported is answered 501, as the description says.
 [[operations]]
-include-path-regex = "^/v3/connections/"
+include-path-regex = "^(/v3/connections/|/ns/[{]namespace[}]/connectors$)"
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", "501"]
 CONFIG
 # Valid by its schema is not always valid: a period ends after it begins, a threshold needs its filter. Hence without the
