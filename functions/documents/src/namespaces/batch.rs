@@ -79,7 +79,7 @@ enum BatchStatus {
     Refused(#[schemars(extend("const" = "error"))] &'static str),
 }
 
-/// What the answer repeats of a document in the request.
+/// The parts of a sent document that the answer repeats.
 struct SentItem {
     id: Option<String>,
     url: Option<String>,

@@ -57,7 +57,7 @@ pub(super) struct DocumentName {
     pub(super) id: String,
 }
 
-/// What happens to metadata and group if they are not sent.
+/// The effect of an update on metadata and group that are not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsent {
     Keep,

@@ -151,7 +151,7 @@ const MAX_FORGET_OCCURRENCES: usize = 8;
 /// chains where statements may not replace each other.
 type VersionChain<'a> = Vec<VersionDraft<'a>>;
 
-/// What became of a statement that repeats a current version.
+/// The effect of a statement that repeats a current version.
 enum Repetition<'a> {
     /// It was added to that version.
     Added,

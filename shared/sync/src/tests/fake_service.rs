@@ -31,7 +31,7 @@ pub(super) struct FakeDocument {
     pub(super) by: ConnectionId,
 }
 
-/// What interrupts a worker after the service has done what it was asked for.
+/// The interruption of a worker after the service has done its request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Interruption {
     /// The process dies.
