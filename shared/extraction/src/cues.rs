@@ -11,11 +11,12 @@ mod wording;
 
 use std::sync::OnceLock;
 
-use domain::{Statement, Trust};
+use domain::{Statement, Timestamp, Trust};
 
 use self::calendar::CalendarWords;
 use self::cue::Cue;
 use self::index::CueIndex;
+use super::dates::DayRange;
 use super::languages::rule_file_of;
 use super::sentences::{BlockKind, Sentence};
 use super::{Passage, Role};
@@ -155,6 +156,23 @@ pub(crate) fn extract_statements(
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the days on which something happens according to a text, those ahead rather than those
+/// past. Returns nothing for English and for languages without rules.
+pub(crate) fn find_days(text: &str, language: Language, said_at: Timestamp) -> Option<DayRange> {
+    let lower = wording::lowercase_chars(text);
+    calendar::find_days(
+        &rules_of(language)?.calendar,
+        &lower,
+        said_at,
+        calendar::DateSide::Future,
+    )
+}
+
+/// Returns the text of a statement that is kept word for word, with its days in digits.
+pub(crate) fn format_remark(passage: &Passage<'_>, text: &str, days: Option<DayRange>) -> String {
+    engine::add_days(wording::format_statement(passage, text), days)
 }
 
 #[cfg(test)]

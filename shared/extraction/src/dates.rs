@@ -61,6 +61,8 @@ pub(crate) fn find_dates(
         let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
         let direction = if matches!(previous, "by" | "until" | "till") {
             DateDirection::Future
+        } else if previous == "since" {
+            DateDirection::Past
         } else {
             direction
         };

@@ -21,6 +21,7 @@ mod plan;
 mod preference;
 mod property;
 mod reader;
+mod remark;
 mod render;
 mod split;
 mod state;
@@ -34,6 +35,7 @@ use domain::{MemoryKind, Timestamp, Trust};
 
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use reader::SentenceReader;
+pub(crate) use remark::{RemarkContext, is_relative, render_instruction, render_remark};
 use topic::KnownTopic;
 
 /// The context in which the rules read a clause.
@@ -87,9 +89,12 @@ impl Antecedent {
     /// Checks whether a pronoun can refer to it.
     fn fits(&self, pronoun: &str) -> bool {
         match pronoun {
-            "he" | "she" | "his" | "her" => {
-                matches!(self.subject_kind, SubjectKind::Named | SubjectKind::Owned)
-            }
+            // "My mother's number" is nobody, although its owner is.
+            "he" | "she" | "his" | "her" => match self.subject_kind {
+                SubjectKind::Named => true,
+                SubjectKind::Owned => self.text.matches("'s").count() < 2,
+                _ => false,
+            },
             "it" | "its" => matches!(
                 self.subject_kind,
                 SubjectKind::Definite | SubjectKind::Named

@@ -4,6 +4,7 @@
 use domain::{Statement, Timestamp, Trust};
 use text::{Language, detect_language};
 
+use crate::chat::EPISODE_CONFIDENCE;
 use crate::cues;
 use crate::languages::{RULE_LANGUAGES, golden_table_of, rule_file_of};
 use crate::sentences::split_sentences;
@@ -50,7 +51,11 @@ pub(crate) fn extract_as(language: Language, text: &str) -> Vec<Statement> {
 
 /// Formats a statement like the golden tables: the kind, the topic and the last day.
 fn format_statement(statement: &Statement) -> String {
-    let mut formatted = format!("{:?}", statement.kind).to_lowercase();
+    let mut formatted = if is_episode(statement) {
+        "episode".to_owned()
+    } else {
+        format!("{:?}", statement.kind).to_lowercase()
+    };
     if let Some(topic) = &statement.topic {
         let negation = if topic.negated { "!" } else { "" };
         formatted += &format!(
@@ -65,6 +70,11 @@ fn format_statement(statement: &Statement) -> String {
     }
 
     formatted
+}
+
+/// Checks whether a statement is a remark that is kept word for word.
+fn is_episode(statement: &Statement) -> bool {
+    statement.topic.is_none() && statement.confidence == EPISODE_CONFIDENCE
 }
 
 /// Reads a golden table: sentences, and indented below each its statements.
@@ -87,8 +97,41 @@ fn read_table(table: &'static str) -> Vec<GoldenCase> {
     cases
 }
 
+/// Writes the statements that are found now into the golden table of a language.
+fn write_table(language: Language) {
+    let mut table = String::new();
+    for line in golden_table_of(language).lines() {
+        if line.starts_with("    ") {
+            continue;
+        }
+        table += &format!("{line}\n");
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+
+        let text = line.strip_prefix(UNDETECTED).unwrap_or(line);
+        for statement in extract_as(language, text) {
+            table += &format!("    {}\n", format_statement(&statement));
+        }
+    }
+
+    let name = rule_file_of(language).map_or("other".to_owned(), |file| {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        name.trim_end_matches(".txt").to_owned()
+    });
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/languages");
+    std::fs::write(format!("{folder}/{name}.golden.txt"), table).unwrap();
+}
+
+/// With `RECOLLECT_GOLDEN=write`, the tables are written anew instead of compared.
 #[test]
 fn sentences_give_the_statements_of_the_golden_tables() {
+    let languages = RULE_LANGUAGES.iter().chain(&[Language::Other]);
+    if std::env::var_os("RECOLLECT_GOLDEN").is_some() {
+        languages.for_each(|language| write_table(*language));
+        return;
+    }
+
     let mut faults = String::new();
     for language in RULE_LANGUAGES.iter().chain(&[Language::Other]) {
         for case in read_table(golden_table_of(*language)) {

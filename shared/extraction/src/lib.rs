@@ -4,6 +4,7 @@
 //! it does no I/O and reads no clock, and the same text always gives the same statements.
 
 mod all_languages;
+mod chat;
 mod cues;
 mod dates;
 mod english;
@@ -21,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
+use chat::{EpisodeReader, ReadRemark, RemarkKind, read_remark, split_remarks};
 use english::{Conversation, SentenceReader};
 use text::{Language, detect_language};
 
@@ -138,11 +140,18 @@ pub fn parse_person_name(sender: &str) -> Option<&str> {
 pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let participants = Participants::of(source);
     let mut statements = Vec::new();
+    let mut is_made_up = false;
     for passage in source
         .passages
         .iter()
         .filter(|passage| passage.role != Role::Other)
     {
+        // A play that has begun goes on to the end of the conversation.
+        is_made_up |= passage.role == Role::User && chat::is_made_up(passage.text);
+        if is_made_up {
+            continue;
+        }
+
         let (trust, previous_count) = (source.trust_of(passage), statements.len());
         read_passage(passage, participants.scene(passage, trust), &mut statements);
         let mut found = statements.split_off(previous_count);
@@ -228,6 +237,12 @@ fn read_passage(
 ) {
     let language = detect_language(passage.text);
     let sentences = split_sentences(passage);
+    if passage.role == Role::User {
+        let found = read_message(passage, conversation, language, &sentences);
+        statements.extend(found);
+        return;
+    }
+
     if language != Language::English {
         for sentence in &sentences {
             statements.extend(cues::extract_statements(
@@ -242,15 +257,151 @@ fn read_passage(
 
     let mut reader = SentenceReader::new(passage, conversation);
     for sentence in &sentences {
-        if !matches!(
-            sentence.block,
-            BlockKind::Heading | BlockKind::Code | BlockKind::Table | BlockKind::Quote
-        ) {
+        if !is_skipped(sentence.block) {
             reader.sentence(sentence);
         }
     }
 
     statements.extend(reader.finish());
+}
+
+/// Returns the statements of a message, which is read remark by remark. A remark that no rule
+/// understands may be kept word for word.
+fn read_message(
+    passage: &Passage<'_>,
+    conversation: Conversation<'_>,
+    language: Language,
+    sentences: &[Sentence<'_>],
+) -> Vec<Statement> {
+    let mut rules = MessageRules::new(passage, conversation, language);
+    let mut episodes = EpisodeReader::new(passage, conversation, language);
+    let quotations = find_quotations(passage);
+    for sentence in sentences {
+        if is_skipped(sentence.block) {
+            continue;
+        }
+
+        for remark in split_remarks(sentence, language) {
+            let part = remark.sentence;
+            let read = read_remark(&remark, language);
+            episodes.notice(&part, &read);
+
+            let is_quoted = quotations
+                .iter()
+                .any(|quotation| quotation.start < part.end && part.start < quotation.end);
+            if is_quoted && read.kind != RemarkKind::Instruction {
+                continue;
+            }
+
+            let is_understood = rules.read(&part, &read);
+            if !is_understood
+                && !rules.is_quoting()
+                && let Some(episode) = episodes.episode(&part, &read)
+            {
+                rules.push(episode);
+            }
+        }
+    }
+
+    rules.finish()
+}
+
+/// The rules of a message's language, and the statements found so far.
+enum MessageRules<'a> {
+    English(Box<SentenceReader<'a>>),
+    Cues {
+        passage: &'a Passage<'a>,
+        language: Language,
+        trust: Trust,
+        statements: Vec<Statement>,
+    },
+}
+
+impl<'a> MessageRules<'a> {
+    fn new(passage: &'a Passage<'a>, conversation: Conversation<'a>, language: Language) -> Self {
+        match language {
+            Language::English => {
+                Self::English(Box::new(SentenceReader::new(passage, conversation)))
+            }
+            _ => Self::Cues {
+                passage,
+                language,
+                trust: conversation.trust,
+                statements: Vec::new(),
+            },
+        }
+    }
+
+    /// Reads a remark. Returns false if no rule makes a statement of it.
+    fn read(&mut self, part: &Sentence<'_>, remark: &ReadRemark) -> bool {
+        if matches!(
+            remark.kind,
+            RemarkKind::Question | RemarkKind::Empty | RemarkKind::Supposition
+        ) {
+            return false;
+        }
+
+        let sentence = Sentence {
+            text: &remark.text,
+            ..*part
+        };
+        match self {
+            Self::English(reader) => {
+                let count = reader.statement_count();
+                reader.sentence(&sentence);
+                reader.statement_count() > count
+            }
+            Self::Cues {
+                passage,
+                language,
+                trust,
+                statements,
+            } => {
+                let found = cues::extract_statements(passage, &sentence, *language, *trust);
+                let is_understood = !found.is_empty();
+                statements.extend(found);
+                is_understood
+            }
+        }
+    }
+
+    /// Adds a statement that no rule has made.
+    fn push(&mut self, statement: Statement) {
+        match self {
+            Self::English(reader) => reader.push(statement),
+            Self::Cues { statements, .. } => statements.push(statement),
+        }
+    }
+
+    /// Checks whether a text to work on was handed over, so that the rest is not the speaker's own.
+    fn is_quoting(&self) -> bool {
+        matches!(self, Self::English(reader) if reader.is_quoting())
+    }
+
+    /// Returns the statements that were found.
+    fn finish(self) -> Vec<Statement> {
+        match self {
+            Self::English(reader) => reader.finish(),
+            Self::Cues { statements, .. } => statements,
+        }
+    }
+}
+
+/// Returns the ranges of a passage that quote somebody, as positions in the canonical text.
+fn find_quotations(passage: &Passage<'_>) -> Vec<std::ops::Range<usize>> {
+    let position = |at: usize| passage.start_char + passage.text[..at].chars().count();
+    chat::find_quotations(passage.text)
+        .into_iter()
+        .map(|range| position(range.start)..position(range.end))
+        .collect()
+}
+
+/// Checks for a block of which no statements are extracted.
+fn is_skipped(block: BlockKind) -> bool {
+    matches!(
+        block,
+        BlockKind::Heading | BlockKind::Code | BlockKind::Table | BlockKind::Quote
+    )
 }
 
 /// The participants of a source.

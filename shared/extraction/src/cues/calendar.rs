@@ -2,7 +2,7 @@
 
 mod numbers;
 
-use domain::{EventPeriod, Timestamp};
+use domain::Timestamp;
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
@@ -53,13 +53,13 @@ pub(super) enum DateSide {
     Past,
 }
 
-/// Returns the period in which something happens according to the text, which is in lower case.
-pub(super) fn find_period(
+/// Returns the days on which something happens according to the text, which is in lower case.
+pub(super) fn find_days(
     calendar: &CalendarWords,
     text: &str,
     said_at: Timestamp,
     side: DateSide,
-) -> Option<EventPeriod> {
+) -> Option<dates::DayRange> {
     let today = utc_day(said_at)?;
     // In languages that place the month first, spaces carry no meaning.
     let unspaced_text =
@@ -80,7 +80,7 @@ pub(super) fn find_period(
         .or_else(|| reader.stretch())
         .or_else(|| reader.day())?;
 
-    dates::DayRange::new(from, to).to_period()
+    Some(dates::DayRange::new(from, to))
 }
 
 /// A range of days, both ends included.

@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use domain::{EventPeriod, MemoryKind, Statement, Topic, Trust};
+use domain::{MemoryKind, Statement, Topic, Trust};
 
 use super::answers::{find_word, is_clause, is_speaker, parse_answer, parse_subject, strip_word};
 use super::calendar::{self, DateSide};
@@ -11,6 +11,7 @@ use super::wording::{
     format_statement, lowercase_chars, normalize_line, strip_fillers, strip_leading_words,
 };
 use super::{CueMeaning, LanguageRules, Rule};
+use crate::dates::DayRange;
 use crate::sentences::Sentence;
 use crate::{Passage, Role};
 
@@ -28,7 +29,7 @@ struct RuleReading {
     attribute: &'static str,
     constant: Option<&'static str>,
     cue_match: CueMatch,
-    event: Option<EventPeriod>,
+    days: Option<DayRange>,
 }
 
 /// Extracts the statements of a sentence.
@@ -142,9 +143,9 @@ fn first_reading(
         .any(|word| begins_with_word(lower, word));
     let has_definite = LazyCell::new(|| is_definite(text));
 
-    let period = |side| calendar::find_period(&language.calendar, lower, passage.said_at, side);
-    let future = LazyCell::new(|| period(DateSide::Future));
-    let past = LazyCell::new(|| period(DateSide::Past));
+    let days = |side| calendar::find_days(&language.calendar, lower, passage.said_at, side);
+    let future = LazyCell::new(|| days(DateSide::Future));
+    let past = LazyCell::new(|| days(DateSide::Past));
 
     for Rule {
         meaning,
@@ -173,14 +174,14 @@ fn first_reading(
             continue;
         }
 
-        let event = date_side(*meaning).and_then(|side| {
+        let days = date_side(*meaning).and_then(|side| {
             if side == DateSide::Future {
                 *future
             } else {
                 *past
             }
         });
-        if event.is_none() && matches!(meaning, CueMeaning::Dated | CueMeaning::Happened) {
+        if days.is_none() && matches!(meaning, CueMeaning::Dated | CueMeaning::Happened) {
             continue;
         }
 
@@ -189,7 +190,7 @@ fn first_reading(
             attribute,
             constant: *constant,
             cue_match,
-            event,
+            days,
         });
     }
 
@@ -263,13 +264,9 @@ fn build_statement(
     }
 
     let topic = build_topic(language, passage, lower, &reading);
-    let expires_at = reading
-        .event
-        .filter(|_| kind == MemoryKind::Plan)
-        .map(|event| event.to);
-
+    let text = format_statement(passage, &unit.text);
     Some(Statement {
-        text: format_statement(passage, &unit.text),
+        text: add_days(text, reading.days),
         start: unit.start,
         end: unit.end,
         kind,
@@ -283,12 +280,20 @@ fn build_statement(
         speaker: passage.speaker.map(str::to_owned),
         attribution: None,
         said_at: passage.said_at,
-        event: reading.event,
-        forget_after: expires_at,
-        forget_reason: expires_at.map(|_| "its time has passed".to_owned()),
+        event: reading.days.and_then(DayRange::to_period),
+        forget_after: None,
+        forget_reason: None,
         topic,
         metadata: serde_json::Map::new(),
     })
+}
+
+/// Adds the days to a text that does not give them in digits.
+pub(super) fn add_days(text: String, days: Option<DayRange>) -> String {
+    match days.map(DayRange::format_label) {
+        Some(label) if !text.contains(&label) => format!("{text} ({label})"),
+        _ => text,
+    }
 }
 
 /// Returns the kind of a statement, whether it lasts, and its confidence.

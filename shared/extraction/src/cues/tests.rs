@@ -31,9 +31,11 @@ fn holds_for(text: &str) {
             // "µ" and "μ" have the same capital.
             let span = span.collect::<String>().to_uppercase().to_lowercase();
             let statement_text = statement.text.to_uppercase().to_lowercase();
+            // The days of a date are added in digits.
+            let is_date = |word: &str| word == "to" || word.bytes().all(|b| b.is_ascii_digit());
             let invented_word = statement_text
                 .split(|c: char| !c.is_alphanumeric())
-                .find(|word| !span.contains(word));
+                .find(|word| !span.contains(word) && !is_date(word));
             assert_eq!(invented_word, None, "{language:?}: {text}");
         }
     }
@@ -111,10 +113,8 @@ fn speakers_and_sides_count() {
         None,
         "Morgen werde ich nach Graz fahren.",
     ))[0];
-    assert_eq!(
-        plan.forget_after.map(|time| time.to_string()).as_deref(),
-        Some("2025-04-16T23:59:59.999Z")
-    );
+    assert_eq!(plan.text, "Morgen werde ich nach Graz fahren. (2025-04-16)");
+    assert_eq!(plan.forget_after, None);
     let both = read(passage(
         Role::User,
         None,

@@ -1,7 +1,5 @@
 //! Parts of sentences that state something, and the direction of their dates.
 
-use domain::{EventPeriod, MemoryKind, Timestamp};
-
 use super::grammar::{ParsedClause, SubjectKind};
 use super::words::Clause;
 use super::{ClauseContext, StatementDraft};
@@ -15,16 +13,6 @@ pub(super) struct StatementPiece<'w> {
     pub(super) dates: Vec<FoundDate>,
     /// True if something stands before the subject.
     pub(super) has_leading_words: bool,
-}
-
-/// Returns the time after which a plan or a coming event no longer matters.
-pub(super) fn expiry_time(
-    event: EventPeriod,
-    draft: &StatementDraft,
-    said_at: Timestamp,
-) -> Option<Timestamp> {
-    let can_expire = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Event);
-    (can_expire && !draft.is_static && event.to > said_at).then_some(event.to)
 }
 
 /// Returns the word between the speaker and a verb that stood without a subject.

@@ -5,7 +5,7 @@ use domain::{MemoryKind, Statement};
 use super::classify::{classify_clause, filter_assistant_draft, is_self_contained};
 use super::grammar::{SubjectKind, parse_clause};
 use super::opening::{Opening, find_closing, find_main_clause, parse_opening};
-use super::piece::{StatementPiece, date_direction, expiry_time, helping_verb, leading_date_end};
+use super::piece::{StatementPiece, date_direction, helping_verb, leading_date_end};
 use super::render::{PronounSubstitution, render_statement};
 use super::words::{Clause, split_words};
 use super::{
@@ -52,6 +52,22 @@ impl<'a> SentenceReader<'a> {
     /// Returns the statements that were found.
     pub(crate) fn finish(self) -> Vec<Statement> {
         self.statements
+    }
+
+    /// Returns the number of statements found so far.
+    pub(crate) fn statement_count(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Adds a statement that no rule has made. The next sentences continue no opinion.
+    pub(crate) fn push(&mut self, statement: Statement) {
+        self.statements.push(statement);
+        self.preceding = PrecedingStatement::None;
+    }
+
+    /// Checks whether a text to work on was handed over, so that the rest is not the speaker's own.
+    pub(crate) fn is_quoting(&self) -> bool {
+        self.is_quoting
     }
 
     /// Reads the next sentence.
@@ -375,13 +391,6 @@ impl<'a> SentenceReader<'a> {
             draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference
         });
 
-        let is_over = piece
-            .parsed
-            .is_some_and(|parsed| parsed.verb.past && draft.kind == MemoryKind::Event);
-        let forget_after = event
-            .filter(|_| !is_over)
-            .and_then(|event| expiry_time(event, draft, said_at));
-
         Statement {
             text,
             start: 0,
@@ -394,8 +403,8 @@ impl<'a> SentenceReader<'a> {
             attribution: None,
             said_at,
             event,
-            forget_after,
-            forget_reason: forget_after.map(|_| "its time has passed".to_owned()),
+            forget_after: None,
+            forget_reason: None,
             topic: draft
                 .known_topic
                 .as_ref()

@@ -64,6 +64,10 @@ vocabulary! {
     occupations: WordList = "occupations",
     /// Relatives, people and pets of somebody, each of which is an attribute of that name.
     relatives: WordList = "relatives",
+    /// Animals that people keep, besides those among the relatives.
+    kept_animals: WordList = "kept animals",
+    /// Verbs that people put at the beginning of a remark about themselves.
+    own_verbs: WordList = "own verbs",
     /// Words that end an answer by themselves.
     tail_words: WordList = "tail words",
     /// Phrases that end an answer after `at`.

@@ -1,0 +1,31 @@
+//! Messages as people type them: without capitals and apostrophes, several clauses in a sentence,
+//! facts in passing inside a question.
+//!
+//! A message is divided into remarks ([`remarks`]), and the words of a remark get their usual
+//! spelling ([`spelling`]), so that the rules can read them. A remark that tells something and that
+//! no rule understands is kept word for word ([`episodes`]).
+
+mod episodes;
+mod reading;
+mod referents;
+mod remarks;
+mod spelling;
+mod words;
+
+use text::detect_language;
+
+use words::chat_words_of;
+
+#[cfg(test)]
+pub(crate) use episodes::EPISODE_CONFIDENCE;
+pub(crate) use episodes::EpisodeReader;
+pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
+pub(crate) use remarks::split_remarks;
+
+/// Checks whether a message is a play, an exercise or somebody else's text, so that its words say
+/// nothing about the person.
+pub(crate) fn is_made_up(text: &str) -> bool {
+    chat_words_of(detect_language(text))
+        .made_up_texts
+        .occur_in(&text.to_lowercase())
+}

@@ -1,0 +1,181 @@
+//! Remarks that are kept word for word, because they tell something that no rule understands.
+//!
+//! In a message to an assistant, what is neither a question nor a request tells about the person or
+//! their world. Such a remark becomes an episode: a statement with a low confidence and no topic,
+//! which replaces nothing and never stands in the static profile. An instruction for the assistant
+//! that no rule understands is kept as well, as an instruction.
+
+use domain::{MemoryKind, Statement};
+use text::Language;
+
+use super::reading::{ReadRemark, RemarkKind};
+use super::referents::Referents;
+use super::words::{ChatWords, chat_words_of};
+use crate::Passage;
+use crate::cues;
+use crate::dates::DayRange;
+use crate::english::{Conversation, RemarkContext, render_instruction, render_remark};
+use crate::sentences::{BlockKind, Sentence};
+
+/// The confidence of a statement that is kept word for word.
+pub(crate) const EPISODE_CONFIDENCE: f32 = 0.45;
+/// The confidence of an instruction that is kept word for word.
+const INSTRUCTION_CONFIDENCE: f32 = 0.8;
+/// The longest remark that is kept, in bytes.
+const MAX_EPISODE_BYTES: usize = 400;
+
+/// A reader that keeps the remarks of a passage that tell something.
+pub(crate) struct EpisodeReader<'a> {
+    passage: &'a Passage<'a>,
+    conversation: Conversation<'a>,
+    language: Language,
+    words: &'static ChatWords,
+    heading: Option<Heading>,
+    referents: Referents,
+}
+
+/// A line that announces the items of a list.
+struct Heading {
+    /// The words of the line without its colon.
+    text: String,
+    /// True if the items are rules for the assistant.
+    has_rules: bool,
+}
+
+impl<'a> EpisodeReader<'a> {
+    pub(crate) fn new(
+        passage: &'a Passage<'a>,
+        conversation: Conversation<'a>,
+        language: Language,
+    ) -> Self {
+        Self {
+            passage,
+            conversation,
+            language,
+            words: chat_words_of(language),
+            heading: None,
+            referents: Referents::new(conversation.speaker),
+        }
+    }
+
+    /// Notices what a remark announces or names.
+    pub(crate) fn notice(&mut self, sentence: &Sentence<'_>, remark: &ReadRemark) {
+        if sentence.block != BlockKind::ListItem {
+            self.heading = None;
+        }
+        if sentence.text.ends_with([':', '：']) {
+            self.heading = Some(self.read_heading(&remark.text));
+        }
+        if self.language == Language::English {
+            self.referents.notice(&remark.text);
+        }
+    }
+
+    fn read_heading(&self, text: &str) -> Heading {
+        Heading {
+            text: text.trim_end_matches([':', '：', ' ']).to_owned(),
+            has_rules: self.words.rule_words.occur_in(&text.to_lowercase()),
+        }
+    }
+
+    /// Returns the episode of a remark that no rule has understood, or `None` if it tells nothing.
+    pub(crate) fn episode(
+        &self,
+        sentence: &Sentence<'_>,
+        remark: &ReadRemark,
+    ) -> Option<Statement> {
+        let is_heading = sentence.text.ends_with([':', '：']);
+        if is_heading || remark.text.len() > MAX_EPISODE_BYTES {
+            return None;
+        }
+        if let Some(heading) = self.heading.as_ref().filter(|heading| heading.has_rules) {
+            let text = format!("{}: {}.", capitalize(&heading.text), remark.text);
+            return Some(self.instruction(sentence, text));
+        }
+
+        match remark.kind {
+            RemarkKind::Instruction => {
+                let text = self.instruction_text(&remark.text);
+                Some(self.instruction(sentence, text))
+            }
+            RemarkKind::Statement => self.told(sentence, &remark.text),
+            _ => None,
+        }
+    }
+
+    fn instruction_text(&self, text: &str) -> String {
+        if self.language == Language::English {
+            render_instruction(text, self.conversation)
+        } else {
+            format!("{}.", capitalize(text))
+        }
+    }
+
+    fn instruction(&self, sentence: &Sentence<'_>, text: String) -> Statement {
+        Statement {
+            kind: MemoryKind::Instruction,
+            is_static: true,
+            confidence: INSTRUCTION_CONFIDENCE,
+            ..self.statement(sentence, text, None)
+        }
+    }
+
+    /// Returns the statement of a remark that tells something.
+    fn told(&self, sentence: &Sentence<'_>, text: &str) -> Option<Statement> {
+        if self.language != Language::English {
+            let days = cues::find_days(text, self.language, self.passage.said_at);
+            let text = cues::format_remark(self.passage, text, days);
+            return Some(self.statement(sentence, text, days));
+        }
+
+        let context = RemarkContext {
+            conversation: self.conversation,
+            said_at: self.passage.said_at,
+            person: self.referents.person(text),
+            is_listed: self.heading.is_some(),
+        };
+        let (text, dates) = render_remark(text, context)?;
+        let date = dates.iter().find(|found| !found.is_lasting);
+        Some(self.statement(sentence, text, date.map(|found| found.days)))
+    }
+
+    fn statement(
+        &self,
+        sentence: &Sentence<'_>,
+        text: String,
+        days: Option<DayRange>,
+    ) -> Statement {
+        let event = days.and_then(DayRange::to_period);
+        let kind = match event {
+            Some(event) if event.to > self.passage.said_at => MemoryKind::Plan,
+            Some(_) => MemoryKind::Event,
+            None => MemoryKind::Fact,
+        };
+
+        Statement {
+            text,
+            start: sentence.start,
+            end: sentence.end,
+            kind,
+            is_static: false,
+            confidence: EPISODE_CONFIDENCE,
+            trust: self.conversation.trust,
+            speaker: self.passage.speaker.map(str::to_owned),
+            attribution: None,
+            said_at: self.passage.said_at,
+            event,
+            forget_after: None,
+            forget_reason: None,
+            topic: None,
+            metadata: serde_json::Map::new(),
+        }
+    }
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}

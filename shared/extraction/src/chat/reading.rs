@@ -1,0 +1,209 @@
+//! The kind of a remark: what its writer does with it.
+
+use std::ops::Range;
+
+use text::Language;
+
+use super::remarks::{Remark, count_units};
+use super::spelling::spell_out;
+use super::words::{ChatWords, chat_words_of, is_unspaced, is_word_char};
+
+/// The fewest words of a remark that says something. Two characters of a script without spaces
+/// count as a word.
+const MIN_UNITS: usize = 2;
+/// The most words of a quotation that is a name or a term rather than somebody's words.
+const MAX_QUOTED_TERM_WORDS: usize = 2;
+
+/// What the writer of a remark does with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RemarkKind {
+    /// Nothing: it only opens or closes.
+    Empty,
+    /// It asks something.
+    Question,
+    /// It asks for something to be done now.
+    Request,
+    /// It says how the assistant is to answer from now on.
+    Instruction,
+    /// It imagines something, or says the opposite of what it means.
+    Supposition,
+    /// It tells something.
+    Statement,
+}
+
+/// A remark in its usual spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReadRemark {
+    /// The words without those at the ends that carry no content.
+    pub(crate) text: String,
+    /// What the writer does with it.
+    pub(crate) kind: RemarkKind,
+}
+
+/// Reads a remark.
+pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark {
+    let words = chat_words_of(language);
+    let spelled = spell_out(remark.sentence.text, language);
+    let core = strip_empty_words(&spelled, words);
+    let kind = find_kind(remark, core, words);
+
+    ReadRemark {
+        text: core.to_owned(),
+        kind,
+    }
+}
+
+fn find_kind(remark: &Remark<'_>, core: &str, words: &ChatWords) -> RemarkKind {
+    let lower = core.to_lowercase();
+    let is_instruction = || {
+        words.standing_phrases.occur_in(&lower)
+            && words.first_person.opening_len(&lower).is_none()
+            && !words.one_time_phrases.occur_in(&lower)
+    };
+
+    if count_units(core) < MIN_UNITS {
+        RemarkKind::Empty
+    } else if is_instruction() {
+        RemarkKind::Instruction
+    } else if remark.is_question || words.question_openings.opening_len(&lower).is_some() {
+        RemarkKind::Question
+    } else if words.request_openings.opening_len(&lower).is_some()
+        || words.request_words.occur_in(&lower)
+    {
+        RemarkKind::Request
+    } else if remark.is_ironic || words.suppositions.occur_in(&lower) {
+        RemarkKind::Supposition
+    } else {
+        RemarkKind::Statement
+    }
+}
+
+/// Returns a text without the words and marks at its ends that carry no content.
+fn strip_empty_words<'t>(text: &'t str, words: &ChatWords) -> &'t str {
+    let mut core = text;
+    loop {
+        let length = core.len();
+        core = core.trim_start_matches(|c: char| !is_word_char(c) && !"$€£#@\"'“„«「~".contains(c));
+        let lower = core.to_lowercase();
+        if lower.len() == core.len()
+            && let Some(len) = words.empty_openings.opening_len(&lower)
+        {
+            core = &core[len..];
+        }
+
+        core = core.trim_end_matches(|c: char| !c.is_alphanumeric() && !")\"'”»」%+".contains(c));
+        let lower = core.to_lowercase();
+        if lower.len() == core.len()
+            && let Some(len) = words.empty_endings.ending_len(&lower)
+        {
+            core = &core[..core.len() - len];
+        }
+        if core.len() == length {
+            return core;
+        }
+    }
+}
+
+/// Returns the byte ranges of a message that quote more than a name or a term.
+pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
+    let mut quotations = Vec::new();
+    let mut open: Option<(usize, char)> = None;
+    for (at, c) in text.char_indices() {
+        let next = text[at + c.len_utf8()..].chars().next();
+        let previous = text[..at].chars().next_back();
+        let is_letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+        let is_inside_word = previous.is_some_and(is_letter) && next.is_some_and(is_letter);
+        if is_inside_word {
+            continue;
+        }
+
+        match open {
+            Some((from, mark)) if closing_mark(mark).contains(c) => {
+                if count_units(&text[from..at]) > MAX_QUOTED_TERM_WORDS {
+                    quotations.push(from..at + c.len_utf8());
+                }
+                open = None;
+            }
+            None if !closing_mark(c).is_empty() && opens_quotation(c, previous) => {
+                open = Some((at, c));
+            }
+            _ => {}
+        }
+    }
+
+    quotations
+}
+
+/// Checks whether a mark opens a quotation after a character. A straight mark after a letter or a
+/// digit is an apostrophe or a unit.
+fn opens_quotation(mark: char, previous: Option<char>) -> bool {
+    !matches!(mark, '\'' | '’' | '"') || previous.is_none_or(|c| !c.is_alphanumeric())
+}
+
+/// Returns the marks that close a quotation, or nothing for any other character.
+fn closing_mark(opening: char) -> &'static str {
+    match opening {
+        '"' => "\"",
+        '\'' | '‘' => "'’",
+        '“' => "”“",
+        '„' => "“”",
+        '«' => "»",
+        '»' => "«",
+        '「' => "」",
+        '『' => "』",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::split_remarks;
+    use crate::sentences::{BlockKind, Sentence};
+
+    #[test]
+    fn remarks_are_told_apart_by_what_they_do() {
+        for (text, kind) in [
+            ("ok thanks lol", RemarkKind::Empty),
+            ("what can i make for dinner", RemarkKind::Question),
+            ("can spend like 20k on the kitchen", RemarkKind::Statement),
+            ("help me write a cover letter", RemarkKind::Request),
+            ("if i ever had a kid", RemarkKind::Supposition),
+            ("from now on all prices in CAD", RemarkKind::Instruction),
+            ("i always go by bike", RemarkKind::Statement),
+            ("btw left handed", RemarkKind::Statement),
+        ] {
+            let sentence = Sentence {
+                text,
+                start: 0,
+                end: text.len(),
+                block: BlockKind::Prose,
+            };
+            let remark = split_remarks(&sentence, Language::English)[0];
+            assert_eq!(read_remark(&remark, Language::English).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn quotations_are_longer_than_a_term() {
+        for (text, expected) in [
+            (
+                "say 'i live in Utrecht' in Turkish",
+                vec!["'i live in Utrecht'"],
+            ),
+            ("never say 'simply' to me", vec![]),
+            ("it's the dogs' bed and that's it", vec![]),
+            ("\"My name is Ilse.\" better?", vec!["\"My name is Ilse.\""]),
+            (
+                "「私は神戸に住んでいます」って",
+                vec!["「私は神戸に住んでいます」"],
+            ),
+        ] {
+            let found: Vec<_> = find_quotations(text)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Division of a sentence of a message into remarks: clauses that can be read by themselves.
+//!
+//! People end a clause with an emoji, with two dots, with `lol`, with a comma before the next
+//! subject, or with nothing at all.
+
+use text::Language;
+
+use super::words::{ChatWords, chat_words_of, first_word, is_unspaced, is_word_char, word_starts};
+use crate::all_languages::all_languages;
+use crate::sentences::{BlockKind, Sentence, is_mark};
+
+/// The length in characters from which a line is taken for a wrapped one, whose end divides nothing.
+const WRAPPED_LINE_CHARS: usize = 60;
+/// The fewest words of both sides of a dash between two remarks.
+const MIN_WORDS_BESIDE_DASH: usize = 2;
+/// The fewest words of a clause before a conjunction. Fewer are a subject: `my wife and I`.
+const MIN_WORDS_BEFORE_CONJUNCTION: usize = 4;
+/// The number of words before a clause among which a subordinating conjunction makes it a main
+/// clause: `since Friday I'm …`.
+const SUBORDINATE_WORDS: usize = 4;
+
+/// A part of a sentence that can be read by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Remark<'a> {
+    /// The words of the remark with their position.
+    pub(crate) sentence: Sentence<'a>,
+    /// True if it is a question, or leads to one.
+    pub(crate) is_question: bool,
+    /// True if its sentence says the opposite of what it means.
+    pub(crate) is_ironic: bool,
+}
+
+/// Divides a sentence into remarks.
+pub(crate) fn split_remarks<'a>(sentence: &Sentence<'a>, language: Language) -> Vec<Remark<'a>> {
+    let words = chat_words_of(language);
+    let is_divisible = matches!(sentence.block, BlockKind::Prose | BlockKind::ListItem);
+    let cuts = if is_divisible {
+        find_cuts(sentence.text, words)
+    } else {
+        Vec::new()
+    };
+    let is_ironic = is_ironic(sentence.text, words);
+
+    let mut remarks = Vec::new();
+    let mut from = 0;
+    for cut in cuts.into_iter().chain([Cut::at(sentence.text.len())]) {
+        if cut.end < from {
+            continue;
+        }
+        let text = &sentence.text[from..cut.end];
+        if let Some(part) = part_of(sentence, from, text) {
+            remarks.push(Remark {
+                sentence: part,
+                is_question: text.trim_end().ends_with(['?', '？', '؟']) || cut.is_question,
+                is_ironic,
+            });
+        }
+        from = cut.next;
+    }
+
+    remarks
+}
+
+/// A place at which a sentence is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    /// The end of the remark before it.
+    end: usize,
+    /// The beginning of the next remark.
+    next: usize,
+    /// True if the remark before it is a question.
+    is_question: bool,
+}
+
+impl Cut {
+    fn at(index: usize) -> Self {
+        Self::between(index, index)
+    }
+
+    fn between(end: usize, next: usize) -> Self {
+        Self {
+            end,
+            next,
+            is_question: false,
+        }
+    }
+}
+
+/// Returns a part of a sentence with its position, without white space at its ends. Returns `None`
+/// if it has no letters and digits.
+fn part_of<'a>(sentence: &Sentence<'a>, from: usize, text: &'a str) -> Option<Sentence<'a>> {
+    if !text.contains(char::is_alphanumeric) {
+        return None;
+    }
+
+    let trimmed = text.trim();
+    let at = from + (text.len() - text.trim_start().len());
+    let start = sentence.start + sentence.text[..at].chars().count();
+    Some(Sentence {
+        text: trimmed,
+        start,
+        end: start + trimmed.chars().count(),
+        block: sentence.block,
+    })
+}
+
+/// Returns the places at which a sentence is divided, in order.
+fn find_cuts(text: &str, words: &ChatWords) -> Vec<Cut> {
+    let lower = text.to_ascii_lowercase();
+    let mut cuts = Vec::new();
+    let mut from = 0;
+    for (at, c) in text.char_indices() {
+        if at < from {
+            continue;
+        }
+
+        let cut = if is_word_char(c) {
+            let begins_word = text[..at]
+                .chars()
+                .next_back()
+                .is_none_or(|c| !is_word_char(c));
+            begins_word
+                .then(|| cut_at_word(&lower, from, at, words))
+                .flatten()
+        } else {
+            cut_at_mark(text, &lower, at, c, words)
+        };
+
+        if let Some(cut) = cut.filter(|cut| cut.end > 0) {
+            cuts.push(cut);
+            from = cut.next.max(at + c.len_utf8());
+        }
+    }
+
+    cuts
+}
+
+/// Returns the cut at a mark.
+fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords) -> Option<Cut> {
+    let after = at + mark.len_utf8();
+    if is_pictograph(mark) || matches!(mark, ';' | '；') {
+        return Some(Cut::between(at, after));
+    }
+
+    match mark {
+        '\n' => {
+            let line = text[..at].rsplit('\n').next().unwrap_or_default();
+            (line.chars().count() < WRAPPED_LINE_CHARS).then_some(Cut::between(at, after))
+        }
+        ',' | '，' | '、' | '(' | '（' => {
+            let rest = lower[after..].trim_start();
+            begins_clause(rest, words).then_some(Cut::between(at, after))
+        }
+        ')' | '）' => {
+            let inner = lower[..at].rsplit(['(', '（']).next().unwrap_or_default();
+            begins_clause(inner.trim_start(), words).then_some(Cut::between(at, after))
+        }
+        '-' | '–' | '—' => {
+            let is_dash = text[..at].ends_with(' ') && text[after..].starts_with(' ');
+            let has_words = |part: &str| word_starts(part).count() >= MIN_WORDS_BESIDE_DASH;
+            (is_dash && has_words(&text[..at]) && has_words(&text[after..]))
+                .then_some(Cut::between(at, after))
+        }
+        _ if is_mark(mark) => cut_at_end_mark(text, at),
+        _ => None,
+    }
+}
+
+/// Returns the cut at a run of full stops, exclamation and question marks within a sentence.
+fn cut_at_end_mark(text: &str, at: usize) -> Option<Cut> {
+    let rest = &text[at..];
+    let end = at + rest.find(|c| !is_mark(c)).unwrap_or(rest.len());
+    let marks = &text[at..end];
+    let next = text[end..].chars().next()?;
+    if !next.is_whitespace() && marks.chars().count() < 2 {
+        return None;
+    }
+
+    if marks == "." {
+        let before = text[..at].rsplit(char::is_whitespace).next()?;
+        let is_word = before.chars().count() > 2 && before.chars().all(char::is_alphabetic);
+        let is_abbreviation = all_languages()
+            .non_final_abbreviations
+            .has(&before.to_lowercase());
+        if !is_word || is_abbreviation {
+            return None;
+        }
+    }
+
+    Some(Cut::between(end, end))
+}
+
+/// Returns the cut before or after the word at `at`. The remark before it begins at `from`.
+fn cut_at_word(lower: &str, from: usize, at: usize, words: &ChatWords) -> Option<Cut> {
+    let rest = &lower[at..];
+    if let Some(len) = words.closings.opening_len(rest) {
+        return (!lower[at + len..].trim().is_empty()).then_some(Cut::at(at + len));
+    }
+
+    if words.changes_of_subject.opening_len(rest).is_some() {
+        return Some(Cut::at(at));
+    }
+
+    let before = &lower[from..at];
+    if let Some(len) = words.clause_conjunctions.opening_len(rest)
+        && let next = rest[len..].trim_start()
+        && begins_clause(next, words)
+        && words.first_person.opening_len(next).is_some()
+    {
+        let is_clause = word_starts(before).count() >= MIN_WORDS_BEFORE_CONJUNCTION;
+        return is_clause.then_some(Cut::at(at));
+    }
+
+    let begins_run_on = words.run_on_openings.opening_len(rest).is_some();
+    (begins_run_on && !continues_clause(before, words)).then_some(Cut::at(at))
+}
+
+/// Checks whether a clause continues after a text: a word that carries a clause stands near its end,
+/// or a mark ends it.
+fn continues_clause(before: &str, words: &ChatWords) -> bool {
+    if before.trim_end().ends_with(|c| !is_word_char(c)) {
+        return true;
+    }
+
+    let starts: Vec<usize> = word_starts(before).collect();
+    let carries = |at: &usize| {
+        let word = first_word(&before[*at..]);
+        words.clause_carriers.opening_len(word) == Some(word.len())
+    };
+    let Some(last) = starts.last() else {
+        return true;
+    };
+
+    let nearby = starts.iter().rev().take(SUBORDINATE_WORDS);
+    let is_subordinate = nearby.map(|at| first_word(&before[*at..])).any(|word| {
+        matches!(
+            word,
+            "since" | "when" | "if" | "after" | "before" | "while" | "until" | "once"
+        )
+    });
+    carries(last) || is_subordinate
+}
+
+/// Checks whether a clause of its own begins with a text.
+fn begins_clause(lower: &str, words: &ChatWords) -> bool {
+    if words.clause_openings.opening_len(lower).is_some() {
+        return true;
+    }
+
+    let conjunction_len = words.clause_conjunctions.opening_len(lower);
+    conjunction_len.is_some_and(|len| {
+        let rest = lower[len..].trim_start();
+        words.clause_openings.opening_len(rest).is_some()
+    })
+}
+
+/// Checks for an emoji or another picture.
+pub(super) fn is_pictograph(c: char) -> bool {
+    matches!(c,
+        '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}'
+        | '\u{fe0f}' | '\u{200d}')
+}
+
+/// Checks whether a sentence says the opposite of what it means, by its words or emoji.
+fn is_ironic(text: &str, words: &ChatWords) -> bool {
+    text.contains(['🙃', '🙄']) || words.ironies.occur_in(&text.to_lowercase())
+}
+
+/// Returns the least number of words that make a remark, by the script of the text.
+pub(super) fn count_units(text: &str) -> usize {
+    let wide = text.chars().filter(|c| is_unspaced(*c)).count();
+    word_starts(text).count() + wide / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_divided_where_a_new_clause_begins() {
+        for (text, expected) in [
+            (
+                "hes an african grey called Pickle, had him since 2019",
+                "hes an african grey called Pickle|had him since 2019",
+            ),
+            (
+                "love the flat 😍 its on the 7th floor lol whats the best lift",
+                "love the flat|its on the 7th floor lol|whats the best lift",
+            ),
+            (
+                "closed mondays. need a catchy caption",
+                "closed mondays.|need a catchy caption",
+            ),
+            (
+                "im a data clerk, i sit all day, bad back",
+                "im a data clerk|i sit all day, bad back",
+            ),
+            ("the flat i live in is tiny", "the flat i live in is tiny"),
+            ("i think im late", "i think im late"),
+            (
+                "two adults (we run an agency from the attic)",
+                "two adults|we run an agency from the attic",
+            ),
+            (
+                "the shop (Crumb & Tide) is open",
+                "the shop (Crumb & Tide) is open",
+            ),
+        ] {
+            let sentence = Sentence {
+                text,
+                start: 0,
+                end: text.chars().count(),
+                block: BlockKind::Prose,
+            };
+            let remarks = split_remarks(&sentence, Language::English);
+            let parts: Vec<_> = remarks.iter().map(|remark| remark.sentence.text).collect();
+            assert_eq!(parts.join("|"), expected);
+        }
+    }
+}

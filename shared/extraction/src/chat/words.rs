@@ -1,0 +1,257 @@
+//! The words of messages, from the file of each language.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use text::file::{LanguageFile, LanguageFileError, LanguageSections};
+use text::{Language, WordTable};
+
+/// A list of words and phrases in lower case, found by their first word.
+#[derive(Default)]
+pub(super) struct Phrases {
+    by_first_word: WordTable<Vec<&'static str>>,
+    /// Phrases of scripts without spaces, which are found anywhere.
+    unspaced: Vec<&'static str>,
+}
+
+impl Phrases {
+    fn new(phrases: Vec<&'static str>) -> Self {
+        let mut list = Self::default();
+        for phrase in phrases {
+            if phrase.starts_with(is_unspaced) {
+                list.unspaced.push(phrase);
+            } else {
+                let first = first_word(phrase);
+                list.by_first_word.entry(first).or_default().push(phrase);
+            }
+        }
+
+        list
+    }
+
+    /// Returns the length of the longest phrase with which a text in lower case begins.
+    pub(super) fn opening_len(&self, lower: &str) -> Option<usize> {
+        let spaced = self.by_first_word.get(first_word(lower));
+        let candidates = spaced.into_iter().flatten().chain(&self.unspaced);
+        let mut longest = None;
+        for phrase in candidates {
+            if begins_with(lower, phrase) {
+                longest = longest.max(Some(phrase.len()));
+            }
+        }
+
+        longest
+    }
+
+    /// Returns the length of the longest phrase with which a text in lower case ends.
+    pub(super) fn ending_len(&self, lower: &str) -> Option<usize> {
+        let mut longest = None;
+        for phrase in self.by_first_word.values().flatten().chain(&self.unspaced) {
+            if ends_with(lower, phrase) {
+                longest = longest.max(Some(phrase.len()));
+            }
+        }
+
+        longest
+    }
+
+    /// Checks whether one of the phrases stands anywhere in a text in lower case.
+    pub(super) fn occur_in(&self, lower: &str) -> bool {
+        if self.unspaced.iter().any(|phrase| lower.contains(phrase)) {
+            return true;
+        }
+
+        word_starts(lower).any(|at| self.opening_len(&lower[at..]).is_some())
+    }
+}
+
+/// Returns the positions at which words begin.
+pub(super) fn word_starts(lower: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut previous = ' ';
+    lower.char_indices().filter_map(move |(at, c)| {
+        let begins = is_word_char(c) && !is_word_char(previous);
+        previous = c;
+        begins.then_some(at)
+    })
+}
+
+/// Checks for a character of a word as people type it: `w/`, `i'm`.
+pub(super) fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '\'' | '’' | '/' | '-') || is_combining(c)
+}
+
+/// Checks for a vowel sign or another mark that belongs to the letter before it.
+fn is_combining(c: char) -> bool {
+    matches!(c, '\u{0300}'..='\u{036f}' | '\u{0900}'..='\u{0903}' | '\u{093a}'..='\u{094f}')
+}
+
+/// Returns the word with which a text begins.
+pub(super) fn first_word(lower: &str) -> &str {
+    let end = lower.find(|c| !is_word_char(c)).unwrap_or(lower.len());
+    &lower[..end]
+}
+
+fn begins_with(lower: &str, phrase: &str) -> bool {
+    let Some(rest) = lower.strip_prefix(phrase) else {
+        return false;
+    };
+
+    phrase.starts_with(is_unspaced) || !rest.starts_with(is_word_char)
+}
+
+fn ends_with(lower: &str, phrase: &str) -> bool {
+    let Some(rest) = lower.strip_suffix(phrase) else {
+        return false;
+    };
+
+    phrase.starts_with(is_unspaced) || !rest.ends_with(is_word_char)
+}
+
+/// Checks for a character of a script that puts no spaces between words.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// Declares the lists with the sections from which they are loaded.
+macro_rules! chat_words {
+    ($($(#[$note:meta])* $list:ident = $section:literal,)*) => {
+        /// The words of a language's messages.
+        #[derive(Default)]
+        pub(super) struct ChatWords {
+            $($(#[$note])* pub(super) $list: Phrases,)*
+            /// Usual spellings, by how people type them.
+            pub(super) spellings: HashMap<&'static str, &'static str>,
+        }
+
+        impl ChatWords {
+            fn load(file: LanguageFile) -> Result<Self, LanguageFileError> {
+                let mut sections = LanguageSections::parse(file)?;
+                let words = Self {
+                    $($list: Phrases::new(sections.take($section)?.words()?),)*
+                    spellings: load_keys(&mut sections, "spellings")?,
+                };
+                sections.finish()?;
+
+                Ok(words)
+            }
+        }
+    };
+}
+
+chat_words! {
+    /// Openings of a clause of its own after a comma or a conjunction.
+    clause_openings = "clause openings",
+    /// Conjunctions before a clause of its own.
+    clause_conjunctions = "clause conjunctions",
+    /// Openings of a clause that begins without any mark.
+    run_on_openings = "run-on openings",
+    /// Words after which such an opening continues the clause.
+    clause_carriers = "clause carriers",
+    /// Words that end a remark.
+    closings = "closings",
+    /// Words that begin a remark wherever they stand.
+    changes_of_subject = "changes of subject",
+    /// Openings of questions.
+    question_openings = "question openings",
+    /// Openings of requests and of polite phrases.
+    request_openings = "request openings",
+    /// Words that make a remark a request wherever they stand.
+    request_words = "request words",
+    /// Words that make a remark a supposition.
+    suppositions = "suppositions",
+    /// Words that say how the assistant is to answer from now on.
+    standing_phrases = "standing phrases",
+    /// Words that say that something is asked for once.
+    one_time_phrases = "one-time phrases",
+    /// Words that announce a list of rules for the assistant.
+    rule_words = "rule words",
+    /// Words that say the opposite of what they mean.
+    ironies = "ironies",
+    /// Words of messages whose text is made up or somebody else's.
+    made_up_texts = "made-up texts",
+    /// Words for the speaker.
+    first_person = "first person",
+    /// Words without content at the beginning of a remark.
+    empty_openings = "empty openings",
+    /// Words without content at the end of a remark.
+    empty_endings = "empty endings",
+}
+
+/// Loads a section of keys, each of which is the meaning of its words.
+fn load_keys(
+    sections: &mut LanguageSections,
+    name: &str,
+) -> Result<HashMap<&'static str, &'static str>, LanguageFileError> {
+    let mut meanings = HashMap::new();
+    for entry in sections.take(name)?.entries()? {
+        for word in entry.words {
+            meanings.insert(word, entry.key);
+        }
+    }
+
+    Ok(meanings)
+}
+
+/// Declares the languages with words of messages, and embeds their files.
+macro_rules! chat_files {
+    ($($language:ident = $file:literal,)*) => {
+        /// The languages with words of messages.
+        #[cfg(test)]
+        const CHAT_LANGUAGES: &[Language] = &[$(Language::$language,)*];
+
+        /// Returns the file with the words of a language's messages.
+        fn chat_file_of(language: Language) -> Option<LanguageFile> {
+            match language {
+                $(Language::$language => Some(LanguageFile {
+                    path: concat!("shared/extraction/chats/", $file, ".txt"),
+                    text: include_str!(concat!("../../chats/", $file, ".txt")),
+                }),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+chat_files! {
+    English = "en",
+    German = "de",
+    Spanish = "es",
+    French = "fr",
+    Portuguese = "pt",
+    Italian = "it",
+    Russian = "ru",
+    Hindi = "hi",
+    Chinese = "zh",
+    Japanese = "ja",
+    Korean = "ko",
+}
+
+/// Returns the words of a language's messages, or none for a language without a file.
+///
+/// The file is parsed once. It is a part of the program, and a test loads every file, so a file
+/// with a fault does not get here.
+pub(super) fn chat_words_of(language: Language) -> &'static ChatWords {
+    static WORDS: [OnceLock<ChatWords>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+
+    WORDS[language as usize].get_or_init(|| {
+        let file = chat_file_of(language);
+        file.and_then(|file| ChatWords::load(file).ok())
+            .unwrap_or_default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_can_be_loaded() {
+        for language in CHAT_LANGUAGES {
+            let file = chat_file_of(*language).unwrap();
+            if let Err(error) = ChatWords::load(file) {
+                panic!("{error}");
+            }
+        }
+    }
+}

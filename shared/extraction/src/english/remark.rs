@@ -1,0 +1,184 @@
+//! The wording of remarks that are kept word for word.
+
+use domain::Timestamp;
+
+use super::Conversation;
+use super::classes::{JUDGING, is_in_class};
+use super::grammar::{ParsedClause, SubjectKind, parse_clause};
+use super::identity::relation_attribute;
+use super::lexicon::{VerbForm, is_adverb, is_content_word, parse_verb};
+use super::render::{PronounSubstitution, render_statement};
+use super::vocabulary::vocabulary;
+use super::words::{Clause, split_words};
+use crate::dates::{DateDirection, FoundDate, find_dates};
+
+/// The fewest content words of a remark that has no number and no date.
+const MIN_CONTENT_WORDS: usize = 2;
+
+/// The context in which a remark is written down.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RemarkContext<'a> {
+    pub(crate) conversation: Conversation<'a>,
+    pub(crate) said_at: Timestamp,
+    /// The person to whom a pronoun at the beginning refers.
+    pub(crate) person: Option<&'a str>,
+    /// True for an item of a list about the speaker, in which a verb in its base form is no order.
+    pub(crate) is_listed: bool,
+}
+
+/// How a remark names what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RemarkSubject<'a> {
+    /// By words of its own.
+    Named,
+    /// By a pronoun for somebody who was named before.
+    Pronoun(&'a str),
+    /// Not at all. The speaker and this word stand before the verb.
+    Elided(&'static str),
+    /// Not at all, and it has no verb.
+    Fragment,
+}
+
+/// Checks whether a word names a relative, another person of somebody's, or an animal.
+pub(crate) fn is_relative(lower: &str) -> bool {
+    relation_attribute(lower).is_some() || vocabulary().kept_animals.has(lower)
+}
+
+/// Writes an instruction as a sentence with the speaker's name.
+pub(crate) fn render_instruction(text: &str, conversation: Conversation<'_>) -> String {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let substitution = PronounSubstitution {
+        speaker: conversation.speaker,
+        antecedent: None,
+        lead: None,
+    };
+    render_statement(text, Clause { words: &words }, &[], substitution)
+}
+
+/// Writes a remark as a sentence with the speaker's name, and returns the dates in it. Returns `None`
+/// if it tells nothing that can be understood alone.
+pub(crate) fn render_remark(
+    text: &str,
+    context: RemarkContext<'_>,
+) -> Option<(String, Vec<FoundDate>)> {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let clause = Clause { words: &words };
+    if clause.contains_any(&["you", "your", "yours", "yourself"]) {
+        return None;
+    }
+
+    let parsed = parse_clause(clause);
+    let direction = match parsed {
+        Some(parsed) if parsed.verb.past => DateDirection::Past,
+        _ => DateDirection::Future,
+    };
+    let dates = find_dates(clause, context.said_at, direction);
+    let subject = find_subject(clause, parsed, context)?;
+    if !context.is_listed && !has_content(clause, subject, !dates.is_empty()) {
+        return None;
+    }
+
+    let (antecedent, lead) = match subject {
+        RemarkSubject::Pronoun(person) => (Some(person), None),
+        RemarkSubject::Elided(lead) => (None, Some(lead)),
+        RemarkSubject::Named | RemarkSubject::Fragment => (None, None),
+    };
+    let substitution = PronounSubstitution {
+        speaker: context.conversation.speaker,
+        antecedent,
+        lead,
+    };
+    let sentence = render_statement(text, clause, &dates, substitution);
+    let sentence = match subject {
+        RemarkSubject::Fragment => name_speaker(&sentence, text, context.conversation.speaker),
+        _ => sentence,
+    };
+
+    Some((sentence, dates))
+}
+
+/// Puts the speaker before a sentence without a subject: `User: left handed.`,
+/// `User's blood group: O neg.`
+fn name_speaker(sentence: &str, text: &str, speaker: &str) -> String {
+    if sentence.starts_with(speaker) {
+        return sentence.to_owned();
+    }
+
+    let as_typed = if text.starts_with(char::is_lowercase) {
+        let mut chars = sentence.chars();
+        let first = chars.next().map(char::to_lowercase);
+        first.into_iter().flatten().chain(chars).collect()
+    } else {
+        sentence.to_owned()
+    };
+    let has_label = as_typed
+        .split_once(": ")
+        .is_some_and(|(label, _)| label.split(' ').count() <= 2 && !label.contains(','));
+    if has_label {
+        format!("{speaker}'s {as_typed}")
+    } else {
+        format!("{speaker}: {as_typed}")
+    }
+}
+
+/// Returns how a remark names what it is about, or `None` if that cannot be understood alone.
+fn find_subject<'a>(
+    clause: Clause<'_>,
+    parsed: Option<ParsedClause<'_>>,
+    context: RemarkContext<'a>,
+) -> Option<RemarkSubject<'a>> {
+    let first_at = (0..clause.len()).find(|&at| !is_adverb(clause.lower_at(at)))?;
+    let first = clause.lower_at(first_at);
+    if matches!(first, "he" | "she" | "they" | "his" | "her" | "their") {
+        return context.person.map(RemarkSubject::Pronoun);
+    }
+    if first == "been" {
+        return Some(RemarkSubject::Elided("has"));
+    }
+
+    let form = parse_verb(first).map(|(_, form)| form);
+    if let Some(parsed) = parsed {
+        return match parsed.subject_kind {
+            SubjectKind::Listener => None,
+            SubjectKind::Elided if parsed.verb.progressive || form == Some(VerbForm::Ing) => {
+                Some(RemarkSubject::Elided("is"))
+            }
+            SubjectKind::Elided => Some(RemarkSubject::Elided("")),
+            _ => Some(RemarkSubject::Named),
+        };
+    }
+
+    let is_own_verb = |lower| {
+        matches!(parse_verb(lower), Some((base, VerbForm::Base))
+            if context.is_listed && !base.is_empty() || vocabulary().own_verbs.has(base))
+    };
+    match form {
+        Some(VerbForm::Ing) => Some(RemarkSubject::Elided("is")),
+        Some(VerbForm::Base) if is_own_verb(first) => Some(RemarkSubject::Elided("")),
+        _ => Some(RemarkSubject::Fragment),
+    }
+}
+
+/// Checks whether a remark has enough content to be worth keeping. What only judges has none, and
+/// what begins with a word such as `that` needs more.
+fn has_content(clause: Clause<'_>, subject: RemarkSubject<'_>, has_date: bool) -> bool {
+    let mut content_words = 0;
+    let mut has_number = false;
+    for word in clause.words {
+        content_words +=
+            usize::from(is_content_word(word.lower) && !is_in_class(word.lower, JUDGING));
+        has_number |= word.is_number();
+    }
+
+    let first = clause.lower_at(0);
+    let needed = match first {
+        "this" | "that" => MIN_CONTENT_WORDS + 2,
+        "it" | "there" | "these" | "those" | "here" if subject == RemarkSubject::Named => {
+            MIN_CONTENT_WORDS + 1
+        }
+        _ => MIN_CONTENT_WORDS,
+    };
+    content_words >= needed || content_words > 0 && (has_number || has_date)
+}
