@@ -51,6 +51,7 @@ mod memories;
 mod memories_documents;
 mod memories_forget;
 mod memories_life;
+mod memories_messages;
 mod memories_update;
 mod memory_model;
 mod merge;

@@ -227,7 +227,7 @@ pub(crate) fn document_shape() -> Value {
         "provenance?": "string",
         "trust?": "string",
         "origin?": origin_shape(),
-        "memoryExtraction?": {"extractor": "string", "count": "int", "reason?": "string"},
+        "memoryExtraction?": {"extractor": "string", "count": "int", "forgetRequests?": "int", "reason?": "string"},
     });
 
     merge_shapes(listed_document_shape(), &more)

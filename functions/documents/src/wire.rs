@@ -129,11 +129,16 @@ pub(crate) struct FullDocument {
 
 /// The extractor of the statements in the content that is served, and their number.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct MemoryExtraction {
     /// The extractor: `builtin`, `client` or the name of a model.
     extractor: String,
     /// The number of statements.
     count: u32,
+    /// The number of requests to forget something that was said before. Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    forget_requests: Option<u32>,
     /// The reason why the built-in extractor was used in place of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -144,6 +149,7 @@ impl MemoryExtraction {
         Self {
             extractor: statements_ref.extractor.clone(),
             count: statements_ref.count,
+            forget_requests: Some(statements_ref.forget_requests).filter(|count| *count > 0),
             reason: statements_ref.fallback_reason.clone(),
         }
     }

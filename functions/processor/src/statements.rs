@@ -107,12 +107,8 @@ pub(crate) async fn extract_statements(
         }
         None => None,
     };
-    let statements_ref = StatementsRef {
-        statements: None,
-        count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
-        extractor: extractor_name(outcome.extractor).into(),
-        fallback_reason,
-    };
+    let extractor = extractor_name(outcome.extractor);
+    let statements_ref = StatementsRef::new(&statements, extractor, fallback_reason);
 
     Ok(Some(ExtractedStatements {
         statements,

@@ -2,6 +2,7 @@
 //! and the same of a namespace.
 
 mod engine;
+mod mask;
 mod namespaces;
 mod profile;
 mod rank;

@@ -1,6 +1,5 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
-use container_index::IndexedChunks;
 use domain::memory::{EventPeriod, MemoryKind};
 use domain::{
     Attribution, DocumentId, IndexedDocument, MemoryId, Metadata, Result, Timestamp, Trust,
@@ -12,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::{FoundChunk, FoundMemory, load_document_chunks};
+use crate::mask::{forgotten_spans, mask_text};
 use crate::related::{RelatedContext, related_context};
 use crate::run::Sources;
 use crate::summaries::summary_schema;
@@ -380,7 +380,7 @@ pub(crate) fn memory_result(
         shown_documents = Some(shapes.collect());
     }
     let chunks = if include.chunks {
-        Some(source_chunks(&memory, &sources.chunks)?)
+        Some(source_chunks(&memory, sources)?)
     } else {
         None
     };
@@ -408,18 +408,19 @@ pub(crate) fn memory_result(
 }
 
 /// Returns the chunks in which a memory was stated.
-fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<SourceChunk>> {
+fn source_chunks(memory: &Memory, sources: &Sources) -> Result<Vec<SourceChunk>> {
     /// The most sources of a memory that are examined.
     const MAX_SOURCES: usize = 20;
     let mut found = Vec::new();
     for source in memory.sources.iter().take(MAX_SOURCES) {
-        for chunks in chunks {
+        let forgotten = forgotten_spans(&sources.memories, &source.document);
+        for chunks in &sources.chunks {
             for chunk in load_document_chunks(&chunks.index, source.document.as_str())? {
                 let overlaps =
                     (chunk.start as usize) < source.end && source.start < chunk.end as usize;
                 if overlaps {
                     found.push(SourceChunk {
-                        content: chunk.text,
+                        content: mask_text(&chunk.text, chunk.start as usize, &forgotten),
                         position: chunk.position,
                         document_id: source.document.clone(),
                         score: None,

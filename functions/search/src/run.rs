@@ -9,6 +9,7 @@ use crate::engine::{
     SearchQuestion, explain_threshold, find_chunks, find_memories, find_physical_containers,
     open_chunks, open_memories,
 };
+use crate::mask::mask_found;
 use crate::rank::{
     ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings, rerank_rows,
 };
@@ -151,6 +152,7 @@ impl Search<'_> {
             is_recorded && found.hit.similarity >= self.threshold
         });
 
+        mask_found(&mut chunks, &sources.memories);
         let memories = find_memories(&sources.memories, question)?;
         Ok(mix_rows(chunks, memories, question.limit))
     }

@@ -12,6 +12,7 @@ pub use kind::DocumentType;
 use crate::blob::BlobRef;
 use crate::connection::DocumentOrigin;
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
+use crate::memory::Statement;
 use crate::metadata::Metadata;
 use crate::provenance::{Authorship, Provenance};
 use crate::tag::ContainerTag;
@@ -219,12 +220,39 @@ pub struct StatementsRef {
     pub statements: Option<BlobRef>,
     /// The number of statements.
     pub count: u32,
+    /// The number of requests to forget something, which are not counted among the statements.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forget_requests: u32,
     /// The extractor that found them: `builtin`, `client`, or the name of a model.
     pub extractor: String,
     /// The reason for which the built-in extractor was used in place of a model. It never has any
     /// of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_reason: Option<String>,
+}
+
+impl StatementsRef {
+    /// Creates a record of statements that are not stored yet.
+    pub fn new(statements: &[Statement], extractor: &str, fallback_reason: Option<String>) -> Self {
+        let requests = statements
+            .iter()
+            .filter(|statement| statement.only_retracts());
+        let forget_requests = u32::try_from(requests.count()).unwrap_or(u32::MAX);
+        let count = u32::try_from(statements.len()).unwrap_or(u32::MAX);
+
+        Self {
+            statements: None,
+            count: count.saturating_sub(forget_requests),
+            forget_requests,
+            extractor: extractor.to_owned(),
+            fallback_reason,
+        }
+    }
+}
+
+/// Checks whether a count is left out of the stored form.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The most characters of a summary.

@@ -47,7 +47,10 @@ pub use ids::{
     TaskId, TopicId,
 };
 pub use job::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
-pub use memory::{EventPeriod, MemoryEdit, MemoryKind, Statement, StatementSet, Topic, Trust};
+pub use memory::{
+    EventPeriod, MemoryEdit, MemoryKind, Retraction, RetractionEffect, Statement, StatementSet,
+    Topic, Trust,
+};
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
 pub use patch::Patch;

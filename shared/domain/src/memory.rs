@@ -175,9 +175,52 @@ pub struct Statement {
     /// The topic, if it has one answer at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<Topic>,
+    /// The statements before it that it takes back, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retraction: Option<Retraction>,
     /// Separate metadata, for memories that a client wrote.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+}
+
+/// What a statement takes back of what was said before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retraction {
+    /// What becomes of the earlier statements.
+    pub effect: RetractionEffect,
+    /// Words in lower case. An earlier statement that has one of them is taken back.
+    pub words: Vec<String>,
+    /// Words in lower case. An earlier statement that has one of them stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_words: Vec<String>,
+    /// Parts of the same document, as positions in its canonical text, whose statements are taken
+    /// back whatever their words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<(usize, usize)>,
+}
+
+/// What becomes of the statements that another one takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetractionEffect {
+    /// They are no longer true: `I sold the car`. The statement is a memory like others.
+    Ends,
+    /// They are forgotten: `please forget what I told you about my ex`. The statement is no memory.
+    Forgets,
+    /// Instructions among them are forgotten: `you can drop the summaries`. The statement is no
+    /// memory.
+    Dismisses,
+}
+
+impl Statement {
+    /// Checks whether it only takes back what was said before, so that no memory is made of it.
+    pub fn only_retracts(&self) -> bool {
+        let effect = self.retraction.as_ref().map(|retraction| retraction.effect);
+        matches!(
+            effect,
+            Some(RetractionEffect::Forgets | RetractionEffect::Dismisses)
+        )
+    }
 }
 
 /// The statements of one revision of a document, stored as one immutable blob.

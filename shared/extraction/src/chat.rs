@@ -9,10 +9,11 @@ mod episodes;
 mod reading;
 mod referents;
 mod remarks;
+mod retractions;
 mod spelling;
 mod words;
 
-use text::detect_language;
+use text::{Language, detect_language};
 
 use words::chat_words_of;
 
@@ -21,6 +22,16 @@ pub(crate) use episodes::EPISODE_CONFIDENCE;
 pub(crate) use episodes::EpisodeReader;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
+pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};
+
+/// Checks whether a remark continues the clause before it: it begins with a conjunction.
+pub(crate) fn continues_clause(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    words
+        .clause_conjunctions
+        .opening_len(&text.to_lowercase())
+        .is_some()
+}
 
 /// Checks whether a message is a play, an exercise or somebody else's text, so that its words say
 /// nothing about the person.

@@ -5,6 +5,7 @@ mod names;
 mod relative;
 
 use domain::Timestamp;
+use jiff::ToSpan;
 use jiff::civil::Date;
 
 use super::english::classes;
@@ -113,6 +114,7 @@ fn parse_date(
         .or_else(|| parse_iso_date(clause, at))
         .or_else(|| parse_month_first(clause, at, today, direction))
         .or_else(|| parse_day_first(clause, at, today, direction))
+        .or_else(|| parse_bare_day(clause, at, today, direction))
         .or_else(|| find_weekday_date(clause, at, today, direction))
         .or_else(|| parse_bare_year(clause, at))
         .or_else(|| find_season_date(clause, at))
@@ -137,6 +139,11 @@ fn parse_month_first(
     }
 
     let dot_len = usize::from(clause.lower_at(at + 1) == ".");
+    if let Some((first, last)) = parse_day_range(clause.lower_at(at + 1 + dot_len)) {
+        let day = nearest_date(today, direction, |year| date_of(year, number, first))?;
+        let days = DayRange::new(day, date_of(day.year(), number, last)?);
+        return Some((at + 2 + dot_len, days));
+    }
     if let Some(day) = parse_day(clause.lower_at(at + 1 + dot_len)) {
         let end = at + 2 + dot_len;
         let comma_len = usize::from(clause.lower_at(end) == ",");
@@ -209,6 +216,45 @@ fn parse_day_first(
             date_of(year, number, day)
         })?),
     ))
+}
+
+/// Parses `the 28th`, which lies within a month of today.
+fn parse_bare_day(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let lower = clause.lower_at(at);
+    let is_ordinal = lower.ends_with(|c: char| c.is_ascii_lowercase());
+    let follows_article = at > 0 && clause.lower_at(at - 1) == "the";
+    // "The 7th floor" is no date.
+    let is_alone = clause.words.get(at + 1).is_none_or(|next| {
+        next.is_punctuation || !super::english::lexicon::is_content_word(next.lower)
+    });
+    if !is_ordinal || !follows_article || !is_alone || clause.lower_at(at + 1) == "of" {
+        return None;
+    }
+
+    let day = parse_day(lower)?;
+    let in_month = |shift: i32| {
+        let month = today.first_of_month().checked_add(shift.months()).ok()?;
+        date_of(month.year(), month.month(), day)
+    };
+    let candidates = (-1..=1).filter_map(in_month);
+    let date = match direction {
+        DateDirection::Past => candidates.filter(|date| *date <= today).max(),
+        _ => candidates.filter(|date| *date >= today).min(),
+    };
+
+    Some((at + 1, DayRange::single_day(date?)))
+}
+
+/// Parses a range of days of a month: `6-9`.
+fn parse_day_range(lower: &str) -> Option<(i8, i8)> {
+    let (first, last) = lower.split_once('-')?;
+    let (first, last) = (parse_day(first)?, parse_day(last)?);
+    (first < last).then_some((first, last))
 }
 
 /// Parses a day of the week without a week, as the last or the next one.

@@ -51,6 +51,15 @@ pub(crate) fn extract_as(language: Language, text: &str) -> Vec<Statement> {
 
 /// Formats a statement like the golden tables: the kind, the topic and the last day.
 fn format_statement(statement: &Statement) -> String {
+    if let Some(retraction) = statement
+        .retraction
+        .as_ref()
+        .filter(|_| statement.only_retracts())
+    {
+        let effect = format!("{:?}", retraction.effect).to_lowercase();
+        return format!("{effect} {}", retraction.words.join(" "));
+    }
+
     let mut formatted = if is_episode(statement) {
         "episode".to_owned()
     } else {
@@ -67,6 +76,10 @@ fn format_statement(statement: &Statement) -> String {
     if let Some(event) = statement.event {
         formatted += &format!(" @{}", &event.to.to_string()[..10]);
         assert!(event.from < event.to && event.to.plus_seconds(1).as_millis() % 86_400_000 == 999);
+    }
+
+    if let Some(retraction) = &statement.retraction {
+        formatted += &format!(" ends {}", retraction.words.join(" "));
     }
 
     formatted

@@ -22,7 +22,10 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
-use chat::{EpisodeReader, ReadRemark, RemarkKind, read_remark, split_remarks};
+use chat::{
+    EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continues_clause, find_ending,
+    find_forget_request, find_kept_words, read_remark, split_remarks,
+};
 use english::{Conversation, SentenceReader};
 use text::{Language, detect_language};
 
@@ -141,19 +144,28 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let participants = Participants::of(source);
     let mut statements = Vec::new();
     let mut is_made_up = false;
+    let mut previous_turns = HashMap::new();
     for passage in source
         .passages
         .iter()
         .filter(|passage| passage.role != Role::Other)
     {
-        // A play that has begun goes on to the end of the conversation.
-        is_made_up |= passage.role == Role::User && chat::is_made_up(passage.text);
+        let (trust, previous_count) = (source.trust_of(passage), statements.len());
+        // A play that the user has begun goes on to the end of the conversation.
+        let is_own_message = passage.role == Role::User && trust.is_own_words();
+        is_made_up |= is_own_message && chat::is_made_up(passage.text);
         if is_made_up {
             continue;
         }
 
-        let (trust, previous_count) = (source.trust_of(passage), statements.len());
-        read_passage(passage, participants.scene(passage, trust), &mut statements);
+        let scene = participants.scene(passage, trust);
+        let previous_turn = previous_turns.get(&passage.speaker).copied();
+        read_passage(passage, scene, previous_turn, &mut statements);
+        if passage.role == Role::User {
+            let end = passage.start_char + passage.text.chars().count();
+            previous_turns.insert(passage.speaker, (passage.start_char, end));
+        }
+
         let mut found = statements.split_off(previous_count);
         found.retain(is_allowed_statement);
         let attribution = passage.origin.map(TextOrigin::attribution);
@@ -233,12 +245,13 @@ fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
 fn read_passage(
     passage: &Passage<'_>,
     conversation: Conversation<'_>,
+    previous_turn: Option<(usize, usize)>,
     statements: &mut Vec<Statement>,
 ) {
     let language = detect_language(passage.text);
     let sentences = split_sentences(passage);
-    if passage.role == Role::User {
-        let found = read_message(passage, conversation, language, &sentences);
+    if passage.role == Role::User && conversation.trust.is_own_words() {
+        let found = read_message(passage, conversation, language, &sentences, previous_turn);
         statements.extend(found);
         return;
     }
@@ -272,38 +285,142 @@ fn read_message(
     conversation: Conversation<'_>,
     language: Language,
     sentences: &[Sentence<'_>],
+    previous_turn: Option<(usize, usize)>,
 ) -> Vec<Statement> {
-    let mut rules = MessageRules::new(passage, conversation, language);
-    let mut episodes = EpisodeReader::new(passage, conversation, language);
-    let quotations = find_quotations(passage);
+    let mut reader = MessageReader {
+        rules: MessageRules::new(passage, conversation, language),
+        episodes: EpisodeReader::new(passage, conversation, language),
+        quotations: find_quotations(passage),
+        language,
+        keeps: Vec::new(),
+        has_request: false,
+        previous_turn,
+    };
     for sentence in sentences {
-        if is_skipped(sentence.block) {
-            continue;
+        if !is_skipped(sentence.block) {
+            reader.read_sentence(sentence);
         }
+    }
 
-        for remark in split_remarks(sentence, language) {
+    reader.finish()
+}
+
+/// A reader of the remarks of a message.
+struct MessageReader<'a> {
+    rules: MessageRules<'a>,
+    episodes: EpisodeReader<'a>,
+    /// The ranges that quote somebody.
+    quotations: Vec<std::ops::Range<usize>>,
+    language: Language,
+    /// The remarks that say what may stay remembered.
+    keeps: Vec<Keep>,
+    /// True if the message asks to forget something.
+    has_request: bool,
+    /// The range of the turn of the same speaker before this one.
+    previous_turn: Option<(usize, usize)>,
+}
+
+impl MessageReader<'_> {
+    fn read_sentence(&mut self, sentence: &Sentence<'_>) {
+        let mut is_supposition = false;
+        for remark in split_remarks(sentence, self.language) {
             let part = remark.sentence;
-            let read = read_remark(&remark, language);
-            episodes.notice(&part, &read);
+            let read = read_remark(&remark, self.language);
+            if let Some(request) = find_forget_request(&read, self.language) {
+                self.forget(&part, request);
+                // What follows in the sentence is about the request.
+                return;
+            }
 
-            let is_quoted = quotations
-                .iter()
-                .any(|quotation| quotation.start < part.end && part.start < quotation.end);
-            if is_quoted && read.kind != RemarkKind::Instruction {
+            // "I dreamt that I was rich and we had a boat."
+            is_supposition = read.kind == RemarkKind::Supposition
+                || is_supposition && continues_clause(part.text, self.language);
+            if is_supposition {
                 continue;
             }
 
-            let is_understood = rules.read(&part, &read);
-            if !is_understood
-                && !rules.is_quoting()
-                && let Some(episode) = episodes.episode(&part, &read)
-            {
-                rules.push(episode);
+            let from = self.rules.statements().len();
+            self.read_remark(&part, &read);
+            let kept_words = find_kept_words(&read, self.language);
+            if !kept_words.is_empty() {
+                self.keeps.push(Keep {
+                    statements: from..self.rules.statements().len(),
+                    words: kept_words,
+                });
             }
         }
     }
 
-    rules.finish()
+    /// Adds the retraction of a request to forget.
+    fn forget(&mut self, part: &Sentence<'_>, request: ForgetRequest) {
+        self.has_request = true;
+        let mut retraction = request.retraction;
+        if request.is_about_previous {
+            let from = self.previous_turn.map_or(0, |(from, _)| from);
+            retraction.spans.push((from, part.start));
+        }
+
+        let statement = self.episodes.retracting_statement(part, retraction);
+        self.rules.push(statement);
+    }
+
+    fn read_remark(&mut self, part: &Sentence<'_>, read: &ReadRemark) {
+        self.episodes.notice(part, read);
+        let is_quoted = self
+            .quotations
+            .iter()
+            .any(|quotation| quotation.start < part.end && part.start < quotation.end);
+        if is_quoted && read.kind != RemarkKind::Instruction {
+            return;
+        }
+
+        let count = self.rules.statements().len();
+        let is_understood = self.rules.read(part, read);
+        if !is_understood
+            && !self.rules.is_quoting()
+            && let Some(episode) = self.episodes.episode(part, read)
+        {
+            self.rules.push(episode);
+        }
+
+        let ending = find_ending(read, self.language);
+        if let Some(statement) = self.rules.statements().get_mut(count) {
+            statement.retraction = ending;
+        }
+    }
+
+    /// Returns the statements that were found. In a message that asks to forget something, what may
+    /// stay is no statement of its own.
+    fn finish(self) -> Vec<Statement> {
+        let mut statements = self.rules.finish();
+        if !self.has_request {
+            return statements;
+        }
+
+        let kept_words: Vec<String> = self
+            .keeps
+            .iter()
+            .flat_map(|keep| keep.words.iter().cloned())
+            .collect();
+        for keep in self.keeps.iter().rev() {
+            statements.drain(keep.statements.clone());
+        }
+        for statement in &mut statements {
+            if let Some(retraction) = &mut statement.retraction {
+                retraction.kept_words.clone_from(&kept_words);
+            }
+        }
+
+        statements
+    }
+}
+
+/// A remark that says what may stay remembered.
+struct Keep {
+    /// The statements that were made of it.
+    statements: std::ops::Range<usize>,
+    /// The words that name what may stay.
+    words: Vec<String>,
 }
 
 /// The rules of a message's language, and the statements found so far.
@@ -362,6 +479,14 @@ impl<'a> MessageRules<'a> {
                 statements.extend(found);
                 is_understood
             }
+        }
+    }
+
+    /// Returns the statements found so far.
+    fn statements(&mut self) -> &mut Vec<Statement> {
+        match self {
+            Self::English(reader) => reader.statements(),
+            Self::Cues { statements, .. } => statements,
         }
     }
 

@@ -12,6 +12,7 @@
 mod derive;
 mod extend;
 mod memory;
+mod retract;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -26,6 +27,9 @@ use domain::{
 };
 
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
+
+use retract::PlacedRetraction;
+use versions::VersionSources;
 
 use crate::words::content_words;
 
@@ -59,6 +63,8 @@ pub struct Ledger {
     relationship_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.
     inferences: Vec<MemoryId>,
+    /// The statements that take back others.
+    retractions: Vec<PlacedRetraction>,
     dirty: BTreeSet<TopicId>,
 }
 
@@ -115,6 +121,7 @@ impl Ledger {
             subjects: HashMap::new(),
             relationship_topics: BTreeSet::new(),
             inferences: Vec::new(),
+            retractions: Vec::new(),
             dirty: BTreeSet::new(),
         }
     }
@@ -123,7 +130,20 @@ impl Ledger {
     pub fn insert_document(&mut self, document_statements: DocumentStatements) {
         let id = document_statements.document.id.clone();
         self.remove_document(&id);
+        let document_statements = Arc::new(document_statements);
         for (index, statement) in document_statements.statements.iter().enumerate() {
+            if statement.retraction.is_some() {
+                self.retractions.push(PlacedRetraction {
+                    document: id.clone(),
+                    statements: Arc::clone(&document_statements),
+                    index,
+                });
+                self.mark_all_dirty();
+            }
+            if statement.only_retracts() {
+                continue;
+            }
+
             let topic = topic_id_of(&self.container, statement);
             let topic_entry = self.topics.entry(topic.clone()).or_default();
             topic_entry.statements.insert((id.clone(), index));
@@ -147,7 +167,13 @@ impl Ledger {
             self.dirty.insert(topic);
         }
 
-        self.documents.insert(id, Arc::new(document_statements));
+        self.documents.insert(id, document_statements);
+    }
+
+    /// Marks every topic as changed, because any of their statements may be taken back, or no
+    /// longer.
+    fn mark_all_dirty(&mut self) {
+        self.dirty.extend(self.topics.keys().cloned());
     }
 
     /// Removes the statements of a document. Does nothing for an unknown document.
@@ -155,6 +181,13 @@ impl Ledger {
         let Some(document_statements) = self.documents.remove(document) else {
             return;
         };
+        let retraction_count = self.retractions.len();
+        self.retractions
+            .retain(|placed| placed.document != *document);
+        if self.retractions.len() < retraction_count {
+            self.mark_all_dirty();
+        }
+
         for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
             if let Some(topic_entry) = self.topics.get_mut(&topic) {
@@ -206,7 +239,7 @@ impl Ledger {
             }
             // The id may be that of another occurrence of a memory that exists, so every topic is
             // recomputed.
-            None => self.dirty.extend(self.topics.keys().cloned()),
+            None => self.mark_all_dirty(),
         }
     }
 
@@ -233,9 +266,12 @@ impl Ledger {
                 groups.insert(group.clone());
             }
 
-            for memory in
-                versions::compute_versions(topic, &topic_entry, &self.documents, &self.edits)
-            {
+            let sources = VersionSources {
+                documents: &self.documents,
+                edits: &self.edits,
+                retractions: &self.retractions,
+            };
+            for memory in versions::compute_versions(topic, &topic_entry, sources) {
                 topic_entry.memories.push(memory.id.clone());
                 self.memories.insert(memory.id.clone(), memory);
             }
@@ -405,6 +441,31 @@ impl Ledger {
         }
 
         found
+    }
+
+    /// Returns the parts of a document that state what is forgotten, and those that ask for it, as
+    /// positions in its canonical text.
+    pub fn forgotten_spans(&self, document: &DocumentId) -> Vec<(usize, usize)> {
+        let Some(document_statements) = self.documents.get(document) else {
+            return Vec::new();
+        };
+
+        let mut spans = Vec::new();
+        for statement in &document_statements.statements {
+            if statement.only_retracts() {
+                spans.push((statement.start, statement.end));
+            }
+        }
+        for memory in self.memories_of_document(document) {
+            if memory.forgotten.is_none() {
+                continue;
+            }
+            let own_sources = memory.sources.iter();
+            let own_sources = own_sources.filter(|source| source.document == *document);
+            spans.extend(own_sources.map(|source| (source.start, source.end)));
+        }
+
+        spans
     }
 
     /// Computes the ledger as it was at a point of system time and valid time: without anything

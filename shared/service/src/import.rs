@@ -428,9 +428,11 @@ async fn serve(
         };
         statements_ref = Some(StatementsRef {
             statements,
-            count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
-            extractor: copy.extractor.clone(),
-            fallback_reason: copy.fallback_reason.clone(),
+            ..StatementsRef::new(
+                &copy.statements,
+                &copy.extractor,
+                copy.fallback_reason.clone(),
+            )
         });
     }
 

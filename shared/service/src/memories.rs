@@ -116,15 +116,10 @@ pub async fn write_memories(
         text,
         chunks: Vec::new(),
     };
+    let path = document.statements_path();
     let statements_ref = StatementsRef {
-        statements: Some(
-            ctx.blobs
-                .put(tenant, &document.statements_path(), bytes.into())
-                .await?,
-        ),
-        count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
-        extractor: CLIENT_EXTRACTOR.into(),
-        fallback_reason: None,
+        statements: Some(ctx.blobs.put(tenant, &path, bytes.into()).await?),
+        ..StatementsRef::new(&statements, CLIENT_EXTRACTOR, None)
     };
     document.status = DocumentStatus::Done;
     document.indexed = Some(IndexedRevision {

@@ -232,6 +232,7 @@ fn largest_statements() -> StatementsRef {
         statements: Some(BlobRef::Object("statements".to_owned())),
         count: u32::MAX,
         extractor: "builtin".to_owned(),
+        forget_requests: 0,
         fallback_reason: Some("the model did not answer".to_owned()),
     }
 }

@@ -5,7 +5,7 @@
 //! which replaces nothing and never stands in the static profile. An instruction for the assistant
 //! that no rule understands is kept as well, as an instruction.
 
-use domain::{MemoryKind, Statement};
+use domain::{MemoryKind, Retraction, Statement};
 use text::Language;
 
 use super::reading::{ReadRemark, RemarkKind};
@@ -103,6 +103,18 @@ impl<'a> EpisodeReader<'a> {
         }
     }
 
+    /// Returns the statement of a remark that only takes back what was said before.
+    pub(crate) fn retracting_statement(
+        &self,
+        sentence: &Sentence<'_>,
+        retraction: Retraction,
+    ) -> Statement {
+        Statement {
+            retraction: Some(retraction),
+            ..self.statement(sentence, sentence.text.to_owned(), None)
+        }
+    }
+
     fn instruction_text(&self, text: &str) -> String {
         if self.language == Language::English {
             render_instruction(text, self.conversation)
@@ -167,6 +179,7 @@ impl<'a> EpisodeReader<'a> {
             forget_after: None,
             forget_reason: None,
             topic: None,
+            retraction: None,
             metadata: serde_json::Map::new(),
         }
     }

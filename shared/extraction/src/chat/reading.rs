@@ -47,17 +47,24 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     let core = strip_empty_words(&spelled, words);
     let kind = find_kind(remark, core, words);
 
-    ReadRemark {
-        text: core.to_owned(),
-        kind,
-    }
+    let mut text = core.to_owned();
+    text.extend(full_stop_after(&spelled, core));
+    ReadRemark { text, kind }
+}
+
+/// Returns the full stop that follows a part of a text.
+fn full_stop_after(text: &str, part: &str) -> Option<char> {
+    let at = text.rfind(part)? + part.len();
+    let next = text.get(at..)?.chars().next()?;
+    matches!(next, '.' | '。' | '।').then_some(next)
 }
 
 fn find_kind(remark: &Remark<'_>, core: &str, words: &ChatWords) -> RemarkKind {
     let lower = core.to_lowercase();
     let is_instruction = || {
         words.standing_phrases.occur_in(&lower)
-            && words.first_person.opening_len(&lower).is_none()
+            && (words.first_person.opening_len(&lower).is_none()
+                || words.second_person.occur_in(&lower))
             && !words.one_time_phrases.occur_in(&lower)
     };
 
@@ -91,7 +98,8 @@ fn strip_empty_words<'t>(text: &'t str, words: &ChatWords) -> &'t str {
             core = &core[len..];
         }
 
-        core = core.trim_end_matches(|c: char| !c.is_alphanumeric() && !")\"'”»」%+".contains(c));
+        core =
+            core.trim_end_matches(|c: char| !c.is_alphanumeric() && !")\"'”»」%+:：".contains(c));
         let lower = core.to_lowercase();
         if lower.len() == core.len()
             && let Some(len) = words.empty_endings.ending_len(&lower)

@@ -1,6 +1,6 @@
 //! The words of messages, from the file of each language.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use text::file::{LanguageFile, LanguageFileError, LanguageSections};
@@ -53,6 +53,32 @@ impl Phrases {
         }
 
         longest
+    }
+
+    /// Checks whether a word is one of the phrases.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.opening_len(word) == Some(word.len())
+    }
+
+    /// Checks whether a word is a part of one of the phrases.
+    pub(super) fn contain_word(&self, word: &str) -> bool {
+        let mut phrases = self.by_first_word.values().flatten();
+        phrases.any(|phrase| phrase.split(' ').any(|part| part == word))
+    }
+
+    /// Returns the phrases of scripts without spaces.
+    pub(super) fn unspaced(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.unspaced.iter().copied()
+    }
+
+    /// Returns the first position at which one of the phrases stands in a text in lower case.
+    pub(super) fn find(&self, lower: &str) -> Option<usize> {
+        let unspaced = self
+            .unspaced
+            .iter()
+            .filter_map(|phrase| lower.find(phrase))
+            .min();
+        unspaced.or_else(|| word_starts(lower).find(|at| self.opening_len(&lower[*at..]).is_some()))
     }
 
     /// Checks whether one of the phrases stands anywhere in a text in lower case.
@@ -121,14 +147,20 @@ macro_rules! chat_words {
             $($(#[$note])* pub(super) $list: Phrases,)*
             /// Usual spellings, by how people type them.
             pub(super) spellings: HashMap<&'static str, &'static str>,
+            /// Words that a request to forget something also means, by the word of the request.
+            pub(super) related_words: HashMap<&'static str, Vec<&'static str>>,
+            /// Words without a meaning of their own.
+            pub(super) stop_words: HashSet<&'static str>,
         }
 
         impl ChatWords {
-            fn load(file: LanguageFile) -> Result<Self, LanguageFileError> {
+            fn load(language: Language, file: LanguageFile) -> Result<Self, LanguageFileError> {
                 let mut sections = LanguageSections::parse(file)?;
                 let words = Self {
                     $($list: Phrases::new(sections.take($section)?.words()?),)*
-                    spellings: load_keys(&mut sections, "spellings")?,
+                    spellings: load_spellings(&mut sections)?,
+                    related_words: load_related_words(&mut sections)?,
+                    stop_words: language.stop_words()?.into_iter().collect(),
                 };
                 sections.finish()?;
 
@@ -169,27 +201,59 @@ chat_words! {
     ironies = "ironies",
     /// Words of messages whose text is made up or somebody else's.
     made_up_texts = "made-up texts",
+    /// Openings of a request to forget what was said.
+    forget_openings = "forget openings",
+    /// Openings of a request to delete personal data, or something from the memory.
+    delete_openings = "delete openings",
+    /// Words that may stand before such an opening.
+    polite_words = "polite words",
+    /// Phrases that make a remark a request to forget wherever they stand.
+    forget_phrases = "forget phrases",
+    /// Words for what was said just before.
+    previous_references = "previous references",
+    /// Phrases that say that something may stay remembered.
+    keep_phrases = "keep phrases",
+    /// Phrases that end an instruction, before its subject.
+    dismissals = "dismissals",
+    /// Phrases that end something, before its name.
+    endings = "endings",
+    /// Phrases that end something, after its name.
+    endings_after_object = "endings after their object",
+    /// Words beside the name of what has ended.
+    beside_ending = "words beside an ending",
     /// Words for the speaker.
     first_person = "first person",
+    /// Words for the assistant.
+    second_person = "second person",
     /// Words without content at the beginning of a remark.
     empty_openings = "empty openings",
     /// Words without content at the end of a remark.
     empty_endings = "empty endings",
 }
 
-/// Loads a section of keys, each of which is the meaning of its words.
-fn load_keys(
+/// Loads the usual spellings, by how people type them.
+fn load_spellings(
     sections: &mut LanguageSections,
-    name: &str,
 ) -> Result<HashMap<&'static str, &'static str>, LanguageFileError> {
-    let mut meanings = HashMap::new();
-    for entry in sections.take(name)?.entries()? {
+    let mut spellings = HashMap::new();
+    for entry in sections.take("spellings")?.entries()? {
         for word in entry.words {
-            meanings.insert(word, entry.key);
+            spellings.insert(word, entry.key);
         }
     }
 
-    Ok(meanings)
+    Ok(spellings)
+}
+
+/// Loads the words that a request to forget something also means.
+fn load_related_words(
+    sections: &mut LanguageSections,
+) -> Result<HashMap<&'static str, Vec<&'static str>>, LanguageFileError> {
+    let entries = sections.take("related words")?.entries()?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| (entry.key, entry.words))
+        .collect())
 }
 
 /// Declares the languages with words of messages, and embeds their files.
@@ -236,7 +300,7 @@ pub(super) fn chat_words_of(language: Language) -> &'static ChatWords {
 
     WORDS[language as usize].get_or_init(|| {
         let file = chat_file_of(language);
-        file.and_then(|file| ChatWords::load(file).ok())
+        file.and_then(|file| ChatWords::load(language, file).ok())
             .unwrap_or_default()
     })
 }
@@ -249,7 +313,7 @@ mod tests {
     fn every_file_can_be_loaded() {
         for language in CHAT_LANGUAGES {
             let file = chat_file_of(*language).unwrap();
-            if let Err(error) = ChatWords::load(file) {
+            if let Err(error) = ChatWords::load(*language, file) {
                 panic!("{error}");
             }
         }

@@ -128,6 +128,7 @@ fn shift_season(today: Date, season: i8, step: i64, direction: DateDirection) ->
 /// not parse `a week before last`.
 fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
     let in_len = usize::from(clause.lower_at(at) == "in");
+    let in_len = in_len + usize::from(in_len == 1 && clause.lower_at(at + 1) == "exactly");
     let article_len = usize::from(
         clause.lower_at(at + in_len) == "a" && clause.lower_at(at + in_len + 1) == "couple",
     );
@@ -137,17 +138,19 @@ fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, D
     let unit_index = at + in_len + article_len + of_len + 1;
     let unit = parse_unit(clause.lower_at(unit_index))?;
     let after = unit_index + 1;
-    let (end, count) = if clause.lower_at(after) == "ago" {
-        (after + 1, -count)
+    let (end, count, shift) = if clause.lower_at(after) == "ago" {
+        (after + 1, -count, 0)
     } else if let Some(end) = clause.match_any(after, &["from now", "from today"]) {
-        (end, count)
-    } else if in_len == 1 && !matches!(clause.lower_at(after), "of" | "'") {
-        (after, count)
+        (end, count, 0)
+    } else if let Some(end) = clause.match_phrase(after, "from tomorrow") {
+        (end, count, 1)
+    } else if in_len > 0 && !matches!(clause.lower_at(after), "of" | "'") {
+        (after, count, 0)
     } else {
         return None;
     };
 
-    let day = add_units(today, unit, count)?;
+    let day = add_units(add_days(today, shift)?, unit, count)?;
     // "Three months ago" does not name an exact day, so the result is the whole unit.
     let days = if matches!(unit, TimeUnit::Day) || count > 0 && unit == TimeUnit::Week {
         DayRange::single_day(day)

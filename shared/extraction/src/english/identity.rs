@@ -182,8 +182,9 @@ fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         .first()
         .filter(|word| word.is_number() || is_number_word(word.lower))
     {
+        let is_alone = rest.len() == 1 || matches!(rest.lower_at(1), "," | "and" | "now" | "today");
         let is_age = rest.match_phrase(1, "years old").is_some()
-            || rest.len() == 1 && parsed.subject_kind == SubjectKind::Speaker;
+            || is_alone && parsed.subject_kind == SubjectKind::Speaker;
         return is_age.then(|| fact("age", years.lower.to_owned()))?;
     }
 
@@ -250,13 +251,10 @@ fn parse_job(rest: Clause<'_>) -> Option<String> {
     is_job.then(|| phrase_key(object))
 }
 
-/// Checks whether the speaker writes without capitals: `i live in lyon`.
+/// Checks whether the speaker writes without capitals: `i live in lyon`, `moved to lyon`.
 fn writes_lower_case(parsed: ParsedClause<'_>) -> bool {
-    parsed
-        .clause
-        .words
-        .first()
-        .is_some_and(|word| word.raw == "i")
+    let first = parsed.clause.words.first();
+    first.is_some_and(|word| word.raw.starts_with(char::is_lowercase))
 }
 
 /// Returns the topic of a change: moved, joined, promoted, turned.

@@ -59,6 +59,11 @@ impl<'a> SentenceReader<'a> {
         self.statements.len()
     }
 
+    /// Returns the statements found so far.
+    pub(crate) fn statements(&mut self) -> &mut Vec<Statement> {
+        &mut self.statements
+    }
+
     /// Adds a statement that no rule has made. The next sentences continue no opinion.
     pub(crate) fn push(&mut self, statement: Statement) {
         self.statements.push(statement);
@@ -409,6 +414,7 @@ impl<'a> SentenceReader<'a> {
                 .known_topic
                 .as_ref()
                 .map(|known_topic| known_topic.topic.clone()),
+            retraction: None,
             metadata: serde_json::Map::new(),
         }
     }

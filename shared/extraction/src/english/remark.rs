@@ -132,10 +132,18 @@ fn find_subject<'a>(
     let first_at = (0..clause.len()).find(|&at| !is_adverb(clause.lower_at(at)))?;
     let first = clause.lower_at(first_at);
     if matches!(first, "he" | "she" | "they" | "his" | "her" | "their") {
-        return context.person.map(RemarkSubject::Pronoun);
+        // "They moved my test": whoever they are, it is about the speaker.
+        let is_about_speaker = first == "they" && clause.contains_any(&["my", "me", "our", "us"]);
+        let person = context.person.filter(|_| !is_about_speaker);
+        let named = is_about_speaker.then_some(RemarkSubject::Named);
+        return person.map(RemarkSubject::Pronoun).or(named);
     }
     if first == "been" {
         return Some(RemarkSubject::Elided("has"));
+    }
+    // "Left handed" has no verb.
+    if first == "left" && matches!(clause.lower_at(first_at + 1), "handed" | "footed" | "wing") {
+        return Some(RemarkSubject::Fragment);
     }
 
     let form = parse_verb(first).map(|(_, form)| form);

@@ -1,6 +1,7 @@
 //! Tests of the ledger's guarantees, independent of the extractor.
 
 mod histories;
+mod retractions;
 
 use domain::memory::ReviewDecision;
 use domain::{
@@ -44,6 +45,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day: i64) -> St
         forget_after: None,
         forget_reason: None,
         topic,
+        retraction: None,
         metadata: serde_json::Map::new(),
     }
 }

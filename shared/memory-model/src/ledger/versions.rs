@@ -11,6 +11,7 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
+use super::retract::{self, PlacedRetraction};
 use super::{
     DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, SupportingSpan,
     TopicEntry,
@@ -163,16 +164,26 @@ enum Repetition<'a> {
     },
 }
 
+/// Everything besides its own statements that the versions of a topic depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VersionSources<'a> {
+    /// The documents of the container.
+    pub(super) documents: &'a HashMap<DocumentId, Arc<DocumentStatements>>,
+    /// The edits of callers.
+    pub(super) edits: &'a HashMap<MemoryId, MemoryEdits>,
+    /// The statements that take back others.
+    pub(super) retractions: &'a [PlacedRetraction],
+}
+
 /// Returns all versions of the memories of a topic, those of one chain after each other.
 pub(super) fn compute_versions(
     topic: &TopicId,
     topic_entry: &TopicEntry,
-    documents: &HashMap<DocumentId, Arc<DocumentStatements>>,
-    edits: &HashMap<MemoryId, MemoryEdits>,
+    sources: VersionSources<'_>,
 ) -> Vec<Memory> {
     let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
     for (document, index) in &topic_entry.statements {
-        let Some(document_statements) = documents.get(document) else {
+        let Some(document_statements) = sources.documents.get(document) else {
             continue;
         };
         let Some(statement) = document_statements.statements.get(*index) else {
@@ -195,7 +206,7 @@ pub(super) fn compute_versions(
     ordered.sort_by(|(_, a), (_, b)| a.sort_key().cmp(&b.sort_key()));
     let mut versions = TopicVersions {
         topic,
-        edits,
+        sources,
         chains: Vec::new(),
         occurrences: HashMap::new(),
     };
@@ -212,7 +223,7 @@ pub(super) fn compute_versions(
 
 struct TopicVersions<'a, 'b> {
     topic: &'b TopicId,
-    edits: &'b HashMap<MemoryId, MemoryEdits>,
+    sources: VersionSources<'b>,
     chains: Vec<VersionChain<'a>>,
     /// The number of versions by the text of [`PlacedStatement::id_text`].
     occurrences: HashMap<String, usize>,
@@ -333,8 +344,8 @@ impl<'a> TopicVersions<'a, '_> {
     /// The occurrence number in the id of a version changes when an earlier document is added or
     /// removed. A forget of any occurrence of the same text therefore counts, if it is not older
     /// than the version's last statement.
-    fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&ForgetRecord> {
-        if self.edits.is_empty() {
+    fn forgotten_by_edit(&self, version: &VersionDraft<'_>) -> Option<&ForgetRecord> {
+        if self.sources.edits.is_empty() {
             return None;
         }
 
@@ -343,7 +354,7 @@ impl<'a> TopicVersions<'a, '_> {
         let mut forgets = Vec::new();
         for occurrence in 0..MAX_FORGET_OCCURRENCES {
             let id = MemoryId::derived(self.topic, &id_text, occurrence);
-            if let Some(edits) = self.edits.get(&id)
+            if let Some(edits) = self.sources.edits.get(&id)
                 && let Some(forgotten) = &edits.forgotten
                 && forgotten.at >= said_at
             {
@@ -352,6 +363,41 @@ impl<'a> TopicVersions<'a, '_> {
         }
 
         forgets.into_iter().max_by_key(|forgotten| forgotten.at)
+    }
+
+    /// Returns when a version was forgotten because a conversation asks for it: all of its statements
+    /// are taken back.
+    fn forgotten_by_request(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
+        let mut last = None;
+        for placed in &version.statements {
+            let document = self.document_of(placed)?;
+            let forget =
+                retract::find_forget(self.sources.retractions, placed.statement, document)?;
+            last = Some(forget);
+        }
+
+        last
+    }
+
+    /// Returns when a version ended, if a later statement ends all of its statements.
+    fn ended_at(&self, version: &VersionDraft<'_>) -> Option<Timestamp> {
+        let mut last = None;
+        for placed in &version.statements {
+            let document = self.document_of(placed)?;
+            last = Some(retract::find_end(
+                self.sources.retractions,
+                placed.statement,
+                document,
+            )?);
+        }
+
+        last
+    }
+
+    /// Returns the document of a statement with all of its statements.
+    fn document_of(&self, placed: &PlacedStatement<'_>) -> Option<&DocumentStatements> {
+        let document = placed.document?;
+        self.sources.documents.get(&document.id).map(Arc::as_ref)
     }
 
     /// Checks whether the statement says what the version says. One that is repeated after the
@@ -365,7 +411,7 @@ impl<'a> TopicVersions<'a, '_> {
             return false;
         }
 
-        match self.forgotten(last) {
+        match self.forgotten_by_edit(last) {
             Some(forgotten) => forgotten.at >= placed.statement.said_at,
             None => true,
         }
@@ -397,6 +443,9 @@ impl<'a> TopicVersions<'a, '_> {
                         .reverse_relations
                         .insert(next.id.clone(), MemoryRelation::Updates);
                     memory.updated_at = memory.updated_at.max(next.statements[0].recorded_at());
+                } else if let Some(ended_at) = self.ended_at(version) {
+                    memory.is_latest = false;
+                    memory.replaced_at = Some(ended_at);
                 }
 
                 memories.push(memory);
@@ -416,10 +465,13 @@ impl<'a> TopicVersions<'a, '_> {
             .statement;
         let newest = deciding.clone().last().unwrap_or(&version.statements[0]);
         let trust = version.trust();
-        let edits = self.edits.get(&version.id);
+        let edits = self.sources.edits.get(&version.id);
         let review = edits.and_then(MemoryEdits::review);
         let is_approved = review == Some(ReviewDecision::Approve);
-        let forgotten = self.forgotten(version);
+        let forgotten = self
+            .forgotten_by_edit(version)
+            .cloned()
+            .or_else(|| self.forgotten_by_request(version));
 
         let mut created_at = version.statements[0].recorded_at();
         let mut updated_at = created_at;
@@ -427,7 +479,7 @@ impl<'a> TopicVersions<'a, '_> {
             created_at = created_at.min(placed.recorded_at());
             updated_at = updated_at.max(placed.recorded_at());
         }
-        if let Some(forgotten) = forgotten {
+        if let Some(forgotten) = &forgotten {
             updated_at = updated_at.max(forgotten.at);
         }
 
@@ -455,7 +507,7 @@ impl<'a> TopicVersions<'a, '_> {
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: version_sources(version),
-            forgotten: forgotten.cloned(),
+            forgotten,
             forget_after: newest.statement.forget_after,
             forget_reason: newest.statement.forget_reason.clone(),
             event: deciding.clone().find_map(|placed| placed.statement.event),

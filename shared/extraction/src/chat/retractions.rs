@@ -1,0 +1,301 @@
+//! Remarks that take back what was said before: requests to forget, instructions that no longer
+//! hold, and endings.
+
+use domain::{Retraction, RetractionEffect};
+use text::Language;
+
+use super::reading::ReadRemark;
+use super::words::{ChatWords, chat_words_of, first_word, is_unspaced, is_word_char, word_starts};
+
+/// The most words that name what has ended.
+const MAX_ENDED_WORDS: usize = 2;
+/// The fewest characters of a word that names something, in scripts with spaces.
+const MIN_WORD_CHARS: usize = 2;
+
+/// A remark that asks to forget something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForgetRequest {
+    pub(crate) retraction: Retraction,
+    /// True if it means what was said just before, which it does not name.
+    pub(crate) is_about_previous: bool,
+}
+
+/// Returns the request to forget that a remark makes, if it makes one.
+pub(crate) fn find_forget_request(
+    remark: &ReadRemark,
+    language: Language,
+) -> Option<ForgetRequest> {
+    let words = chat_words_of(language);
+    let lower = remark.text.to_lowercase();
+    let request = strip_politeness(&lower, words);
+
+    let has_phrase = words.forget_phrases.occur_in(request);
+    let opening = words.forget_openings.opening_len(request);
+    let deletion = words.delete_openings.opening_len(request);
+    let len = match (opening, deletion) {
+        (Some(len), _) | (None, Some(len)) => len,
+        (None, None) if has_phrase => 0,
+        (None, None) => return dismissal(request, words, language),
+    };
+
+    let mut names = name_words(clause_of(&request[len..]), words, language);
+    names.retain(|name| {
+        !words.forget_phrases.contain_word(name) && !words.previous_references.is(name)
+    });
+    // "Delete my address" means the memory, and "delete my last sentence" does not.
+    let is_personal = |name: &String| words.related_words.contains_key(name.as_str());
+    if opening.is_none() && !has_phrase && !names.iter().all(is_personal) {
+        return None;
+    }
+
+    let is_about_previous = names.is_empty() && words.previous_references.occur_in(request);
+    if names.is_empty() && !is_about_previous {
+        return None;
+    }
+
+    for related in related_words(&names, words) {
+        names.push(related.to_owned());
+    }
+    Some(ForgetRequest {
+        retraction: retraction(RetractionEffect::Forgets, names),
+        is_about_previous,
+    })
+}
+
+/// Returns the retraction of a remark that ends an instruction.
+fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<ForgetRequest> {
+    let len = words.dismissals.opening_len(request)?;
+    let names = name_words(&request[len..], words, language);
+    (!names.is_empty()).then(|| ForgetRequest {
+        retraction: retraction(RetractionEffect::Dismisses, names),
+        is_about_previous: false,
+    })
+}
+
+/// Returns what a remark says is over, if it does.
+pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Retraction> {
+    let words = chat_words_of(language);
+    let lower = remark.text.to_lowercase();
+
+    let named_after = word_positions(&lower).into_iter().find_map(|at| {
+        let len = words.endings.opening_len(&lower[at..])?;
+        Some(&lower[at + len..])
+    });
+    let named_before = || {
+        let at = words.endings_after_object.find(&lower)?;
+        Some(&lower[..at])
+    };
+    let (subject, is_before) = match (named_before(), named_after) {
+        (_, Some(subject)) => (subject, false),
+        (Some(subject), None) => (subject, true),
+        (None, None) => return None,
+    };
+
+    let clause = if is_before {
+        subject
+    } else {
+        let end = subject
+            .find([',', '.', ';', '(', '!'])
+            .unwrap_or(subject.len());
+        &subject[..end]
+    };
+    let mut names = name_words(clause, words, language);
+    names.retain(|name| {
+        !name.starts_with(|c: char| c.is_ascii_digit()) && !words.beside_ending.is(name)
+    });
+    if is_before {
+        names.reverse();
+    }
+    names.truncate(MAX_ENDED_WORDS);
+    (!names.is_empty()).then(|| retraction(RetractionEffect::Ends, names))
+}
+
+/// Returns a text up to the end of its clause.
+fn clause_of(text: &str) -> &str {
+    let end = text.find([',', '.', ';', '(', '!']).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Returns the words of what may stay remembered, if a remark says so.
+pub(crate) fn find_kept_words(remark: &ReadRemark, language: Language) -> Vec<String> {
+    let words = chat_words_of(language);
+    let lower = remark.text.to_lowercase();
+    if words.keep_phrases.occur_in(&lower) {
+        name_words(&lower, words, language)
+    } else {
+        Vec::new()
+    }
+}
+
+fn retraction(effect: RetractionEffect, words: Vec<String>) -> Retraction {
+    Retraction {
+        effect,
+        words,
+        kept_words: Vec::new(),
+        spans: Vec::new(),
+    }
+}
+
+/// Returns a request without the polite words before it: `can you please`.
+fn strip_politeness<'t>(lower: &'t str, words: &ChatWords) -> &'t str {
+    let mut request = lower;
+    loop {
+        let rest = request.trim_start_matches(|c: char| !is_word_char(c));
+        match words.polite_words.opening_len(rest) {
+            Some(len) => request = &rest[len..],
+            None => return rest,
+        }
+    }
+}
+
+/// Returns the positions of the words of a text, or of its characters in a script without spaces.
+fn word_positions(lower: &str) -> Vec<usize> {
+    if lower.contains(is_unspaced) {
+        return lower.char_indices().map(|(at, _)| at).collect();
+    }
+    word_starts(lower).collect()
+}
+
+/// Returns the words of a text that name something, in order.
+fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> {
+    if text.contains(is_unspaced) && language != Language::Korean {
+        return unspaced_names(text, words);
+    }
+
+    let mut names = Vec::new();
+    for at in word_starts(text) {
+        let word = first_word(&text[at..]).trim_matches(['\'', '’', '-', '/']);
+        let word = word.strip_suffix("'s").unwrap_or(word);
+        let is_name = word.chars().count() >= MIN_WORD_CHARS
+            && !words.stop_words.contains(word)
+            && !words.first_person.is(word)
+            && !words.empty_endings.is(word);
+        if is_name && !names.iter().any(|name| name == word) {
+            names.push(word.to_owned());
+        }
+    }
+
+    names
+}
+
+/// Returns the parts of a text in a script without spaces that remain without its phrases and stop
+/// words, each of at least two characters.
+fn unspaced_names(text: &str, words: &ChatWords) -> Vec<String> {
+    let mut rest = text.to_owned();
+    for phrase in words
+        .forget_phrases
+        .unspaced()
+        .chain(words.endings_after_object.unspaced())
+        .chain(words.first_person.unspaced())
+        .chain(words.empty_endings.unspaced())
+        .chain(words.previous_references.unspaced())
+    {
+        rest = rest.replace(phrase, " ");
+    }
+    for particle in [
+        "の話",
+        "のこと",
+        "について",
+        "に関する",
+        "の事",
+        "的事",
+        "关于",
+        "把",
+        "的",
+        "は",
+        "を",
+        "が",
+        "に",
+        "で",
+        "の",
+        "吧",
+        "了",
+    ] {
+        rest = rest.replace(particle, " ");
+    }
+
+    rest.split(|c: char| !c.is_alphanumeric())
+        .filter(|part| part.chars().count() >= 2)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns the words that a request to forget also means.
+fn related_words<'w>(names: &[String], words: &'w ChatWords) -> Vec<&'w str> {
+    let mut related = Vec::new();
+    for name in names {
+        if let Some(more) = words.related_words.get(name.as_str()) {
+            related.extend(more.iter().copied());
+        }
+    }
+
+    related
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::RemarkKind;
+
+    fn remark(text: &str) -> ReadRemark {
+        ReadRemark {
+            text: text.to_owned(),
+            kind: RemarkKind::Statement,
+        }
+    }
+
+    #[test]
+    fn requests_to_forget_name_what_they_mean() {
+        for (language, text, expected) in [
+            (
+                Language::English,
+                "please forget what I told you about my ex",
+                "ex",
+            ),
+            (
+                Language::English,
+                "can you remove my salary from your memory",
+                "salary",
+            ),
+            (Language::English, "i always forget my keys", ""),
+            (Language::English, "delete my last sentence", ""),
+            (Language::English, "delete my address", "address"),
+            (Language::English, "forget it", ""),
+            (
+                Language::German,
+                "vergiss bitte das mit meiner Therapie",
+                "therapie",
+            ),
+            (Language::Japanese, "休職の話は忘れてください", "休職"),
+            (Language::Chinese, "把我面试的事忘掉吧", "面试"),
+        ] {
+            let request = find_forget_request(&remark(text), language);
+            let words = request.map_or(Vec::new(), |request| request.retraction.words);
+            assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
+        }
+
+        let previous = find_forget_request(&remark("don't remember that"), Language::English);
+        assert!(previous.is_some_and(|request| request.is_about_previous));
+    }
+
+    #[test]
+    fn endings_name_what_is_over() {
+        for (language, text, expected) in [
+            (Language::English, "sold the v50 finally", "v50"),
+            (
+                Language::English,
+                "after 6 years i'm not vegan anymore",
+                "vegan",
+            ),
+            (Language::English, "jonas and i split up last week", "jonas"),
+            (Language::English, "i love the gym", ""),
+            (Language::Spanish, "dejé el chiringuito", "chiringuito"),
+            (Language::Italian, "ho mollato il clarinetto", "clarinetto"),
+            (Language::Hindi, "कॉल सेंटर छोड़ दिया", "सेंटर"),
+        ] {
+            let ending = find_ending(&remark(text), language);
+            let words = ending.map_or(Vec::new(), |ending| ending.words);
+            assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
+        }
+    }
+}

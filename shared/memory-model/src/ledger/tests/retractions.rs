@@ -1,0 +1,133 @@
+//! Statements that take back what was said before them.
+
+use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
+
+use super::{document_statements, ledger, live_texts, lives_in, statement};
+
+fn retracting(text: &str, effect: RetractionEffect, words: &[&str], said_day: i64) -> Statement {
+    Statement {
+        retraction: Some(Retraction {
+            effect,
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            kept_words: Vec::new(),
+            spans: Vec::new(),
+        }),
+        ..statement(text, None, said_day)
+    }
+}
+
+fn forget(words: &[&str], said_day: i64) -> Statement {
+    retracting("forget it", RetractionEffect::Forgets, words, said_day)
+}
+
+#[test]
+fn a_request_forgets_what_was_said_before_and_nothing_later() {
+    let before = document_statements(1, vec![statement("User owes a debt of 400.", None, 1)]);
+    let request = document_statements(2, vec![forget(&["debts"], 2)]);
+    let after = document_statements(3, vec![statement("User paid every debt.", None, 3)]);
+
+    let all = ledger([before.clone(), request.clone(), after.clone()]);
+    assert_eq!(live_texts(&all), ["User paid every debt."]);
+    let forgotten = all.memories().find(|memory| memory.forgotten.is_some());
+    assert_eq!(
+        forgotten.and_then(|memory| memory.forgotten.as_ref()?.reason.clone()),
+        Some("asked for in a conversation".to_owned())
+    );
+
+    // The order of arrival does not matter, and nothing is lost: without the request, the memory
+    // is there again.
+    let mut other = ledger([after, request.clone(), before]);
+    assert_eq!(live_texts(&other), live_texts(&all));
+    other.remove_document(&request.document.id);
+    other.recompute_memories();
+    assert_eq!(
+        live_texts(&other),
+        ["User owes a debt of 400.", "User paid every debt."]
+    );
+}
+
+#[test]
+fn a_statement_that_names_nobody_goes_with_the_one_before_it() {
+    let mut lawsuit = statement("User is in a lawsuit.", None, 1);
+    let mut hearing = statement("Hearing is on July 8.", None, 1);
+    let mut club = statement("User's bread club meets on Saturdays.", None, 1);
+    (lawsuit.start, lawsuit.end) = (0, 20);
+    (hearing.start, hearing.end) = (22, 42);
+    (club.start, club.end) = (43, 80);
+    let before = document_statements(1, vec![lawsuit, hearing, club]);
+    let request = document_statements(2, vec![forget(&["lawsuit"], 2)]);
+
+    assert_eq!(
+        live_texts(&ledger([before, request])),
+        ["User's bread club meets on Saturdays."]
+    );
+}
+
+#[test]
+fn an_ending_ends_what_has_all_of_its_words() {
+    let sold = retracting(
+        "User sold the red car.",
+        RetractionEffect::Ends,
+        &["red", "car"],
+        2,
+    );
+    let mut rule = statement("Always write car with a capital, also red car.", None, 1);
+    rule.kind = MemoryKind::Instruction;
+    let before = document_statements(
+        1,
+        vec![
+            statement("User drives a red car.", None, 1),
+            statement("User's car insurance is due.", None, 1),
+            rule,
+        ],
+    );
+
+    let ledger = ledger([before, document_statements(2, vec![sold])]);
+    assert_eq!(
+        live_texts(&ledger),
+        [
+            "Always write car with a capital, also red car.",
+            "User sold the red car.",
+            "User's car insurance is due.",
+        ]
+    );
+    let ended = ledger.memories().find(|memory| !memory.is_latest);
+    assert_eq!(
+        ended.map(|memory| memory.text.as_str()),
+        Some("User drives a red car.")
+    );
+}
+
+#[test]
+fn a_dismissal_ends_instructions_only() {
+    let mut rule = statement("Start every answer with a summary.", None, 1);
+    rule.kind = MemoryKind::Instruction;
+    let fact = statement("User writes a summary every week.", None, 1);
+    let dismissal = retracting(
+        "drop the summary",
+        RetractionEffect::Dismisses,
+        &["summary"],
+        2,
+    );
+    let ledger = ledger([
+        document_statements(1, vec![rule, fact]),
+        document_statements(2, vec![dismissal]),
+    ]);
+    assert_eq!(live_texts(&ledger), ["User writes a summary every week."]);
+}
+
+#[test]
+fn what_is_to_stay_stays_and_words_of_others_take_nothing_back() {
+    let said = |name| document_statements(name, vec![lives_in("Bonn", 1)]);
+    let mut request = forget(&["residence"], 2);
+    if let Some(retraction) = &mut request.retraction {
+        retraction.kept_words = vec!["bonn".to_owned()];
+    }
+    let kept = ledger([said(1), document_statements(2, vec![request])]);
+    assert_eq!(live_texts(&kept), ["User lives in Bonn."]);
+
+    let mut foreign = forget(&["residence"], 2);
+    foreign.trust = domain::Trust::External;
+    let ignored = ledger([said(1), document_statements(2, vec![foreign])]);
+    assert_eq!(live_texts(&ignored), ["User lives in Bonn."]);
+}
