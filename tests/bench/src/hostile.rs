@@ -255,7 +255,7 @@ async fn measure_flood(shape: &HostileFile) -> Result<()> {
     let key = create_key(&rig.system.ctx, &tenant, plan).await?.key_text;
     let bytes = (shape.make)(4 * shape.n);
     for number in 0..FLOOD {
-        rig.upload_file(&format!("{number}-{}", shape.file), &bytes)
+        rig.upload_file("hostile", &format!("{number}-{}", shape.file), &bytes)
             .await?;
     }
 

@@ -9,6 +9,9 @@
 //!                                                       conversations.json
 //! cargo run --release -p bench -- extraction FOLDER     labelled memories that the built-in
 //!                                                       extractor finds
+//! cargo run --release -p bench -- documents FOLDER      passage recall of questions over the
+//!                                                       documents that tests/bench/documents.py
+//!                                                       fetched
 //! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that
 //!                                                       tests/bench/fixtures.py fetched
@@ -20,7 +23,9 @@
 //! ```
 
 mod batch;
+mod bm25;
 mod cost;
+mod documents;
 mod drive;
 mod durability;
 mod extraction;
@@ -29,6 +34,7 @@ mod hostile;
 #[path = "../../../shared/content/tests/make/mod.rs"]
 mod make;
 mod organization;
+mod progress;
 mod recall;
 mod reuse;
 mod rig;
@@ -78,6 +84,14 @@ enum What {
         /// Search with this many results
         #[arg(long, default_value_t = 10)]
         limit: usize,
+    },
+    /// Passage recall of questions over documents, beside BM25 and vectors over the same chunks
+    Documents {
+        /// The folder that documents.py filled
+        folder: PathBuf,
+        /// Print the questions whose passages are not all among the first five results
+        #[arg(long)]
+        failures: bool,
     },
     /// Extraction of real files: outcome, rate, memory, recall of another extractor's text
     Formats {
@@ -159,6 +173,7 @@ async fn run(what: What) -> Result<()> {
         What::Hostile => hostile::run().await,
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
+        What::Documents { folder, failures } => documents::run(&folder, failures).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
         What::Extraction {
             folder,

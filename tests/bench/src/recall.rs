@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::rig::{BenchSystem, percentiles};
+use crate::text::squeeze_spaces;
 
 #[derive(Deserialize)]
 struct Sample {
@@ -253,10 +254,6 @@ fn iso_date(text: &str) -> Option<String> {
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
 
     Some(format!("{year}-{month:02}-{:02}", day.parse::<u8>().ok()?))
-}
-
-fn squeeze_spaces(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 async fn search_body(

@@ -117,11 +117,14 @@ impl BenchSystem {
             .await
     }
 
-    /// Sends a file in a form.
-    pub(crate) async fn upload_file(&self, name: &str, bytes: &[u8]) -> Result<Value> {
-        let head =
-            format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
-        let form = [b"--part\r\n", head.as_bytes(), bytes, b"\r\n--part--\r\n"].concat();
+    /// Sends a file to a container in a form.
+    pub(crate) async fn upload_file(&self, tag: &str, name: &str, bytes: &[u8]) -> Result<Value> {
+        let disposition = "content-disposition: form-data";
+        let head = format!(
+            "--part\r\n{disposition}; name=\"containerTag\"\r\n\r\n{tag}\r\n\
+             --part\r\n{disposition}; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+        );
+        let form = [head.as_bytes(), bytes, b"\r\n--part--\r\n"].concat();
         let kind = "multipart/form-data; boundary=part";
         self.send("local", "POST", "/v3/documents/file", kind, form.into())
             .await

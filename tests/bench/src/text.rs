@@ -1,4 +1,5 @@
-//! Synthetic text: words of a Zipf-like distribution, so that postings have realistic lengths.
+//! Synthetic text, whose words have a Zipf-like distribution so that postings have realistic
+//! lengths, and the comparison of texts.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -96,4 +97,9 @@ impl TextGenerator {
 
 fn capitalize(word: &str) -> String {
     format!("{}{}", word[..1].to_uppercase(), &word[1..])
+}
+
+/// Returns the text with single spaces between its words, so that line breaks do not matter.
+pub(crate) fn squeeze_spaces(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
