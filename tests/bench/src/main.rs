@@ -34,6 +34,7 @@ mod hostile;
 #[path = "../../../shared/content/tests/make/mod.rs"]
 mod make;
 mod organization;
+mod plot;
 mod progress;
 mod recall;
 mod reuse;
@@ -82,8 +83,11 @@ enum What {
         /// The folder with conversations.json
         folder: PathBuf,
         /// Search with this many results
-        #[arg(long, default_value_t = 10)]
+        #[arg(long, default_value_t = recall::DEFAULT_LIMIT)]
         limit: usize,
+        /// Also draw recall over tokens into this SVG file, which takes ten times as long
+        #[arg(long)]
+        plot: Option<PathBuf>,
     },
     /// Passage recall of questions over documents, beside BM25 and vectors over the same chunks
     Documents {
@@ -172,7 +176,11 @@ async fn run(what: What) -> Result<()> {
         What::Durability { documents } => durability::run(documents).await,
         What::Hostile => hostile::run().await,
         What::Cost => cost::run().await,
-        What::Recall { folder, limit } => recall::run(&folder, limit).await,
+        What::Recall {
+            folder,
+            limit,
+            plot,
+        } => recall::run(&folder, limit, plot.as_deref()).await,
         What::Documents { folder, failures } => documents::run(&folder, failures).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
         What::Extraction {
@@ -185,9 +193,8 @@ async fn run(what: What) -> Result<()> {
             labelled,
         } => {
             extraction::run(&labelled, Some(&conversations), false)?;
-            recall::run(&conversations, 10).await
+            recall::run(&conversations, recall::DEFAULT_LIMIT, None).await
         }
-
         What::Organization {
             documents,
             requests,

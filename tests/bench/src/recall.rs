@@ -2,57 +2,37 @@
 //! /v4/conversations`, and each question is one `POST /v4/search` with `searchMode: "hybrid"` and
 //! the default threshold. A turn counts as found if its text is inside a returned chunk or inside
 //! the source span of a returned memory; in another column, also if such a span is a part of the
-//! turn. No model judges any answer.
+//! turn. No model judges any answer. The baseline is BM25 over windows of three turns.
+
+mod curve;
+mod sessions;
+mod windows;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
 use processor::WINDOW_CHARS;
 use search::{DEFAULT_THRESHOLD, MEMORY_SHARE};
 use search_engine::{Embedder, RankingConfig, StaticEmbedder};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use self::curve::{CurveSums, draw_curve};
+use self::sessions::{Question, Sample, Session, ingest_sessions, read_samples};
+use self::windows::{TurnWindows, WindowRecall, first_windows, windows_within};
+use crate::progress::progress_bar;
 use crate::rig::{BenchSystem, percentiles};
 use crate::text::squeeze_spaces;
 
-#[derive(Deserialize)]
-struct Sample {
-    sample_id: String,
-    qa: Vec<Question>,
-    conversation: Value,
-}
+/// The names of the categories, by their number.
+const CATEGORIES: [&str; 5] = ["", "multi-hop", "temporal", "open-domain", "single-hop"];
+/// The results of a search unless another number is requested.
+pub(crate) const DEFAULT_LIMIT: usize = 10;
 
-#[derive(Deserialize)]
-struct Question {
-    question: String,
-    #[serde(default)]
-    evidence: Vec<String>,
-    category: u8,
-}
-
-#[derive(Deserialize)]
-struct EvidenceTurn {
-    speaker: String,
-    dia_id: String,
-    text: String,
-    blip_caption: Option<String>,
-}
-
-impl EvidenceTurn {
-    fn turn_text(&self) -> String {
-        match &self.blip_caption {
-            Some(caption) => format!("{} [photo: {caption}]", self.text),
-            None => self.text.clone(),
-        }
-    }
-}
-
-/// The sums over all questions.
+/// The sums over all questions of a category.
 #[derive(Default)]
 struct RecallSums {
     questions: f64,
@@ -63,70 +43,129 @@ struct RecallSums {
     sessions: f64,
     tokens: f64,
     empty: f64,
+    /// The turns in as many windows as the search has results.
+    window_turns: f64,
+    window_tokens: f64,
+    /// The turns in as many windows as fit into the tokens of the answer.
+    filled_turns: f64,
+    filled_tokens: f64,
     times: Vec<Duration>,
 }
 
+/// The figures of the conversations.
+struct RecallReport {
+    conversations: usize,
+    limit: usize,
+    by_category: [RecallSums; CATEGORIES.len()],
+    all: RecallSums,
+    latency: (f64, f64, f64),
+}
+
+/// Measures and prints the figures. With `plot`, also measures recall for several numbers of
+/// results and draws it over the tokens into that file.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
-    let text = std::fs::read_to_string(folder.join("conversations.json"))
-        .context("read conversations.json")?;
-    let samples: Vec<Sample> = serde_json::from_str(&text)?;
+pub(crate) async fn run(folder: &Path, limit: usize, plot: Option<&Path>) -> Result<()> {
+    let report = measure(folder, limit, plot).await?;
+    println!("{report}");
+    Ok(())
+}
+
+/// Sends the conversations and asks every question. See [`run`] about `plot`.
+async fn measure(folder: &Path, limit: usize, plot: Option<&Path>) -> Result<RecallReport> {
+    let samples = read_samples(folder)?;
     let mut rig = BenchSystem::new().await?;
     rig.start_workers().await?;
     let questions: usize = samples.iter().map(|sample| sample.qa.len()).sum();
-    let bar = ProgressBar::new(questions as u64);
-    let (mut all, mut by_category) = (
-        RecallSums::default(),
-        [(); 5].map(|()| RecallSums::default()),
-    );
+    let bar = progress_bar("asking about conversations", questions);
+    let mut report = RecallReport {
+        conversations: samples.len(),
+        limit,
+        by_category: Default::default(),
+        all: RecallSums::default(),
+        latency: (0.0, 0.0, 0.0),
+    };
+    let mut curve = CurveSums::default();
+
     for sample in &samples {
-        let sessions = ingest_session(&rig, sample).await?;
+        let sessions = ingest_sessions(&rig, sample).await?;
+        let windows = TurnWindows::new(&sessions);
         for question in &sample.qa {
             bar.inc(1);
             // Category 5 asks about things that were never said; its evidence is not an answer.
-            if question.category == 5 || evidence_turns(question).is_empty() {
+            if question.category == 5 || question.evidence_turns().is_empty() {
                 continue;
             }
-            for sums in [&mut all, &mut by_category[usize::from(question.category)]] {
-                search_body(&rig, sample, &sessions, question, limit, sums).await?;
+            let asked = AskedQuestion {
+                rig: &rig,
+                sample,
+                sessions: &sessions,
+                question,
+            };
+            let ranked = windows.rank(question);
+            let place = usize::from(question.category);
+            let category = report.by_category.get_mut(place).context("a category")?;
+            asked
+                .add_to(limit, &ranked, [&mut report.all, category])
+                .await?;
+            if plot.is_some() {
+                curve.add(&asked, &ranked).await?;
             }
         }
     }
 
     bar.finish_and_clear();
     rig.stop_workers().await;
-    println!(
-        "LoCoMo, {} conversations, POST /v4/search hybrid, limit {limit}, default threshold",
-        samples.len()
-    );
-    println!(
-        "{:<14} {:>9} {:>10} {:>10} {:>13} {:>9} {:>7} {:>8}",
-        "category",
-        "questions",
-        "turn R@10",
-        "or a part",
-        "session R@10",
-        "memories",
-        "tokens",
-        "no hit"
-    );
-    for (category, sums) in by_category.iter().enumerate().skip(1) {
-        let name = ["", "multi-hop", "temporal", "open-domain", "single-hop"][category];
-        print_sums(name, sums);
+    report.latency = percentiles(&mut report.all.times);
+    if let Some(path) = plot {
+        std::fs::write(path, draw_curve(&curve))
+            .with_context(|| format!("write {}", path.display()))?;
     }
 
-    print_sums("all", &all);
-    let (p50, p99, _) = percentiles(&mut all.times);
-    println!("search: p50 {p50:.2} ms, p99 {p99:.2} ms");
-    let configuration = describe_configuration(limit);
-    let digest: String = Sha256::digest(&configuration)
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    println!("configuration {digest}: {configuration}");
+    Ok(report)
+}
 
-    Ok(())
+impl fmt::Display for RecallReport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            conversations,
+            limit,
+            ..
+        } = self;
+        writeln!(
+            out,
+            "LoCoMo, {conversations} conversations, POST /v4/search hybrid, limit {limit}, default threshold; \
+             beside it BM25 over windows of three turns: {limit} of them, and filled to the same tokens"
+        )?;
+        writeln!(
+            out,
+            "{:<12} {:>9} {:>8} {:>9} {:>12} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
+            "category",
+            "questions",
+            "turn R",
+            "or a part",
+            "session R@10",
+            "memories",
+            "tokens",
+            "no hit",
+            "BM25 R",
+            "tokens",
+            "filled"
+        )?;
+        for (name, sums) in CATEGORIES.iter().zip(&self.by_category).skip(1) {
+            write_sums(out, name, sums)?;
+        }
+
+        write_sums(out, "all", &self.all)?;
+        let (p50, p99, _) = self.latency;
+        writeln!(out, "search: p50 {p50:.2} ms, p99 {p99:.2} ms")?;
+        let configuration = describe_configuration(*limit);
+        let digest: String = Sha256::digest(&configuration)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        write!(out, "configuration {digest}: {configuration}")
+    }
 }
 
 /// Describes everything besides the code that the figures depend on.
@@ -139,195 +178,152 @@ fn describe_configuration(limit: usize) -> String {
     )
 }
 
-#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn print_sums(name: &str, sums: &RecallSums) {
+fn write_sums(out: &mut fmt::Formatter<'_>, name: &str, sums: &RecallSums) -> fmt::Result {
     let n = sums.questions.max(1.0);
-    println!(
-        "{name:<14} {:>9} {:>10.3} {:>10.3} {:>13.3} {:>9.1} {:>7.0} {:>7.1}%",
+    writeln!(
+        out,
+        "{name:<12} {:>9} {:>8.3} {:>9.3} {:>12.3} {:>8.1} {:>6.0} {:>6.1}% {:>8.3} {:>6.0} {:>7.3}",
         sums.questions,
         sums.turns / n,
         sums.touched / n,
         sums.sessions / n,
         sums.memories / n,
         sums.tokens / n,
-        100.0 * sums.empty / n
-    );
+        100.0 * sums.empty / n,
+        sums.window_turns / n,
+        sums.window_tokens / n,
+        sums.filled_turns / n,
+    )
 }
 
-/// Returns the evidence turns of a question. Some cells of the data name several.
-fn evidence_turns(question: &Question) -> BTreeSet<String> {
-    let cells = question
-        .evidence
-        .iter()
-        .flat_map(|cell| cell.split([';', ' ', ',']));
-    cells
-        .filter(|id| id.starts_with('D') && id.contains(':'))
-        .map(str::to_owned)
-        .collect()
+/// A question about a conversation that the service knows.
+struct AskedQuestion<'a> {
+    rig: &'a BenchSystem,
+    sample: &'a Sample,
+    sessions: &'a [Session],
+    question: &'a Question,
 }
 
-/// A session as it was sent.
-struct Session {
-    document: String,
-    /// The characters that spans refer to.
-    text: Vec<char>,
-    turns: Vec<EvidenceTurn>,
+/// The figures of one answer.
+#[derive(Default)]
+struct AnswerFigures {
+    /// The share of the evidence turns that are found.
+    turns: f64,
+    /// The share of those that are found or of which a memory states a part.
+    touched: f64,
+    memories: f64,
+    tokens: f64,
+    is_empty: bool,
 }
 
-async fn ingest_session(rig: &BenchSystem, sample: &Sample) -> Result<Vec<Session>> {
-    let mut sessions = Vec::new();
-    for number in 1.. {
-        let Some(turns) = sample.conversation.get(format!("session_{number}")) else {
-            if sample
-                .conversation
-                .get(format!("session_{number}_date_time"))
-                .is_some()
-            {
-                continue;
-            }
-            break;
-        };
-        let turns: Vec<EvidenceTurn> = serde_json::from_value(turns.clone())?;
-        let date = sample.conversation[format!("session_{number}_date_time")]
-            .as_str()
-            .and_then(iso_date);
-        let first = turns.first().map(|turn| turn.speaker.clone());
-        let messages: Vec<Value> = turns
-            .iter()
-            .map(|turn| {
-                let role = if Some(&turn.speaker) == first.as_ref() {
-                    "user"
-                } else {
-                    "assistant"
-                };
-                json!({"role": role, "name": turn.speaker, "content": turn.turn_text()})
-            })
-            .collect();
+impl AskedQuestion<'_> {
+    async fn search(&self, limit: usize, threshold: f32) -> Result<Value> {
         let body = json!({
-            "conversationId": format!("{}-session-{number}", sample.sample_id),
-            "containerTag": sample.sample_id,
-            "documentDate": date,
-            "messages": messages,
+            "q": self.question.question, "containerTag": self.sample.sample_id, "searchMode": "hybrid",
+            "limit": limit, "threshold": threshold, "include": {"documents": true}, "explain": true,
         });
-        let answer = rig.post("/v4/conversations", &body).await?;
-        let document = answer["id"].as_str().unwrap_or_default().to_owned();
-        sessions.push(Session {
-            document,
-            text: Vec::new(),
-            turns,
-        });
+        self.rig.post("/v4/search", &body).await
     }
 
-    for session in &mut sessions {
-        rig.wait_until_done(&session.document).await?;
-        let path = format!("/v3/documents/{}", session.document);
-        let document = rig.call("GET", &path, &Value::Null).await?;
-        session.text = document["content"]
-            .as_str()
-            .unwrap_or_default()
-            .chars()
-            .collect();
+    /// Adds the figures of the service and of the baseline.
+    async fn add_to(
+        &self,
+        limit: usize,
+        ranked: &[WindowRecall],
+        all_sums: [&mut RecallSums; 2],
+    ) -> Result<()> {
+        let begun = Instant::now();
+        let answer = self.search(limit, DEFAULT_THRESHOLD).await?;
+        let time = begun.elapsed();
+        let figures = self.score(&answer);
+        let sessions = self.session_recall().await?;
+        let windows = first_windows(ranked, limit);
+        let filled = windows_within(ranked, figures.tokens);
+
+        for sums in all_sums {
+            sums.questions += 1.0;
+            sums.turns += figures.turns;
+            sums.touched += figures.touched;
+            sums.memories += figures.memories;
+            sums.sessions += sessions;
+            sums.tokens += figures.tokens;
+            sums.empty += f64::from(u8::from(figures.is_empty));
+            sums.window_turns += windows.turns;
+            sums.window_tokens += windows.tokens;
+            sums.filled_turns += filled.turns;
+            sums.filled_tokens += filled.tokens;
+            sums.times.push(time);
+        }
+
+        Ok(())
     }
 
-    Ok(sessions)
-}
-
-/// Converts `1:56 pm on 8 May, 2023` to `2023-05-08`.
-fn iso_date(text: &str) -> Option<String> {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    let (_, date) = text.split_once(" on ")?;
-    let mut parts = date.split([' ', ',']).filter(|part| !part.is_empty());
-    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
-    let month = MONTHS.iter().position(|name| *name == month)? + 1;
-
-    Some(format!("{year}-{month:02}-{:02}", day.parse::<u8>().ok()?))
-}
-
-async fn search_body(
-    rig: &BenchSystem,
-    sample: &Sample,
-    sessions: &[Session],
-    question: &Question,
-    limit: usize,
-    sums: &mut RecallSums,
-) -> Result<()> {
-    let ask = |limit: usize, threshold: f64| {
-        json!({
-            "q": question.question, "containerTag": sample.sample_id, "searchMode": "hybrid", "limit": limit,
-            "threshold": threshold, "include": {"documents": true}, "explain": true,
-        })
-    };
-
-    let begun = Instant::now();
-    let answer = rig.post("/v4/search", &ask(limit, 0.6)).await?;
-    sums.times.push(begun.elapsed());
-    let chunks: Vec<String> = result_texts(&answer, "chunk").map(squeeze_spaces).collect();
-    let spans = memory_spans(&answer, sessions);
-    let wanted = evidence_turns(question);
-    let turns = sessions
-        .iter()
-        .flat_map(|session| session.turns.iter().map(move |turn| (session, turn)));
-    let (mut found, mut touched, mut documents) = (0.0, 0.0, BTreeSet::new());
-    for (session, turn) in turns.filter(|(_, turn)| wanted.contains(&turn.dia_id)) {
-        documents.insert(session.document.as_str());
-        let text = squeeze_spaces(&turn.turn_text());
-        let of_session = || {
-            spans
+    fn score(&self, answer: &Value) -> AnswerFigures {
+        let chunks: Vec<String> = result_texts(answer, "chunk").map(squeeze_spaces).collect();
+        let spans = memory_spans(answer, self.sessions);
+        let wanted = self.question.evidence_turns();
+        let (mut found, mut touched) = (0.0, 0.0);
+        for session in self.sessions {
+            let of_session: Vec<&str> = spans
                 .iter()
                 .filter(|(document, _)| *document == session.document)
+                .map(|(_, span)| span.as_str())
+                .collect();
+            for turn in &session.turns {
+                if !wanted.contains(&turn.dia_id) {
+                    continue;
+                }
+                let text = squeeze_spaces(&turn.turn_text());
+                if chunks.iter().any(|chunk| chunk.contains(&text))
+                    || of_session.iter().any(|span| span.contains(&text))
+                {
+                    found += 1.0;
+                } else if of_session.iter().any(|span| text.contains(span)) {
+                    touched += 1.0;
+                }
+            }
+        }
+
+        let shown = result_texts(answer, "chunk").chain(result_texts(answer, "memory"));
+        let tokens: usize = shown.map(|text| StaticEmbedder.count_tokens(text)).sum();
+        AnswerFigures {
+            turns: found / wanted.len() as f64,
+            touched: (found + touched) / wanted.len() as f64,
+            memories: spans.len() as f64,
+            tokens: tokens as f64,
+            is_empty: chunks.is_empty() && spans.is_empty(),
+        }
+    }
+
+    /// Returns the share of the sessions with evidence among the first ten sessions. They span more
+    /// than ten chunks, so this search asks for 100.
+    async fn session_recall(&self) -> Result<f64> {
+        let answer = self.search(100, 0.0).await?;
+        let mut first_ten: Vec<&str> = Vec::new();
+        for result in answer["results"].as_array().into_iter().flatten() {
+            let document = result["documents"][0]["id"].as_str().unwrap_or_default();
+            if first_ten.len() < 10 && !first_ten.contains(&document) {
+                first_ten.push(document);
+            }
+        }
+
+        let wanted = self.question.evidence_turns();
+        let has_evidence = |session: &&Session| {
+            let mut turns = session.turns.iter();
+            turns.any(|turn| wanted.contains(&turn.dia_id))
         };
-        if chunks.iter().any(|chunk| chunk.contains(&text))
-            || of_session().any(|(_, span)| span.contains(&text))
-        {
-            found += 1.0;
-        } else if of_session().any(|(_, span)| text.contains(span)) {
-            touched += 1.0;
-        }
+        let documents: BTreeSet<&str> = self
+            .sessions
+            .iter()
+            .filter(has_evidence)
+            .map(|session| session.document.as_str())
+            .collect();
+        let found = documents
+            .iter()
+            .filter(|document| first_ten.contains(document))
+            .count();
+        Ok(found as f64 / (documents.len() as f64).max(1.0))
     }
-
-    // The first ten sessions span more than ten chunks, so this search asks for 100.
-    let deep = rig.post("/v4/search", &ask(100, 0.0)).await?;
-    let mut first_ten: Vec<&str> = Vec::new();
-    for result in deep["results"].as_array().into_iter().flatten() {
-        let document = result["documents"][0]["id"].as_str().unwrap_or_default();
-        if first_ten.len() < 10 && !first_ten.contains(&document) {
-            first_ten.push(document);
-        }
-    }
-
-    let sessions_found = documents
-        .iter()
-        .filter(|document| first_ten.contains(document))
-        .count() as f64;
-    sums.questions += 1.0;
-    sums.turns += found / wanted.len() as f64;
-    sums.touched += (found + touched) / wanted.len() as f64;
-    sums.memories += spans.len() as f64;
-    sums.sessions += sessions_found / (documents.len() as f64).max(1.0);
-    let said = result_texts(&answer, "chunk").chain(result_texts(&answer, "memory"));
-    sums.tokens += said
-        .map(|text| StaticEmbedder.count_tokens(text))
-        .sum::<usize>() as f64;
-    sums.empty += if chunks.is_empty() && spans.is_empty() {
-        1.0
-    } else {
-        0.0
-    };
-
-    Ok(())
 }
 
 /// Returns the source spans of the memories in an answer, with their documents.
