@@ -236,6 +236,16 @@ fn print_memories(entry: &Entry, found: &[Statement], labels: &[Label]) {
     }
 }
 
+/// Returns the sentences of a text.
+pub(crate) fn split_sentences(text: &str) -> Vec<String> {
+    let spans = sentence_spans(text);
+    spans
+        .into_iter()
+        .map(|span| is_sentence_end(text, span).trim().to_owned())
+        .filter(|sentence| !sentence.is_empty())
+        .collect()
+}
+
 fn describe(statement: &Statement) -> String {
     let Statement {
         text,

@@ -9,6 +9,7 @@
 //!                                                       conversations.json
 //! cargo run --release -p bench -- extraction FOLDER     labelled memories that the built-in
 //!                                                       extractor finds
+//! cargo run --release -p bench -- chat FOLDER           facts, profiles and answers after chats
 //! cargo run --release -p bench -- documents FOLDER      passage recall of questions over the
 //!                                                       documents that tests/bench/documents.py
 //!                                                       fetched
@@ -24,6 +25,7 @@
 
 mod batch;
 mod bm25;
+mod chat;
 mod cost;
 mod documents;
 mod drive;
@@ -88,6 +90,14 @@ enum What {
         /// Also draw recall over tokens into this SVG file, which takes ten times as long
         #[arg(long)]
         plot: Option<PathBuf>,
+    },
+    /// Facts, profiles and answers after chats as people type them, beside sentences and BM25
+    Chat {
+        /// The folder with dev.jsonl
+        folder: PathBuf,
+        /// Print what is missing or wrong in each case
+        #[arg(long)]
+        failures: bool,
     },
     /// Passage recall of questions over documents, beside BM25 and vectors over the same chunks
     Documents {
@@ -181,6 +191,7 @@ async fn run(what: What) -> Result<()> {
             limit,
             plot,
         } => recall::run(&folder, limit, plot.as_deref()).await,
+        What::Chat { folder, failures } => chat::run(&folder, failures).await,
         What::Documents { folder, failures } => documents::run(&folder, failures).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
         What::Extraction {
