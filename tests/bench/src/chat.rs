@@ -16,8 +16,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use self::cases::{Case, ChatSession, Form, read_cases};
-pub(crate) use self::score::ChatReport;
 use self::score::{ChatCounts, check_facts, check_never, check_profile, check_question};
+pub(crate) use self::score::{ChatReport, Share};
 use crate::bm25::Bm25;
 use crate::extraction::split_sentences;
 use crate::progress::progress_bar;
@@ -37,7 +37,7 @@ pub(crate) async fn run(folder: &Path, failures: bool) -> Result<()> {
 }
 
 /// Sends every case and checks what is remembered. With `failures`, prints what is wrong.
-async fn measure(folder: &Path, failures: bool) -> Result<ChatReport> {
+pub(crate) async fn measure(folder: &Path, failures: bool) -> Result<ChatReport> {
     let cases = read_cases(&folder.join("dev.jsonl"))?;
     let mut rig = BenchSystem::new().await?;
     rig.start_workers().await?;

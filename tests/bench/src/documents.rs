@@ -18,7 +18,8 @@ use indicatif::ProgressBar;
 use search_engine::{Embedder, QuantizedVector, StaticEmbedder};
 use serde_json::{Value, json};
 
-use self::score::{DocumentsReport, FoundRow};
+pub(crate) use self::score::DocumentsReport;
+use self::score::FoundRow;
 use self::set::{Question, SourceDocument, load_documents, load_questions};
 use crate::bm25::Bm25;
 use crate::progress::progress_bar;
@@ -46,6 +47,11 @@ struct StoredDocument {
     text: Vec<char>,
 }
 
+/// Checks whether a folder has the documents.
+pub(crate) fn is_documents_folder(folder: &Path) -> bool {
+    set::is_filled(folder)
+}
+
 /// Measures and prints the figures.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(folder: &Path, failures: bool) -> Result<()> {
@@ -55,7 +61,7 @@ pub(crate) async fn run(folder: &Path, failures: bool) -> Result<()> {
 }
 
 /// Uploads the documents, asks every question, and ranks the same chunks with the baselines.
-async fn measure(folder: &Path, failures: bool) -> Result<DocumentsReport> {
+pub(crate) async fn measure(folder: &Path, failures: bool) -> Result<DocumentsReport> {
     let documents = load_documents(folder)?;
     let questions = load_questions(&documents)?;
     let mut rig = BenchSystem::new().await?;

@@ -5,12 +5,14 @@
 //! measures are printed, because each alone is too favourable. *Cover* counts a label as found if
 //! half of its content words are in one memory (recall), and a memory as correct if half of the
 //! words of the shorter of memory and label are in the other (precision). *Both ways* requires that
-//! twice the common words are at least half of the words of memory and label together.
+//! twice the common words are at least half of the words of memory and label together. The baseline
+//! takes each sentence as a memory.
 
 mod rate;
 mod words;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -18,7 +20,7 @@ use domain::{Statement, Timestamp, Trust};
 use extraction::{Passage, Role, SourceText, extract_statements};
 use serde::Deserialize;
 
-use self::rate::measure_rate;
+pub(crate) use self::rate::measure_rate;
 use self::words::{Words, content_words, is_sentence_end, sentence_spans};
 
 /// The date of texts that have none, in milliseconds.
@@ -44,7 +46,7 @@ struct Label {
 
 /// The counts from which recall and precision are computed.
 #[derive(Default)]
-struct MatchCounts {
+pub(crate) struct MatchCounts {
     labels: usize,
     recalled: usize,
     memories: usize,
@@ -52,30 +54,106 @@ struct MatchCounts {
 }
 
 impl MatchCounts {
-    #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-    fn print_shares(&self, name: &str) {
-        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-        println!(
-            "{name:<22} recall {:.3} ({}/{})   precision {:.3} ({}/{})",
-            share(self.recalled, self.labels),
-            self.recalled,
-            self.labels,
-            share(self.precise, self.memories),
-            self.precise,
-            self.memories
-        );
+    pub(crate) fn recall(&self) -> f64 {
+        self.recalled as f64 / self.labels.max(1) as f64
+    }
+
+    pub(crate) fn precision(&self) -> f64 {
+        self.precise as f64 / self.memories.max(1) as f64
     }
 }
 
+impl fmt::Display for MatchCounts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "recall {:.3} ({}/{})   precision {:.3} ({}/{})",
+            self.recall(),
+            self.recalled,
+            self.labels,
+            self.precision(),
+            self.precise,
+            self.memories
+        )
+    }
+}
+
+/// The matches by one measure.
+pub(crate) struct MeasuredMatches {
+    pub(crate) measure: String,
+    pub(crate) extractor: MatchCounts,
+    /// The matches if each sentence is a memory.
+    pub(crate) sentences: MatchCounts,
+}
+
+impl MeasuredMatches {
+    fn new(measure: impl Into<String>) -> Self {
+        Self {
+            measure: measure.into(),
+            extractor: MatchCounts::default(),
+            sentences: MatchCounts::default(),
+        }
+    }
+
+    /// Counts the matches of a text, by a rule over the number of common words, the words of the
+    /// label, the words of the memory, and whether recall is measured.
+    fn count(
+        &mut self,
+        statements: &[Statement],
+        text: &str,
+        labels: &[Label],
+        meets: impl Fn(usize, usize, usize, bool) -> bool,
+    ) {
+        let statements = statements.iter().map(|statement| statement.text.as_str());
+        let sentences = split_sentences(text);
+        let sentences = sentences.iter().map(String::as_str);
+        count_matches(&mut self.extractor, statements, labels, &meets);
+        count_matches(&mut self.sentences, sentences, labels, &meets);
+    }
+}
+
+/// The figures of the labelled texts.
+pub(crate) struct ExtractionReport {
+    pub(crate) measures: Vec<MeasuredMatches>,
+    statements_per_1000_words: f64,
+}
+
+impl fmt::Display for ExtractionReport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for measured in &self.measures {
+            let MeasuredMatches {
+                measure,
+                extractor,
+                sentences,
+            } = measured;
+            writeln!(out, "{measure:<22} {extractor}")?;
+            writeln!(out, "{:<22} {sentences}", "  each sentence")?;
+        }
+        write!(
+            out,
+            "en: {:.1} statements per 1000 words",
+            self.statements_per_1000_words
+        )
+    }
+}
+
+/// Measures and prints the figures, and with `conversations` the rate.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Result<()> {
+    println!("{}", measure(folder, show)?);
+    conversations.map_or(Ok(()), |path| measure_rate(path, show))
+}
+
+/// Extracts the memories of the labelled texts and of their translations. With `show`, prints them.
+pub(crate) fn measure(folder: &Path, show: bool) -> Result<ExtractionReport> {
     let entries: Vec<Entry> = read_lines(&folder.join("dataset.jsonl"))?;
     let labels: Vec<Labels> = read_lines(&folder.join("labels.jsonl"))?;
     let labels: BTreeMap<_, _> = labels
         .into_iter()
         .map(|labels| (labels.id, labels.memories))
         .collect();
-    let (mut cover, mut both) = (MatchCounts::default(), MatchCounts::default());
+    let mut cover = MeasuredMatches::new("en, cover");
+    let mut both = MeasuredMatches::new("en, both ways");
     let (mut words, mut count) = (0, 0);
 
     for entry in &entries {
@@ -84,16 +162,16 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
         let of_entry = labels.get(&entry.id).map_or(&[][..], Vec::as_slice);
         words += entry.text.split_whitespace().count();
         count += found.len();
-        count_matches(
-            &mut cover,
+        cover.count(
             &found,
+            &entry.text,
             of_entry,
             |common, label, memory, recall| {
                 let whole = if recall { label } else { label.min(memory) };
                 common * 2 >= whole
             },
         );
-        count_matches(&mut both, &found, of_entry, |common, label, memory, _| {
+        both.count(&found, &entry.text, of_entry, |common, label, memory, _| {
             common * 4 >= label + memory
         });
         if show {
@@ -101,21 +179,20 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
         }
     }
 
-    cover.print_shares("en, cover");
-    both.print_shares("en, both ways");
-    println!(
-        "en: {:.1} statements per 1000 words",
-        count as f64 * 1000.0 / words.max(1) as f64
-    );
-
+    let mut measures = vec![cover, both];
     for language in LANGUAGES {
         let path = folder.join(format!("dataset.{language}.jsonl"));
         if path.exists() {
-            measure_translation(language, &entries, &read_lines(&path)?, &labels, show)?;
+            let translations = read_lines(&path)?;
+            let measured = measure_translation(language, &entries, &translations, &labels, show)?;
+            measures.push(measured);
         }
     }
 
-    conversations.map_or(Ok(()), |path| measure_rate(path, show))
+    Ok(ExtractionReport {
+        measures,
+        statements_per_1000_words: count as f64 * 1000.0 / words.max(1) as f64,
+    })
 }
 
 /// Returns the words of a statement that neither its span nor the speaker explains. There must be
@@ -174,18 +251,14 @@ fn extract_text(text: &str) -> Vec<Statement> {
     })
 }
 
-/// Counts matches by a rule over the number of common words, the words of the label, the words of
-/// the memory, and whether recall is measured.
-fn count_matches(
+/// Counts the matches of some memories. See [`MeasuredMatches::count`] about the rule.
+fn count_matches<'a>(
     tally: &mut MatchCounts,
-    found: &[Statement],
+    memories: impl Iterator<Item = &'a str>,
     labels: &[Label],
     meets: impl Fn(usize, usize, usize, bool) -> bool,
 ) {
-    let memories: Vec<Words> = found
-        .iter()
-        .map(|statement| content_words(&statement.text))
-        .collect();
+    let memories: Vec<Words> = memories.map(content_words).collect();
     let labels: Vec<Words> = labels
         .iter()
         .map(|label| content_words(&label.content))
@@ -279,8 +352,8 @@ fn measure_translation(
     translations: &[Entry],
     labels: &BTreeMap<String, Vec<Label>>,
     show: bool,
-) -> Result<()> {
-    let mut tally = MatchCounts::default();
+) -> Result<MeasuredMatches> {
+    let mut measured = MeasuredMatches::new(format!("{language}, by alignment"));
     for entry in translations {
         let Some(source) = entries.iter().find(|source| source.id == entry.id) else {
             continue;
@@ -302,26 +375,33 @@ fn measure_translation(
             .collect();
         let found = extract_text(&entry.text);
         check_not_invented(&found, &entry.text)?;
-        let meets = |statement: &Statement, (start, end): (usize, usize)| {
-            statement.start < end && start < statement.end
-        };
-        tally.labels += wanted.len();
-        tally.memories += found.len();
-        tally.recalled += wanted
+        let spans: Vec<(usize, usize)> = found
             .iter()
-            .filter(|span| found.iter().any(|one| meets(one, **span)))
-            .count();
-        tally.precise += found
-            .iter()
-            .filter(|one| wanted.iter().any(|span| meets(one, *span)))
-            .count();
+            .map(|statement| (statement.start, statement.end))
+            .collect();
+        count_spans(&mut measured.extractor, &spans, &wanted);
+        count_spans(&mut measured.sentences, &places, &wanted);
         if show {
             print_memories(entry, &found, &[]);
         }
     }
 
-    tally.print_shares(&format!("{language}, by alignment"));
-    Ok(())
+    Ok(measured)
+}
+
+/// Counts the spans that overlap with a wanted one, and the wanted ones that overlap with a span.
+fn count_spans(tally: &mut MatchCounts, spans: &[(usize, usize)], wanted: &[(usize, usize)]) {
+    let overlap = |one: &(usize, usize), other: &(usize, usize)| one.0 < other.1 && other.0 < one.1;
+    tally.labels += wanted.len();
+    tally.memories += spans.len();
+    tally.recalled += wanted
+        .iter()
+        .filter(|label| spans.iter().any(|span| overlap(span, label)))
+        .count();
+    tally.precise += spans
+        .iter()
+        .filter(|span| wanted.iter().any(|label| overlap(span, label)))
+        .count();
 }
 
 /// Returns the index of the sentence with the most words of the label.

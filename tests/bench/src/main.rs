@@ -13,7 +13,8 @@
 //! cargo run --release -p bench -- documents FOLDER      passage recall of questions over the
 //!                                                       documents that tests/bench/documents.py
 //!                                                       fetched
-//! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
+//! cargo run --release -p bench -- quality FOLDER…       all of quality in one table: conversations,
+//!                                                       extraction, chats and documents
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that
 //!                                                       tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
@@ -38,6 +39,7 @@ mod make;
 mod organization;
 mod plot;
 mod progress;
+mod quality;
 mod recall;
 mod reuse;
 mod rig;
@@ -127,12 +129,18 @@ enum What {
         #[arg(long)]
         show: bool,
     },
-    /// Evidence recall and extraction in one table, with the configuration they were measured under
+    /// All measurements of quality in one table with baselines: conversations, extraction, chats
+    /// and documents
+    ///
+    /// Each folder is measured by what is in it: conversations.json; dataset.jsonl and
+    /// labels.jsonl; dev.jsonl; or the documents that documents.py fetched.
     Quality {
-        /// The folder with conversations.json
-        conversations: PathBuf,
-        /// The folder with dataset.jsonl and labels.jsonl
-        labelled: PathBuf,
+        /// Folders with data sets
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+        /// Also print the figures of each data set by kind
+        #[arg(long)]
+        details: bool,
     },
     /// Deletion and merge of a large container, analytics over a long request log, what logging
     /// costs
@@ -199,13 +207,7 @@ async fn run(what: What) -> Result<()> {
             conversations,
             show,
         } => extraction::run(&folder, conversations.as_deref(), show),
-        What::Quality {
-            conversations,
-            labelled,
-        } => {
-            extraction::run(&labelled, Some(&conversations), false)?;
-            recall::run(&conversations, recall::DEFAULT_LIMIT, None).await
-        }
+        What::Quality { folders, details } => quality::run(&folders, details).await,
         What::Organization {
             documents,
             requests,

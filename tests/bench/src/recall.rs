@@ -53,12 +53,38 @@ struct RecallSums {
 }
 
 /// The figures of the conversations.
-struct RecallReport {
+pub(crate) struct RecallReport {
     conversations: usize,
     limit: usize,
     by_category: [RecallSums; CATEGORIES.len()],
     all: RecallSums,
     latency: (f64, f64, f64),
+}
+
+/// The means over all questions.
+pub(crate) struct RecallMeans {
+    pub(crate) turns: f64,
+    pub(crate) tokens: f64,
+    pub(crate) sessions: f64,
+    pub(crate) window_turns: f64,
+    pub(crate) window_tokens: f64,
+    pub(crate) filled_turns: f64,
+    pub(crate) filled_tokens: f64,
+}
+
+impl RecallReport {
+    pub(crate) fn means(&self) -> RecallMeans {
+        let n = self.all.questions.max(1.0);
+        RecallMeans {
+            turns: self.all.turns / n,
+            tokens: self.all.tokens / n,
+            sessions: self.all.sessions / n,
+            window_turns: self.all.window_turns / n,
+            window_tokens: self.all.window_tokens / n,
+            filled_turns: self.all.filled_turns / n,
+            filled_tokens: self.all.filled_tokens / n,
+        }
+    }
 }
 
 /// Measures and prints the figures. With `plot`, also measures recall for several numbers of
@@ -71,7 +97,11 @@ pub(crate) async fn run(folder: &Path, limit: usize, plot: Option<&Path>) -> Res
 }
 
 /// Sends the conversations and asks every question. See [`run`] about `plot`.
-async fn measure(folder: &Path, limit: usize, plot: Option<&Path>) -> Result<RecallReport> {
+pub(crate) async fn measure(
+    folder: &Path,
+    limit: usize,
+    plot: Option<&Path>,
+) -> Result<RecallReport> {
     let samples = read_samples(folder)?;
     let mut rig = BenchSystem::new().await?;
     rig.start_workers().await?;
@@ -169,7 +199,7 @@ impl fmt::Display for RecallReport {
 }
 
 /// Describes everything besides the code that the figures depend on.
-fn describe_configuration(limit: usize) -> String {
+pub(crate) fn describe_configuration(limit: usize) -> String {
     format!(
         "limit {limit}, threshold {DEFAULT_THRESHOLD}, memories {MEMORY_SHARE} of the rows, windows of {WINDOW_CHARS} \
          characters, {}, {:?}",

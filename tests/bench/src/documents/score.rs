@@ -68,13 +68,23 @@ impl SystemSums {
 
 /// The sums of a kind of questions.
 #[derive(Default, Clone)]
-struct KindScores {
+pub(crate) struct KindScores {
     name: String,
     questions: f64,
     systems: [SystemSums; SYSTEMS.len()],
 }
 
 impl KindScores {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the passage recall of each system in the first five results.
+    pub(crate) fn recall_at_5(&self) -> [f64; SYSTEMS.len()] {
+        let questions = self.questions.max(1.0);
+        self.systems.map(|sums| sums.passages[1] / questions)
+    }
+
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -91,7 +101,7 @@ impl KindScores {
 }
 
 /// The figures of all questions.
-pub(super) struct DocumentsReport {
+pub(crate) struct DocumentsReport {
     documents: usize,
     chunks: usize,
     /// The passages that no chunk has as a whole.
@@ -148,7 +158,7 @@ impl DocumentsReport {
     }
 
     /// Returns the figures of each kind, and of all questions.
-    fn rows(&self) -> impl Iterator<Item = &KindScores> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &KindScores> {
         self.kinds.iter().chain(&self.halves).chain([&self.all])
     }
 }

@@ -62,6 +62,13 @@ fn parse_lines<T: for<'de> Deserialize<'de>>(text: &str) -> Result<Vec<T>> {
         .collect()
 }
 
+/// Checks whether a folder has files with the names of the documents.
+pub(super) fn is_filled(folder: &Path) -> bool {
+    let documents: Vec<SourceDocument> = parse_lines(DOCUMENTS).unwrap_or_default();
+    let mut names = documents.iter().map(SourceDocument::name);
+    names.all(|name| folder.join(name).is_file())
+}
+
 /// Reads the documents of a folder.
 ///
 /// # Errors

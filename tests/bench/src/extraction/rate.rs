@@ -15,7 +15,7 @@ const RATE_BYTES: usize = 8 << 20;
 
 /// Measures the rate at which one core reads conversations.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(super) fn measure_rate(folder: &Path, show: bool) -> Result<()> {
+pub(crate) fn measure_rate(folder: &Path, show: bool) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))
         .context("read conversations.json")?;
     let samples: Vec<Value> = serde_json::from_str(&text)?;
