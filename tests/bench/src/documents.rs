@@ -121,6 +121,7 @@ async fn upload_documents(
     Ok(stored)
 }
 
+/// Returns the chunks of all documents, as the service made them, with vectors of their text.
 async fn list_chunks(rig: &BenchSystem, stored: &[StoredDocument]) -> Result<Vec<Chunk>> {
     let mut chunks = Vec::new();
     for (place, document) in stored.iter().enumerate() {
@@ -199,6 +200,7 @@ fn service_row(
     Ok(found)
 }
 
+/// Returns the chunks at these places as results.
 fn chunk_rows(chunks: &[Chunk], ranked: Vec<usize>) -> Vec<FoundRow> {
     let row = |place: usize| FoundRow {
         tokens: StaticEmbedder.count_tokens(&chunks[place].text),

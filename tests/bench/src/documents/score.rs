@@ -7,9 +7,11 @@ use super::set::Question;
 /// The systems that are compared, in the order of the columns.
 pub(super) const SYSTEMS: [&str; 3] = ["service", "BM25, same chunks", "vectors alone"];
 /// The ranks up to which recall is measured.
-const RANKS: [usize; 3] = [1, 5, 10];
-/// The first results in which the document is looked for.
-const DOCUMENT_RANK: usize = 5;
+const RANKS: [usize; 3] = [1, MAIN_RANK, 10];
+/// The rank of the main figure, and of the recall of documents.
+const MAIN_RANK: usize = 5;
+/// The place of the main figure in [`RANKS`].
+const MAIN_PLACE: usize = 1;
 
 /// A result of a search.
 #[derive(Default)]
@@ -33,7 +35,7 @@ impl FoundRow {
 /// Checks whether all passages of a question are among the results up to the rank of the main
 /// figure.
 pub(super) fn is_found(question: &Question, found: &[FoundRow]) -> bool {
-    passage_recall(question, found, 5) >= 1.0
+    passage_recall(question, found, MAIN_RANK) >= 1.0
 }
 
 /// Returns the share of the passages of a question that are in the first results.
@@ -58,7 +60,7 @@ impl SystemSums {
             *sum += passage_recall(question, found, rank);
         }
 
-        let mut first = found.iter().take(DOCUMENT_RANK);
+        let mut first = found.iter().take(MAIN_RANK);
         if first.any(|row| row.is_of(question.document)) {
             self.document += 1.0;
         }
@@ -82,7 +84,8 @@ impl KindScores {
     /// Returns the passage recall of each system in the first five results.
     pub(crate) fn recall_at_5(&self) -> [f64; SYSTEMS.len()] {
         let questions = self.questions.max(1.0);
-        self.systems.map(|sums| sums.passages[1] / questions)
+        self.systems
+            .map(|sums| sums.passages[MAIN_PLACE] / questions)
     }
 
     fn new(name: &str) -> Self {
@@ -195,6 +198,7 @@ impl fmt::Display for DocumentsReport {
     }
 }
 
+/// Shows the columns of one system.
 fn system_columns(sums: &SystemSums, questions: f64) -> String {
     let share = |sum: f64| sum / questions.max(1.0);
     let [first, fifth, tenth] = sums.passages.map(share);
