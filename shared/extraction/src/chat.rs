@@ -15,13 +15,15 @@ mod words;
 
 use text::{Language, detect_language};
 
-use words::chat_words_of;
+use words::{LowerText, chat_words_of};
 
 #[cfg(test)]
 pub(crate) use episodes::EPISODE_CONFIDENCE;
 pub(crate) use episodes::EpisodeReader;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
+pub(crate) use spelling::spell_out;
+
 pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};
 
 /// Checks whether a remark continues the clause before it: it begins with a conjunction.
@@ -38,5 +40,5 @@ pub(crate) fn continues_clause(text: &str, language: Language) -> bool {
 pub(crate) fn is_made_up(text: &str) -> bool {
     chat_words_of(detect_language(text))
         .made_up_texts
-        .occur_in(&text.to_lowercase())
+        .occur_in(&LowerText::new(text))
 }

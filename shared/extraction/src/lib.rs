@@ -139,6 +139,12 @@ pub fn parse_person_name(sender: &str) -> Option<&str> {
     quoted::parse_person_name(sender)
 }
 
+/// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Statements are in this
+/// spelling.
+pub fn spell_out(text: &str) -> std::borrow::Cow<'_, str> {
+    chat::spell_out(text, detect_language(text))
+}
+
 /// Extracts the statements of a source, in the order of the text.
 pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let participants = Participants::of(source);

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use domain::{Statement, Timestamp, Trust};
-use extraction::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, Role, SourceText, extract_statements, spell_out};
 use serde::Deserialize;
 
 pub(crate) use self::rate::measure_rate;
@@ -195,11 +195,13 @@ pub(crate) fn measure(folder: &Path, show: bool) -> Result<ExtractionReport> {
     })
 }
 
-/// Returns the words of a statement that neither its span nor the speaker explains. There must be
-/// none.
+/// Returns the words of a statement that neither its source nor the speaker explains. There must be
+/// none. A pronoun may have been replaced by what an earlier sentence names, and short forms are
+/// spelled out.
 fn invented_words(statement: &Statement, source: &str) -> Vec<String> {
     let span = is_sentence_end(source, (statement.start, statement.end));
-    let mut known = content_words(&span);
+    let mut known = content_words(source);
+    known.extend(content_words(&spell_out(source)));
     known.extend(content_words(
         statement.speaker.as_deref().unwrap_or_default(),
     ));

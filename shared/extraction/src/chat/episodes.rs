@@ -64,17 +64,17 @@ impl<'a> EpisodeReader<'a> {
             self.heading = None;
         }
         if sentence.text.ends_with([':', '：']) {
-            self.heading = Some(self.read_heading(&remark.text));
+            self.heading = Some(self.read_heading(remark));
         }
         if self.language == Language::English {
             self.referents.notice(&remark.text);
         }
     }
 
-    fn read_heading(&self, text: &str) -> Heading {
+    fn read_heading(&self, remark: &ReadRemark) -> Heading {
         Heading {
-            text: text.trim_end_matches([':', '：', ' ']).to_owned(),
-            has_rules: self.words.rule_words.occur_in(&text.to_lowercase()),
+            text: remark.text.trim_end_matches([':', '：', ' ']).to_owned(),
+            has_rules: self.words.rule_words.occur_in(&remark.lower),
         }
     }
 

@@ -6,7 +6,7 @@ use text::Language;
 
 use super::remarks::{Remark, count_units};
 use super::spelling::spell_out;
-use super::words::{ChatWords, chat_words_of, is_unspaced, is_word_char};
+use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
 
 /// The fewest words of a remark that says something. Two characters of a script without spaces
 /// count as a word.
@@ -38,6 +38,8 @@ pub(crate) struct ReadRemark {
     pub(crate) text: String,
     /// What the writer does with it.
     pub(crate) kind: RemarkKind,
+    /// The words in lower case.
+    pub(super) lower: LowerText,
 }
 
 /// Reads a remark.
@@ -45,11 +47,12 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     let words = chat_words_of(language);
     let spelled = spell_out(remark.sentence.text, language);
     let core = strip_empty_words(&spelled, words);
-    let kind = find_kind(remark, core, words);
+    let lower = LowerText::new(core);
+    let kind = find_kind(remark, core, &lower, words);
 
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
-    ReadRemark { text, kind }
+    ReadRemark { text, kind, lower }
 }
 
 /// Returns the full stop that follows a part of a text.
@@ -59,26 +62,25 @@ fn full_stop_after(text: &str, part: &str) -> Option<char> {
     matches!(next, '.' | '。' | '।').then_some(next)
 }
 
-fn find_kind(remark: &Remark<'_>, core: &str, words: &ChatWords) -> RemarkKind {
-    let lower = core.to_lowercase();
+fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWords) -> RemarkKind {
     let is_instruction = || {
-        words.standing_phrases.occur_in(&lower)
-            && (words.first_person.opening_len(&lower).is_none()
-                || words.second_person.occur_in(&lower))
-            && !words.one_time_phrases.occur_in(&lower)
+        words.standing_phrases.occur_in(lower)
+            && (words.first_person.opening_len(&lower.text).is_none()
+                || words.second_person.occur_in(lower))
+            && !words.one_time_phrases.occur_in(lower)
     };
 
     if count_units(core) < MIN_UNITS {
         RemarkKind::Empty
     } else if is_instruction() {
         RemarkKind::Instruction
-    } else if remark.is_question || words.question_openings.opening_len(&lower).is_some() {
+    } else if remark.is_question || words.question_openings.opening_len(&lower.text).is_some() {
         RemarkKind::Question
-    } else if words.request_openings.opening_len(&lower).is_some()
-        || words.request_words.occur_in(&lower)
+    } else if words.request_openings.opening_len(&lower.text).is_some()
+        || words.request_words.occur_in(lower)
     {
         RemarkKind::Request
-    } else if remark.is_ironic || words.suppositions.occur_in(&lower) {
+    } else if remark.is_ironic || words.suppositions.occur_in(lower) {
         RemarkKind::Supposition
     } else {
         RemarkKind::Statement

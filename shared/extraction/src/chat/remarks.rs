@@ -5,7 +5,9 @@
 
 use text::Language;
 
-use super::words::{ChatWords, chat_words_of, first_word, is_unspaced, is_word_char, word_starts};
+use super::words::{
+    ChatWords, LowerText, chat_words_of, first_word, is_unspaced, is_word_char, word_starts,
+};
 use crate::all_languages::all_languages;
 use crate::sentences::{BlockKind, Sentence, is_mark};
 
@@ -263,7 +265,7 @@ pub(super) fn is_pictograph(c: char) -> bool {
 
 /// Checks whether a sentence says the opposite of what it means, by its words or emoji.
 fn is_ironic(text: &str, words: &ChatWords) -> bool {
-    text.contains(['🙃', '🙄']) || words.ironies.occur_in(&text.to_lowercase())
+    text.contains(['🙃', '🙄']) || words.ironies.occur_in(&LowerText::new(text))
 }
 
 /// Returns the least number of words that make a remark, by the script of the text.

@@ -26,10 +26,9 @@ pub(crate) fn find_forget_request(
     language: Language,
 ) -> Option<ForgetRequest> {
     let words = chat_words_of(language);
-    let lower = remark.text.to_lowercase();
-    let request = strip_politeness(&lower, words);
+    let request = strip_politeness(&remark.lower.text, words);
 
-    let has_phrase = words.forget_phrases.occur_in(request);
+    let has_phrase = words.forget_phrases.occur_in(&remark.lower);
     let opening = words.forget_openings.opening_len(request);
     let deletion = words.delete_openings.opening_len(request);
     let len = match (opening, deletion) {
@@ -48,7 +47,7 @@ pub(crate) fn find_forget_request(
         return None;
     }
 
-    let is_about_previous = names.is_empty() && words.previous_references.occur_in(request);
+    let is_about_previous = names.is_empty() && words.previous_references.occur_in(&remark.lower);
     if names.is_empty() && !is_about_previous {
         return None;
     }
@@ -75,15 +74,14 @@ fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<For
 /// Returns what a remark says is over, if it does.
 pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
-    let lower = remark.text.to_lowercase();
-
-    let named_after = word_positions(&lower).into_iter().find_map(|at| {
-        let len = words.endings.opening_len(&lower[at..])?;
-        Some(&lower[at + len..])
+    let lower = &remark.lower;
+    let named_after = words.endings.find(lower).and_then(|at| {
+        let len = words.endings.opening_len(&lower.text[at..])?;
+        Some(&lower.text[at + len..])
     });
     let named_before = || {
-        let at = words.endings_after_object.find(&lower)?;
-        Some(&lower[..at])
+        let at = words.endings_after_object.find(lower)?;
+        Some(&lower.text[..at])
     };
     let (subject, is_before) = match (named_before(), named_after) {
         (_, Some(subject)) => (subject, false),
@@ -119,9 +117,9 @@ fn clause_of(text: &str) -> &str {
 /// Returns the words of what may stay remembered, if a remark says so.
 pub(crate) fn find_kept_words(remark: &ReadRemark, language: Language) -> Vec<String> {
     let words = chat_words_of(language);
-    let lower = remark.text.to_lowercase();
-    if words.keep_phrases.occur_in(&lower) {
-        name_words(&lower, words, language)
+    let lower = &remark.lower;
+    if words.keep_phrases.occur_in(lower) {
+        name_words(&lower.text, words, language)
     } else {
         Vec::new()
     }
@@ -148,14 +146,6 @@ fn strip_politeness<'t>(lower: &'t str, words: &ChatWords) -> &'t str {
     }
 }
 
-/// Returns the positions of the words of a text, or of its characters in a script without spaces.
-fn word_positions(lower: &str) -> Vec<usize> {
-    if lower.contains(is_unspaced) {
-        return lower.char_indices().map(|(at, _)| at).collect();
-    }
-    word_starts(lower).collect()
-}
-
 /// Returns the words of a text that name something, in order.
 fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> {
     if text.contains(is_unspaced) && language != Language::Korean {
@@ -167,7 +157,7 @@ fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> 
         let word = first_word(&text[at..]).trim_matches(['\'', '’', '-', '/']);
         let word = word.strip_suffix("'s").unwrap_or(word);
         let is_name = word.chars().count() >= MIN_WORD_CHARS
-            && !words.stop_words.contains(word)
+            && !words.stop_words.contains_key(word)
             && !words.first_person.is(word)
             && !words.empty_endings.is(word);
         if is_name && !names.iter().any(|name| name == word) {
@@ -236,11 +226,13 @@ fn related_words<'w>(names: &[String], words: &'w ChatWords) -> Vec<&'w str> {
 mod tests {
     use super::*;
     use crate::chat::RemarkKind;
+    use crate::chat::words::LowerText;
 
     fn remark(text: &str) -> ReadRemark {
         ReadRemark {
             text: text.to_owned(),
             kind: RemarkKind::Statement,
+            lower: LowerText::new(text),
         }
     }
 

@@ -7,7 +7,8 @@ use text::calendar::CalendarNames;
 
 use super::words::{ChatWords, chat_words_of, is_word_char};
 
-/// Returns a remark in the usual spelling. Names of days and months get capitals.
+/// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Names of days and months
+/// get capitals.
 pub(crate) fn spell_out(text: &str, language: Language) -> Cow<'_, str> {
     let words = chat_words_of(language);
     if words.spellings.is_empty() {

@@ -1,6 +1,7 @@
 //! The words of messages, from the file of each language.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use text::file::{LanguageFile, LanguageFileError, LanguageSections};
@@ -10,6 +11,7 @@ use text::{Language, WordTable};
 #[derive(Default)]
 pub(super) struct Phrases {
     by_first_word: WordTable<Vec<&'static str>>,
+    by_last_word: WordTable<Vec<&'static str>>,
     /// Phrases of scripts without spaces, which are found anywhere.
     unspaced: Vec<&'static str>,
 }
@@ -23,6 +25,8 @@ impl Phrases {
             } else {
                 let first = first_word(phrase);
                 list.by_first_word.entry(first).or_default().push(phrase);
+                let last = last_word(phrase);
+                list.by_last_word.entry(last).or_default().push(phrase);
             }
         }
 
@@ -45,8 +49,10 @@ impl Phrases {
 
     /// Returns the length of the longest phrase with which a text in lower case ends.
     pub(super) fn ending_len(&self, lower: &str) -> Option<usize> {
+        let spaced = self.by_last_word.get(last_word(lower));
+        let candidates = spaced.into_iter().flatten().chain(&self.unspaced);
         let mut longest = None;
-        for phrase in self.by_first_word.values().flatten().chain(&self.unspaced) {
+        for phrase in candidates {
             if ends_with(lower, phrase) {
                 longest = longest.max(Some(phrase.len()));
             }
@@ -71,23 +77,59 @@ impl Phrases {
         self.unspaced.iter().copied()
     }
 
-    /// Returns the first position at which one of the phrases stands in a text in lower case.
-    pub(super) fn find(&self, lower: &str) -> Option<usize> {
-        let unspaced = self
-            .unspaced
-            .iter()
-            .filter_map(|phrase| lower.find(phrase))
-            .min();
-        unspaced.or_else(|| word_starts(lower).find(|at| self.opening_len(&lower[*at..]).is_some()))
+    /// Returns the first position at which one of the phrases stands.
+    pub(super) fn find(&self, lower: &LowerText) -> Option<usize> {
+        let unspaced = self.unspaced.iter();
+        let unspaced = unspaced.filter_map(|phrase| lower.text.find(phrase)).min();
+        unspaced.or_else(|| {
+            let mut words = lower.words.iter();
+            let found = words.find(|word| self.stand_at(lower, word))?;
+            Some(found.start)
+        })
     }
 
-    /// Checks whether one of the phrases stands anywhere in a text in lower case.
-    pub(super) fn occur_in(&self, lower: &str) -> bool {
-        if self.unspaced.iter().any(|phrase| lower.contains(phrase)) {
-            return true;
+    /// Checks whether one of the phrases stands anywhere in a text.
+    pub(super) fn occur_in(&self, lower: &LowerText) -> bool {
+        let is_unspaced = |phrase: &&str| lower.text.contains(*phrase);
+        self.unspaced.iter().any(is_unspaced)
+            || lower.words.iter().any(|word| self.stand_at(lower, word))
+    }
+
+    /// Checks whether one of the phrases begins with a word of a text.
+    fn stand_at(&self, lower: &LowerText, word: &Range<usize>) -> bool {
+        let candidates = self.by_first_word.get(&lower.text[word.clone()]);
+        let rest = &lower.text[word.start..];
+        candidates.is_some_and(|phrases| phrases.iter().any(|phrase| begins_with(rest, phrase)))
+    }
+}
+
+/// A text in lower case with the ranges of its words, which many lists look up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LowerText {
+    pub(super) text: String,
+    pub(super) words: Vec<Range<usize>>,
+}
+
+impl LowerText {
+    pub(super) fn new(text: &str) -> Self {
+        let text = text.to_lowercase();
+        let mut words = Vec::with_capacity(text.len() / 5 + 1);
+        let mut start = None;
+        for (at, c) in text.char_indices() {
+            match (start, is_word_char(c)) {
+                (None, true) => start = Some(at),
+                (Some(from), false) => {
+                    words.push(from..at);
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = start {
+            words.push(from..text.len());
         }
 
-        word_starts(lower).any(|at| self.opening_len(&lower[at..]).is_some())
+        Self { text, words }
     }
 }
 
@@ -103,7 +145,11 @@ pub(super) fn word_starts(lower: &str) -> impl Iterator<Item = usize> + '_ {
 
 /// Checks for a character of a word as people type it: `w/`, `i'm`.
 pub(super) fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '\'' | '’' | '/' | '-') || is_combining(c)
+    match c {
+        '\'' | '’' | '/' | '-' => true,
+        c if c.is_ascii() => c.is_ascii_alphanumeric(),
+        c => c.is_alphanumeric() || is_combining(c),
+    }
 }
 
 /// Checks for a vowel sign or another mark that belongs to the letter before it.
@@ -115,6 +161,18 @@ fn is_combining(c: char) -> bool {
 pub(super) fn first_word(lower: &str) -> &str {
     let end = lower.find(|c| !is_word_char(c)).unwrap_or(lower.len());
     &lower[..end]
+}
+
+/// Returns the word with which a text ends.
+fn last_word(lower: &str) -> &str {
+    let mut start = lower.len();
+    for (at, c) in lower.char_indices().rev() {
+        if !is_word_char(c) {
+            break;
+        }
+        start = at;
+    }
+    &lower[start..]
 }
 
 fn begins_with(lower: &str, phrase: &str) -> bool {
@@ -150,7 +208,7 @@ macro_rules! chat_words {
             /// Words that a request to forget something also means, by the word of the request.
             pub(super) related_words: HashMap<&'static str, Vec<&'static str>>,
             /// Words without a meaning of their own.
-            pub(super) stop_words: HashSet<&'static str>,
+            pub(super) stop_words: WordTable<()>,
         }
 
         impl ChatWords {
@@ -160,7 +218,7 @@ macro_rules! chat_words {
                     $($list: Phrases::new(sections.take($section)?.words()?),)*
                     spellings: load_spellings(&mut sections)?,
                     related_words: load_related_words(&mut sections)?,
-                    stop_words: language.stop_words()?.into_iter().collect(),
+                    stop_words: language.stop_words()?.into_iter().map(|word| (word, ())).collect(),
                 };
                 sections.finish()?;
 

@@ -172,7 +172,7 @@ impl StatementWriter<'_> {
             self.out.push_str(&to_third_person(base));
             self.has_present_verb = true;
         } else if at == 0 && self.substitution.lead.is_some() {
-            self.out.push_str(word.lower);
+            self.out.push_str(&word.raw.to_lowercase());
         } else {
             self.out.push_str(word.raw);
         }
