@@ -209,10 +209,19 @@ fn invented_words(statement: &Statement, source: &str) -> Vec<String> {
     let added = ["assistant", "themselv", "their"];
     let wide = |word: &str| !word.is_ascii();
     let words = content_words(&statement.text).into_iter();
-    let new = words.filter(|word| !known.contains(word) && !added.contains(&word.as_str()));
+    let agrees = |word: &str| known.iter().any(|known| is_inflection(word, known));
+    let new = words.filter(|word| !agrees(word) && !added.contains(&word.as_str()));
     let date = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let within = |word: &str| wide(word) && span.to_lowercase().contains(word);
     new.filter(|word| !date(word) && !within(word)).collect()
+}
+
+/// Checks whether two words differ in no more than an ending, as `tries` and `try` do.
+fn is_inflection(word: &str, known: &str) -> bool {
+    let pairs = word.chars().zip(known.chars());
+    let common = pairs.take_while(|(a, b)| a == b).count();
+    let longest = word.chars().count().max(known.chars().count());
+    word == known || common >= 2 && longest - common <= 2
 }
 
 /// Fails if a statement says something that its source does not.

@@ -76,6 +76,10 @@ pub(crate) fn render_remark(
     };
     let dates = find_dates(clause, context.said_at, direction);
     let subject = find_subject(clause, parsed, context)?;
+    // Among people, words without a subject are mostly exclamations.
+    if subject == RemarkSubject::Fragment && context.conversation.is_group_chat {
+        return None;
+    }
     if !context.is_listed && !has_content(clause, subject, !dates.is_empty()) {
         return None;
     }
