@@ -173,7 +173,7 @@ fn add_small_containers(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
     }
 }
 
-const INPUTS: usize = 3;
+const INPUTS: usize = 5;
 
 /// Adds containers of one, three or five notes, with and without the one that answers the question.
 fn add_note_containers(samples: &mut Vec<Sample>) {
@@ -252,12 +252,8 @@ fn note(number: usize) -> Document {
 }
 
 fn inputs(features: &HitFeatures) -> [f64; INPUTS] {
-    let HitFeatures {
-        chunk_coverage,
-        cosine,
-        ..
-    } = *features;
-    [1.0, chunk_coverage, cosine.max(0.0)].map(f64::from)
+    let [coverage, terms, cosine, log_chunks] = features.inputs();
+    [1.0, coverage, terms, cosine, log_chunks].map(f64::from)
 }
 
 /// Fits a logistic regression by gradient ascent. The kinds of each side have equal weight.
@@ -303,13 +299,15 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
     add_note_containers(&mut samples);
     print_calibration("defaults", &samples, RankingConfig::default().calibration);
     print_floors();
-    let [bias, coverage, cosine] = fit_regression(&samples).map(|b| b as f32);
+    let [bias, coverage, terms, cosine, log_chunks] = fit_regression(&samples).map(|b| b as f32);
 
     for accept in [0.15, 0.2, 0.25, 0.3, 0.35] {
         let fitted = SimilarityCalibration {
             bias,
             coverage,
+            terms,
             cosine,
+            log_chunks,
             accept_probability: accept,
             ..SimilarityCalibration::default()
         };

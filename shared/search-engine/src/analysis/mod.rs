@@ -15,6 +15,7 @@ pub use latin_stemmer::LatinStemmer;
 pub(crate) use latin_stemmer::StemmerSet;
 
 use scan::{TextUnit, scan_text};
+pub(crate) use stem::stem_word;
 
 /// The longest term in bytes; longer ones are cut. The dictionary needs a limit.
 const MAX_TERM_BYTES: usize = 96;
@@ -62,8 +63,13 @@ pub(crate) fn index_terms(text: &str, stemmer: LatinStemmer, sink: &mut dyn FnMu
 pub struct QueryTerm {
     /// The dictionary forms of the word, one per stemmer in use, without duplicates.
     pub variants: Vec<String>,
+    /// The word as it was asked, in lower case. It is empty for identifiers and for scripts without
+    /// spaces.
+    pub word: String,
     /// True for a whole identifier (an order number, a path, an error code).
     pub is_identifier: bool,
+    /// True for two characters of which one is mostly grammar, like a particle or a pronoun.
+    pub is_weak: bool,
 }
 
 /// Returns the terms of a query over documents with these stemmers, in the order of the query and each
@@ -81,13 +87,20 @@ fn collect_terms(text: &str, stemmers: StemmerSet, skip_stop_words: bool) -> Vec
     let stop_languages = stop::stop_languages_of(text, stemmers);
     let mut terms: Vec<QueryTerm> = Vec::new();
     scan_text(text, &mut |unit| {
-        let mut is_identifier = false;
+        let (mut is_identifier, mut is_weak) = (false, false);
+        let mut asked_word = "";
         let mut variants = match unit {
             TextUnit::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
                 return;
             }
-            TextUnit::Word(word) => word_variants(word, stemmers),
-            TextUnit::Gram(gram) => vec![gram.to_owned()],
+            TextUnit::Word(word) => {
+                asked_word = word;
+                word_variants(word, stemmers)
+            }
+            TextUnit::Gram(gram) => {
+                is_weak = stop::is_weak_gram(gram);
+                vec![gram.to_owned()]
+            }
             TextUnit::Single {
                 is_alone: false, ..
             } => return,
@@ -111,7 +124,9 @@ fn collect_terms(text: &str, stemmers: StemmerSet, skip_stop_words: bool) -> Vec
         {
             terms.push(QueryTerm {
                 variants,
+                word: asked_word.to_owned(),
                 is_identifier,
+                is_weak,
             });
         }
     });

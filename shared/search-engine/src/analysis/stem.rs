@@ -10,7 +10,7 @@ use super::latin_stemmer::LatinStemmer;
 
 /// Appends the folded stem of `word`, which is in lower case and composed. Words with digits keep
 /// their form.
-pub(super) fn stem_word(word: &str, stemmer: LatinStemmer, out: &mut String) {
+pub(crate) fn stem_word(word: &str, stemmer: LatinStemmer, out: &mut String) {
     if word.bytes().any(|b| b.is_ascii_digit()) {
         return fold_accents(word, out);
     }

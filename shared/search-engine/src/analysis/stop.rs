@@ -110,6 +110,19 @@ pub(super) fn is_stop_word(word: &str, languages: u32) -> bool {
     languages_of_word(word) & languages != 0
 }
 
+/// Characters of Chinese that are mostly grammar: pronouns, particles, prepositions and auxiliaries.
+const GRAMMATICAL_CHARACTERS: &str =
+    "我你他她它们們您的了是在有和跟与對对被把不没沒也都就很会會要去到个個这這那";
+
+/// Checks whether one of two adjacent characters is mostly grammar. In Japanese, such a pair crosses
+/// the border of a word and its particle: Hiragana beside Kanji or Katakana.
+pub(super) fn is_weak_gram(gram: &str) -> bool {
+    let is_hiragana = |c: char| ('\u{3041}'..='\u{309F}').contains(&c);
+    let hiragana_count = gram.chars().filter(|&c| is_hiragana(c)).count();
+
+    hiragana_count == 1 || gram.chars().any(|c| GRAMMATICAL_CHARACTERS.contains(c))
+}
+
 /// Replaces the question phrases of scripts without spaces in `text` by a space.
 pub(super) fn remove_question_phrases(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {

@@ -1,8 +1,8 @@
 //! Calibration of scores to a similarity that has a meaning by itself.
 
-use super::candidates::ScoredCandidates;
+use super::SearchScope;
+use super::candidates::{ScoredCandidates, select_best};
 use super::lexical::LexicalQuery;
-use super::{SearchScope, compare_scored};
 use crate::config::SimilarityCalibration;
 
 /// The features of a query's best hits.
@@ -15,11 +15,38 @@ pub struct HitFeatures {
     /// The best cosine among the best chunks.
     ///
     /// It is 0 if the query has identifiers and those chunks contain none of them, because the word
-    /// pieces of one order number are close to those of any other.
+    /// pieces of one order number are close to those of any other. For the same reason, a chunk
+    /// without a number of the query does not count.
     pub cosine: f32,
     /// The number of terms of the query.
     pub term_count: usize,
+    /// The natural logarithm of the number of chunks. The more chunks, the nearer is the nearest
+    /// of them by chance.
+    pub log_chunks: f32,
 }
+
+impl HitFeatures {
+    /// Returns the inputs of the calibration: the share of the query in one chunk, the number of
+    /// its terms there as a share of [`ENOUGH_TERMS`], the best cosine, and the logarithm of the
+    /// number of chunks.
+    #[must_use]
+    pub fn inputs(&self) -> [f32; 4] {
+        let held_terms = self.chunk_coverage * self.term_count as f32;
+
+        [
+            self.chunk_coverage,
+            (held_terms / ENOUGH_TERMS).min(1.0),
+            self.cosine.max(0.0),
+            self.log_chunks.min(MAX_LOG_CHUNKS),
+        ]
+    }
+}
+
+/// The number of terms in one chunk from which further ones make an answer no more probable.
+const ENOUGH_TERMS: f32 = 4.0;
+/// The logarithm of the number of chunks from which a larger container makes no difference. The
+/// calibration was fitted on smaller ones.
+const MAX_LOG_CHUNKS: f32 = 6.0;
 
 /// The number of best hits that are considered.
 const BEST_HITS: usize = 3;
@@ -33,8 +60,8 @@ pub(super) fn compute_features(
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let weight_share =
-        |rows: &[usize]| sum_held_weights(&scored.contributions, &lexical.weights, rows) / total;
-    let best_indices = select_best(scope, scored);
+        |rows: &[usize]| sum_held_weights(&scored.nearness, &lexical.weights, rows) / total;
+    let best_indices = select_best(scope, scored, BEST_HITS);
     let matches_identifier = |&index: &usize| {
         let row = &scored.contributions[index * width..(index + 1) * width];
         row.iter()
@@ -46,6 +73,7 @@ pub(super) fn compute_features(
         lexical.identifiers.contains(&true) && !best_indices.iter().any(matches_identifier);
     let mut features = HitFeatures {
         term_count: width,
+        log_chunks: (scope.chunks as f32).ln(),
         ..HitFeatures::default()
     };
 
@@ -54,7 +82,7 @@ pub(super) fn compute_features(
             .coverage
             .max(weight_share(&with_neighbours(scored, index)));
         features.chunk_coverage = features.chunk_coverage.max(weight_share(&[index]));
-        if !misses_identifier {
+        if !misses_identifier && holds_numbers(scored, lexical, index) {
             features.cosine = features.cosine.max(scored.candidates[index].cosine);
         }
     }
@@ -62,22 +90,14 @@ pub(super) fn compute_features(
     features
 }
 
-/// Returns the best candidates in arbitrary order.
-fn select_best(scope: &SearchScope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
-    let candidates = &scored.candidates;
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    if order.len() > BEST_HITS {
-        order.select_nth_unstable_by(BEST_HITS - 1, |&a, &b| {
-            compare_scored(
-                scope,
-                (candidates[b].fused, &candidates[b]),
-                (candidates[a].fused, &candidates[a]),
-            )
-        });
-        order.truncate(BEST_HITS);
-    }
+/// Checks whether a candidate has every number of the query.
+fn holds_numbers(scored: &ScoredCandidates, lexical: &LexicalQuery<'_>, index: usize) -> bool {
+    let width = lexical.weights.len();
+    let row = &scored.nearness[index * width..(index + 1) * width];
 
-    order
+    row.iter()
+        .zip(&lexical.numbers)
+        .all(|(&nearness, &is_number)| !is_number || nearness > 0.0)
 }
 
 /// Returns a candidate with its neighbours in the document.
@@ -98,16 +118,18 @@ fn with_neighbours(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Sums the weights of the terms that one of the `rows` contains.
-fn sum_held_weights(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
-    let has_term = |term: usize| {
-        rows.iter()
-            .any(|row| contributions[row * weights.len() + term] > 0.0)
-    };
-    (0..weights.len())
-        .filter(|&term| has_term(term))
-        .map(|term| weights[term])
-        .sum()
+/// Sums the weights of the terms that one of the `rows` contains, or contains nearly.
+fn sum_held_weights(nearness: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
+    let mut sum = 0.0;
+    for (term, weight) in weights.iter().enumerate() {
+        let mut nearest = 0f32;
+        for row in rows {
+            nearest = nearest.max(nearness[row * weights.len() + term]);
+        }
+        sum += weight * nearest;
+    }
+
+    sum
 }
 
 impl SimilarityCalibration {
@@ -115,9 +137,12 @@ impl SimilarityCalibration {
     /// [`SimilarityCalibration::accept_probability`] is 0.6.
     #[must_use]
     pub fn query_confidence(&self, features: &HitFeatures) -> f32 {
+        let [coverage, terms, cosine, log_chunks] = features.inputs();
         let logit = self.bias
-            + self.coverage * features.chunk_coverage
-            + self.cosine * features.cosine.max(0.0);
+            + self.coverage * coverage
+            + self.terms * terms
+            + self.cosine * cosine
+            + self.log_chunks * log_chunks;
         let probability = 1.0 / (1.0 + (-logit).exp());
         if probability >= self.accept_probability {
             0.6 + 0.4 * (probability - self.accept_probability) / (1.0 - self.accept_probability)

@@ -38,6 +38,9 @@ pub(super) struct ScoredCandidates {
     pub(super) documents: Vec<std::ops::Range<usize>>,
     /// The contributions of each term to the BM25 of each candidate, one row per candidate.
     pub(super) contributions: Vec<f32>,
+    /// The nearness of each term to the words of each candidate, in the same rows: 1 for the same
+    /// word, 0 if no word is near.
+    pub(super) nearness: Vec<f32>,
 }
 
 /// The numbers of found chunks by part, ascending.
@@ -158,6 +161,7 @@ pub(super) fn score_candidates(
         candidates: Vec::new(),
         documents: Vec::new(),
         contributions: Vec::new(),
+        nearness: Vec::new(),
     };
 
     for (part, chunks) in found.iter().enumerate() {
@@ -177,10 +181,36 @@ pub(super) fn score_candidates(
         scored.contributions.extend(rows);
     }
 
+    for &contribution in &scored.contributions {
+        let is_held = contribution > 0.0;
+        scored.nearness.push(if is_held { 1.0 } else { 0.0 });
+    }
     fuse_scores(query, lexical, &mut scored, width);
     group_by_document(scope, &mut scored);
 
     scored
+}
+
+/// Returns the `count` best candidates in arbitrary order.
+pub(super) fn select_best(
+    scope: &SearchScope<'_>,
+    scored: &ScoredCandidates,
+    count: usize,
+) -> Vec<usize> {
+    let candidates = &scored.candidates;
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    if count > 0 && order.len() > count {
+        order.select_nth_unstable_by(count - 1, |&a, &b| {
+            compare_scored(
+                scope,
+                (candidates[b].fused, &candidates[b]),
+                (candidates[a].fused, &candidates[a]),
+            )
+        });
+    }
+    order.truncate(count);
+
+    order
 }
 
 fn fuse_scores(

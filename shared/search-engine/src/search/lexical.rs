@@ -17,6 +17,8 @@ pub(super) struct LexicalQuery<'a> {
     /// [`SMALLEST_POPULATION`] chunks.
     pub(super) weights: Vec<f32>,
     pub(super) identifiers: Vec<bool>,
+    /// True for the terms that are numbers.
+    pub(super) numbers: Vec<bool>,
     saturation: TermSaturation,
 }
 
@@ -40,6 +42,9 @@ impl TermSaturation {
 /// The number of chunks that a smaller container is assumed to be a sample of, when the weight of a
 /// term is estimated.
 const SMALLEST_POPULATION: usize = 100;
+
+/// The share of its weight that a pair of characters keeps if it is mostly grammar.
+const WEAK_SHARE: f32 = 0.25;
 
 /// A word is rare in a container if at most one of this many chunks contains it.
 const RARE_SHARE: usize = 1_000;
@@ -79,10 +84,8 @@ impl<'a> LexicalQuery<'a> {
                 .iter()
                 .map(|&frequency| inverse_document_frequency(frequency, scope.chunks))
                 .collect(),
-            weights: frequencies
-                .iter()
-                .map(|&n| inverse_document_frequency(n, scope.chunks.max(SMALLEST_POPULATION)))
-                .collect(),
+            weights: weigh_terms(terms, &frequencies, scope.chunks),
+            numbers: terms.iter().map(is_number).collect(),
             identifiers: mark_identifiers(terms, &frequencies, scope.chunks),
             saturation,
         }
@@ -158,6 +161,21 @@ impl<'a> LexicalQuery<'a> {
     }
 }
 
+/// Returns the weight of each term. A pair of characters that is mostly grammar says little.
+fn weigh_terms(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<f32> {
+    let mut weights = Vec::with_capacity(terms.len());
+    for (term, &frequency) in terms.iter().zip(frequencies) {
+        let weight = inverse_document_frequency(frequency, chunks.max(SMALLEST_POPULATION));
+        weights.push(if term.is_weak {
+            weight * WEAK_SHARE
+        } else {
+            weight
+        });
+    }
+
+    weights
+}
+
 fn find_postings<'a>(
     part: &'a crate::index::IndexPart,
     term: &QueryTerm,
@@ -184,6 +202,10 @@ fn mark_identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -
         ([only], [frequency]) => vec![only.is_identifier || is_named(*frequency)],
         _ => terms.iter().map(|term| term.is_identifier).collect(),
     }
+}
+
+fn is_number(term: &QueryTerm) -> bool {
+    !term.word.is_empty() && term.word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Counts the live chunks in `lists`, which has one list per part.

@@ -5,7 +5,9 @@
 //! 2. Candidates, their neighbours and the other chunks of the best documents are scored in full
 //!    (`candidates`): the own score combines BM25 and cosine, and the scores of the neighbours and
 //!    the document raise it (`context`).
-//! 3. The features of the best hits give the probability that the query is answered at all
+//! 3. The words of the best short chunks are compared with those of the query by their meaning
+//!    (`meaning`), because a memory often answers in other words.
+//! 4. The features of the best hits give the probability that the query is answered at all
 //!    (`calibrate`).
 
 mod admission;
@@ -13,6 +15,7 @@ mod calibrate;
 mod candidates;
 mod context;
 mod lexical;
+mod meaning;
 #[cfg(test)]
 mod naive;
 mod top;
@@ -135,6 +138,7 @@ pub fn search_containers(
 
     let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found);
     context::apply_context(&mut scored, &lexical, &query.config);
+    meaning::apply_meaning(&scope, query, &terms, &lexical, &mut scored)?;
     let features = calibrate::compute_features(&scope, &scored, &lexical);
 
     scored

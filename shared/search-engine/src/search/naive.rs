@@ -116,6 +116,7 @@ proptest! {
             document_weight: 0.0,
             coverage_weight: 0.0,
             identifier_bonus: 0.0,
+            meaning_weight: 0.0,
             ..RankingConfig::default()
         };
 
