@@ -108,6 +108,7 @@ fn served_copy(text: String, statement: Statement) -> ServedCopy {
         pack: Pack {
             v: Pack::VERSION,
             model: String::new(),
+            chosen_model: None,
             text,
             chunks: Vec::new(),
         },

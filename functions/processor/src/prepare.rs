@@ -77,6 +77,7 @@ pub(crate) fn embed_chunks(
             end: chunk.end,
             headings,
             vector,
+            model_vector: Vec::new(),
         });
     }
 
@@ -84,6 +85,7 @@ pub(crate) fn embed_chunks(
         pack: Pack {
             v: Pack::VERSION,
             model,
+            chosen_model: None,
             text: text.text.clone(),
             chunks: packed_chunks,
         },

@@ -12,7 +12,9 @@ use domain::{
     ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PackedChunk,
     PortError, SegmentRef, Tenant,
 };
-use search_engine::{ChunkInput, ContainerIndex, DIMENSIONS, Document, QuantizedVector, Segment};
+use search_engine::{
+    ChunkInput, ContainerIndex, DIMENSIONS, Document, ModelVector, QuantizedVector, Segment,
+};
 use service::Ctx;
 use tracing::debug;
 
@@ -219,9 +221,16 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
 
 /// Converts a document for the search engine. Its title counts as the outermost heading.
 fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
+    let model: Option<Arc<str>> = pack.chosen_model.as_deref().map(Arc::from);
     let mut chunks = Vec::with_capacity(pack.chunks.len());
     for (position, (chunk, text)) in zip(&pack.chunks, pack.chunk_texts()).enumerate() {
-        chunks.push(to_chunk_input(document, chunk, text, position));
+        chunks.push(to_chunk_input(
+            document,
+            chunk,
+            model.as_ref(),
+            text,
+            position,
+        ));
     }
 
     Document {
@@ -236,6 +245,7 @@ fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
 fn to_chunk_input(
     document: &IndexedDocument,
     chunk: &PackedChunk,
+    model: Option<&Arc<str>>,
     text: &str,
     position: usize,
 ) -> ChunkInput {
@@ -253,10 +263,16 @@ fn to_chunk_input(
     let length = chunk.vector.len().min(DIMENSIONS);
     vector[..length].copy_from_slice(&chunk.vector[..length]);
 
+    let model_vector = match model {
+        Some(model) => ModelVector::from_codes(model.clone(), chunk.model_vector.as_slice()),
+        None => None,
+    };
+
     ChunkInput {
         text: text.to_owned(),
         headings: headings.join("\n"),
         vector: QuantizedVector(vector),
+        model_vector,
         position: u32::try_from(position).unwrap_or(u32::MAX),
         start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
         end: u32::try_from(chunk.end).unwrap_or(u32::MAX),

@@ -440,6 +440,7 @@ fn to_index(memory: &Memory) -> Document {
         position: 0,
         start: 0,
         end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
+        model_vector: None,
     };
 
     Document {

@@ -13,8 +13,12 @@ use crate::error::PortError;
 pub struct Pack {
     /// The version of the format.
     pub v: u8,
-    /// The embedding model that produced the vectors.
+    /// The built-in embedding model that produced the vectors of all chunks.
     pub model: String,
+    /// The embedding model that the operator had chosen, which produced `model_vector` of the
+    /// chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_model: Option<String>,
     /// The canonical text, to which all positions refer.
     pub text: String,
     /// The chunks, in the order of the text.
@@ -34,6 +38,10 @@ pub struct PackedChunk {
     /// The embedding, with one signed byte for each dimension.
     #[serde(with = "vector")]
     pub vector: Vec<i8>,
+    /// The embedding by the chosen model, with one signed byte for each dimension. Empty if the
+    /// model gave none.
+    #[serde(with = "vector", default, skip_serializing_if = "Vec::is_empty")]
+    pub model_vector: Vec<i8>,
 }
 
 mod vector {
@@ -138,10 +146,12 @@ mod tests {
             end,
             headings: vec!["Größe".into()],
             vector: vec![-1, 0, 127],
+            model_vector: vec![5, -127, 0, 1],
         };
         Pack {
             v: 1,
             model: "static".into(),
+            chosen_model: Some("chosen".into()),
             text: "Äpfel und Öl 🍎.".into(),
             chunks: vec![chunk(0, 5), chunk(4, 15)],
         }
@@ -171,5 +181,7 @@ mod tests {
         let blob = zstd::bulk::compress(golden.as_bytes(), 3).unwrap();
         let pack = Pack::decode(&blob).unwrap();
         assert_eq!(pack.chunks[0].vector, [-1, 0, 127]);
+        assert_eq!(pack.chosen_model, None);
+        assert!(pack.chunks[0].model_vector.is_empty());
     }
 }

@@ -15,6 +15,17 @@ fn dot_product(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     sum
 }
 
+/// Returns the dot product of two vectors of the same length.
+pub(crate) fn dot_codes(a: &[i8], b: &[i8]) -> i32 {
+    pulp::Arch::new().dispatch(|| {
+        let mut sum = 0i32;
+        for (&a, &b) in a.iter().zip(b) {
+            sum += i32::from(i16::from(a)) * i32::from(i16::from(b));
+        }
+        sum
+    })
+}
+
 /// Writes the cosine of `query` with each row of `rows` to `out`. `inverse_norms` are those of the
 /// rows.
 pub(crate) fn write_cosines(

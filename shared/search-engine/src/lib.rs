@@ -24,7 +24,8 @@ pub use embedding::{Embedder, StaticEmbedder};
 pub use error::SegmentError;
 pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, merge_segments};
 pub use search::{
-    HitFeatures, HitScores, SearchHit, SearchOutcome, SearchQuery, search_containers,
+    CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
+    SearchQuery, search_containers,
 };
 pub use segment::{Segment, SegmentBuilder, StoredDocument};
-pub use vector::{DIMENSIONS, QuantizedVector};
+pub use vector::{DIMENSIONS, MAX_MODEL_DIMENSIONS, ModelVector, QuantizedVector};

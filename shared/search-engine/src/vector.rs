@@ -1,5 +1,9 @@
 //! Quantized text vectors.
 
+use std::sync::Arc;
+
+use crate::kernel;
+
 /// The number of dimensions of a [`QuantizedVector`].
 pub const DIMENSIONS: usize = 256;
 
@@ -93,5 +97,129 @@ impl QuantizedVector {
             bits[index / 8] |= u8::from(value > 0) << (index % 8);
         }
         bits
+    }
+}
+
+/// The most dimensions of a [`ModelVector`]. The largest common models have 4,096.
+pub const MAX_MODEL_DIMENSIONS: usize = 8_192;
+
+/// A vector of a model that the operator has chosen, with as many dimensions as the model has. Like
+/// a [`QuantizedVector`], it is a direction, scaled so that its largest component is ±127.
+#[derive(Clone, PartialEq)]
+pub struct ModelVector {
+    model: Arc<str>,
+    codes: Arc<[i8]>,
+    inverse_norm: f32,
+}
+
+impl std::fmt::Debug for ModelVector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ModelVector({}, {})", self.model, self.codes.len())
+    }
+}
+
+impl Eq for ModelVector {}
+
+impl ModelVector {
+    /// Quantizes the `values` that `model` returned. Returns `None` if they have no direction:
+    /// without values, with too many, with one that is not finite, or with zeros only.
+    #[must_use]
+    pub fn quantize(model: Arc<str>, values: &[f32]) -> Option<Self> {
+        if values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let largest = values.iter().fold(0f32, |max, value| max.max(value.abs()));
+        if largest <= f32::MIN_POSITIVE {
+            return None;
+        }
+
+        let mut codes = Vec::with_capacity(values.len());
+        for value in values {
+            codes.push((value / largest * 127.0).round() as i8);
+        }
+        Self::from_codes(model, codes)
+    }
+
+    /// Returns the vector that was stored as `codes`. Returns `None` if they have no direction.
+    #[must_use]
+    pub fn from_codes(model: Arc<str>, codes: impl Into<Arc<[i8]>>) -> Option<Self> {
+        let codes = codes.into();
+        if codes.len() > MAX_MODEL_DIMENSIONS {
+            return None;
+        }
+        let inverse_norm = inverse_norm(&codes);
+        (inverse_norm > 0.0).then_some(Self {
+            model,
+            codes,
+            inverse_norm,
+        })
+    }
+
+    /// Returns the name of the model.
+    #[must_use]
+    pub fn model(&self) -> &Arc<str> {
+        &self.model
+    }
+
+    /// Returns one signed byte for each dimension.
+    #[must_use]
+    pub fn codes(&self) -> &[i8] {
+        &self.codes
+    }
+
+    /// Returns the cosine similarity, -1..=1. It is 0 if the vectors are of different models.
+    #[must_use]
+    pub fn cosine(&self, other: &Self) -> f32 {
+        self.row().cosine(&other.row())
+    }
+
+    pub(crate) fn row(&self) -> ModelRow<'_> {
+        ModelRow {
+            model: &self.model,
+            codes: &self.codes,
+            inverse_norm: self.inverse_norm,
+        }
+    }
+}
+
+/// A [`ModelVector`] that is read in place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModelRow<'a> {
+    pub(crate) model: &'a Arc<str>,
+    pub(crate) codes: &'a [i8],
+    pub(crate) inverse_norm: f32,
+}
+
+impl ModelRow<'_> {
+    /// Returns the cosine similarity; 0 if the rows are of different models.
+    pub(crate) fn cosine(&self, other: &Self) -> f32 {
+        if !self.is_comparable(other) {
+            return 0.0;
+        }
+        let dot = kernel::dot_codes(self.codes, other.codes);
+        dot as f32 * self.inverse_norm * other.inverse_norm
+    }
+
+    /// Checks whether both rows are of one model.
+    pub(crate) fn is_comparable(&self, other: &Self) -> bool {
+        self.codes.len() == other.codes.len() && self.model == other.model
+    }
+
+    pub(crate) fn to_vector(self) -> ModelVector {
+        ModelVector {
+            model: self.model.clone(),
+            codes: self.codes.into(),
+            inverse_norm: self.inverse_norm,
+        }
+    }
+}
+
+/// Returns 1 / Euclidean norm of `codes`; 0 if all are 0.
+pub(crate) fn inverse_norm(codes: &[i8]) -> f32 {
+    let square = kernel::dot_codes(codes, codes);
+    if square == 0 {
+        0.0
+    } else {
+        1.0 / (square as f32).sqrt()
     }
 }

@@ -65,6 +65,7 @@ fn document(id: u8, texts: &[String]) -> Document {
         position: position as u32,
         start: position as u32 * 10,
         end: position as u32 * 10 + 9,
+        model_vector: None,
     };
 
     Document {

@@ -27,6 +27,7 @@ fn documents() -> Vec<Document> {
                         position,
                         start: position * 100,
                         end: position * 100 + 99,
+                        model_vector: None,
                     }
                 })
                 .collect(),
@@ -138,9 +139,9 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 2;
+    file[8] = 3;
     assert_eq!(
         Segment::open(Bytes::from(file)).unwrap_err(),
-        SegmentError::UnknownVersion(2)
+        SegmentError::UnknownVersion(3)
     );
 }

@@ -113,6 +113,7 @@ pub async fn write_memories(
     let pack = Pack {
         v: Pack::VERSION,
         model: String::new(),
+        chosen_model: None,
         text,
         chunks: Vec::new(),
     };

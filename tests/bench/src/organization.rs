@@ -221,6 +221,7 @@ async fn document(
     let pack = Pack {
         v: Pack::VERSION,
         model: String::new(),
+        chosen_model: None,
         text: text.clone(),
         chunks: Vec::new(),
     };

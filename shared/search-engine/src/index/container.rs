@@ -182,6 +182,50 @@ impl ContainerIndex {
             .transpose()
     }
 
+    /// Returns the models whose vectors some live chunks have, besides the built-in embedder.
+    #[must_use]
+    pub fn model_names(&self) -> BTreeSet<Arc<str>> {
+        let mut names = BTreeSet::new();
+        for part in self.parts() {
+            let mut missing: BTreeSet<&Arc<str>> = part.model_names().collect();
+            missing.retain(|name| !names.contains(*name));
+            for document in part.living() {
+                if missing.is_empty() {
+                    break;
+                }
+                for chunk in part.chunks_of(document) {
+                    if let Some(row) = part.model_row(chunk)
+                        && missing.remove(row.model)
+                    {
+                        names.insert(row.model.clone());
+                    }
+                }
+            }
+        }
+        names
+    }
+
+    /// Returns the ids of up to `limit` documents with a chunk that has no vector of `model`.
+    #[must_use]
+    pub fn documents_without(&self, model: &str, limit: usize) -> Vec<&str> {
+        let mut ids = Vec::new();
+        for part in self.parts() {
+            for document in part.living() {
+                if ids.len() == limit {
+                    return ids;
+                }
+                let has_vector = |chunk| match part.model_row(chunk) {
+                    Some(row) => **row.model == *model,
+                    None => false,
+                };
+                if !part.chunks_of(document).all(has_vector) {
+                    ids.push(part.id(document));
+                }
+            }
+        }
+        ids
+    }
+
     /// Returns the number of live documents.
     #[must_use]
     pub fn len_documents(&self) -> usize {

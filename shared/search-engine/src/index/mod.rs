@@ -14,7 +14,7 @@ pub use container::{ContainerIndex, merge_segments};
 pub(crate) use part::IndexPart;
 
 use crate::analysis::LatinStemmer;
-use crate::vector::QuantizedVector;
+use crate::vector::{ModelVector, QuantizedVector};
 
 /// A document to index: its chunks, and the attributes that come back with a hit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,8 +49,11 @@ pub struct ChunkInput {
     pub text: String,
     /// Title, section headings, date or speakers: searched like the text, and returned beside it.
     pub headings: String,
-    /// The vector of the text (see [`crate::Embedder`]).
+    /// The vector of the text by the built-in embedder (see [`crate::Embedder`]).
     pub vector: QuantizedVector,
+    /// The vector of the text by the model that the operator has chosen, if there is one. It takes
+    /// the place of `vector` for queries that have a vector of the same model.
+    pub model_vector: Option<ModelVector>,
     /// The caller's number of the chunk, returned with hits.
     pub position: u32,
     /// The start of the text in its document, in the caller's unit.

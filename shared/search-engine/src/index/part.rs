@@ -12,6 +12,7 @@ use super::{ChunkView, Document, DocumentView};
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::segment::{PostingList, Segment};
+use crate::vector::ModelRow;
 
 #[derive(Debug, Clone)]
 pub(crate) enum PartSource {
@@ -73,6 +74,23 @@ impl IndexPart {
 
     pub(crate) fn vectors(&self) -> &[i8] {
         of_source!(self, source => source.vectors())
+    }
+
+    /// Returns the vector of a chunk by a model that the operator chose.
+    pub(crate) fn model_row(&self, chunk: u32) -> Option<ModelRow<'_>> {
+        of_source!(self, source => source.model_row(chunk))
+    }
+
+    /// Returns the models whose vectors some chunks have, those of deleted chunks included.
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let (of_segment, of_tail) = match &self.source {
+            PartSource::Segment(segment) => (Some(segment.model_names()), None),
+            PartSource::Tail(tail) => (None, Some(tail.model_names())),
+        };
+        of_segment
+            .into_iter()
+            .flatten()
+            .chain(of_tail.into_iter().flatten())
     }
 
     pub(crate) fn inverse_norms(&self) -> &[f32] {

@@ -1,5 +1,6 @@
 //! Recent documents in memory, which can be searched at once.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use hashbrown::HashMap;
 use super::{ChunkAnalyzer, Document};
 use crate::analysis::LatinStemmer;
 use crate::segment::PostingList;
+use crate::vector::ModelRow;
 
 #[derive(Debug, Clone)]
 struct TailDocument {
@@ -32,6 +34,8 @@ pub(crate) struct Tail {
     lengths: Vec<u16>,
     vectors: Vec<i8>,
     inverse_norms: Vec<f32>,
+    /// The models whose vectors some chunks have.
+    model_names: BTreeSet<Arc<str>>,
     bytes: usize,
 }
 
@@ -54,6 +58,10 @@ impl Tail {
             self.lengths.push(length);
             self.vectors.extend_from_slice(&chunk.vector.0);
             self.inverse_norms.push(chunk.vector.inverse_norm());
+            if let Some(vector) = &chunk.model_vector {
+                self.model_names.insert(vector.model().clone());
+                self.bytes += vector.codes().len();
+            }
             self.bytes += 600 + chunk.text.len() + chunk.headings.len();
         }
 
@@ -115,6 +123,20 @@ impl Tail {
 
     pub(super) fn vectors(&self) -> &[i8] {
         &self.vectors
+    }
+
+    pub(super) fn model_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.model_names.iter()
+    }
+
+    pub(super) fn model_row(&self, chunk: u32) -> Option<ModelRow<'_>> {
+        if self.model_names.is_empty() {
+            return None;
+        }
+        let document = self.document_of(chunk);
+        let offset = chunk - self.chunks_of(document).start;
+        let chunk = self.document(document).chunks.get(offset as usize)?;
+        Some(chunk.model_vector.as_ref()?.row())
     }
 
     pub(super) fn inverse_norms(&self) -> &[f32] {

@@ -81,15 +81,8 @@ pub(super) fn find_candidates(
         let part_scores = lexical.accumulate(scope, part);
         LexicalQuery::select(scope, part, &part_scores, admission, &mut lexical_top);
         scores.push(part_scores);
-        if query.vector != crate::QuantizedVector::ZERO {
-            vectors::offer_nearest(
-                scope,
-                part,
-                &query.vector,
-                config,
-                admission,
-                &mut vector_top,
-            );
+        if query.vector != crate::QuantizedVector::ZERO || !query.models.is_empty() {
+            vectors::offer_nearest(scope, part, query, admission, &mut vector_top);
         }
     }
 
@@ -103,7 +96,7 @@ pub(super) fn find_candidates(
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
     for scored in &mut ranked {
         let lexical = scores[scored.part][scored.chunk as usize] / best;
-        let cosine = vectors::chunk_cosine(scope, scored.part, &query.vector, scored.chunk);
+        let cosine = vectors::chunk_cosine(scope, scored.part, query, scored.chunk);
         scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
     }
 
@@ -168,7 +161,7 @@ pub(super) fn score_candidates(
         let rows = lexical.contributions(scope, part, chunks);
         for (index, &chunk) in chunks.iter().enumerate() {
             let row = &rows[index * width..(index + 1) * width];
-            let cosine = vectors::chunk_cosine(scope, part, &query.vector, chunk);
+            let cosine = vectors::chunk_cosine(scope, part, query, chunk);
             scored.candidates.push(ScoredChunk {
                 part,
                 chunk,

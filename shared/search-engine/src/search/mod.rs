@@ -29,7 +29,7 @@ use crate::analysis::{StemmerSet, query_terms};
 use crate::config::RankingConfig;
 use crate::error::SegmentError;
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
-use crate::vector::QuantizedVector;
+use crate::vector::{ModelRow, ModelVector, QuantizedVector};
 use admission::FilterCache;
 use candidates::ScoredChunk;
 
@@ -38,9 +38,11 @@ use candidates::ScoredChunk;
 pub struct SearchQuery<'a> {
     /// The words to search for.
     pub text: &'a str,
-    /// Their vector, from the same embedder as the vectors of the chunks. [`QuantizedVector::ZERO`]
-    /// searches by words alone.
+    /// Their vector by the built-in embedder. [`QuantizedVector::ZERO`] searches by words alone.
     pub vector: QuantizedVector,
+    /// Their vectors by models that the operator chose. A chunk with a vector of one of them is
+    /// compared by it, and any other chunk by the built-in vector.
+    pub models: &'a [QueryModel],
     /// The most hits to return.
     pub limit: usize,
     /// A filter of documents. It is called at most once per document, and only for documents that
@@ -59,12 +61,82 @@ impl<'a> SearchQuery<'a> {
         Self {
             text,
             vector,
+            models: &[],
             limit: 10,
             admit: None,
             only_document: None,
             config: RankingConfig::default(),
         }
     }
+}
+
+/// The vector of a query by a model, and the calibration of its cosines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryModel {
+    /// The vector.
+    pub vector: ModelVector,
+    /// The conversion of the model's cosines to the scale of the built-in embedder.
+    pub scale: CosineScale,
+}
+
+impl QueryModel {
+    /// Returns the similarity of a chunk's vector on the scale of the built-in embedder, or `None`
+    /// if it is of another model.
+    fn similarity(&self, row: &ModelRow<'_>) -> Option<f32> {
+        let query = self.vector.row();
+        query
+            .is_comparable(row)
+            .then(|| self.scale.convert(query.cosine(row)))
+    }
+}
+
+/// A linear conversion of the cosines of one model to the scale of another.
+///
+/// Models differ in the cosines that they give to unrelated and to related texts. After the
+/// conversion, chunks with vectors of different models can be ranked together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CosineScale {
+    factor: f32,
+    offset: f32,
+}
+
+impl CosineScale {
+    /// The conversion that changes nothing.
+    pub const IDENTITY: Self = Self {
+        factor: 1.0,
+        offset: 0.0,
+    };
+    /// The range of factors: a model that hardly tells related texts from unrelated ones must not
+    /// have its noise amplified.
+    const FACTORS: std::ops::RangeInclusive<f32> = 0.25..=8.0;
+
+    /// Returns the conversion by which the mean cosines of unrelated and of related texts become
+    /// those of the other model.
+    #[must_use]
+    pub fn between(from: CosineLevels, to: CosineLevels) -> Self {
+        let distance = (from.related - from.unrelated).max(f32::MIN_POSITIVE);
+        let factor = ((to.related - to.unrelated) / distance)
+            .clamp(*Self::FACTORS.start(), *Self::FACTORS.end());
+        Self {
+            factor,
+            offset: to.unrelated - factor * from.unrelated,
+        }
+    }
+
+    /// Converts a cosine, -1..=1.
+    #[must_use]
+    pub fn convert(&self, cosine: f32) -> f32 {
+        (self.factor * cosine + self.offset).clamp(-1.0, 1.0)
+    }
+}
+
+/// The mean cosines of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CosineLevels {
+    /// The mean of unrelated texts.
+    pub unrelated: f32,
+    /// The mean of questions and their answers.
+    pub related: f32,
 }
 
 /// A chunk that was found.

@@ -1,12 +1,11 @@
 //! The nearest chunks by cosine, from an exact scan of int8 rows. In large parts, sign bits choose
 //! the rows to scan.
 
-use super::SearchScope;
 use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
-use crate::config::RankingConfig;
+use super::{SearchQuery, SearchScope};
 use crate::kernel;
-use crate::vector::{DIMENSIONS, QuantizedVector};
+use crate::vector::DIMENSIONS;
 
 const STRIDE: usize = 1_024;
 
@@ -14,15 +13,20 @@ const STRIDE: usize = 1_024;
 pub(super) fn offer_nearest(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &QuantizedVector,
-    config: &RankingConfig,
+    query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) {
     let source = scope.parts[part].1;
-    let is_large = source.len_chunks() >= config.prefilter_from;
-    if is_large && !source.signs().is_empty() {
-        return offer_by_signs(scope, part, query, config, admission, top);
+    let has_models = source.model_names().any(|name| {
+        query
+            .models
+            .iter()
+            .any(|model| model.vector.model() == name)
+    });
+    let is_large = source.len_chunks() >= query.config.prefilter_from;
+    if is_large && !has_models && !source.signs().is_empty() {
+        return offer_by_signs(scope, part, query, admission, top);
     }
 
     let mut buffer = [0f32; STRIDE];
@@ -30,7 +34,15 @@ pub(super) fn offer_nearest(
 
     for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
-        kernel::write_cosines(query, rows, norms, cosines);
+        kernel::write_cosines(&query.vector, rows, norms, cosines);
+        if has_models {
+            for (offset, cosine) in cosines.iter_mut().enumerate() {
+                let chunk = (block * STRIDE + offset) as u32;
+                if let Some(similarity) = model_similarity(scope, part, query, chunk) {
+                    *cosine = similarity;
+                }
+            }
+        }
         for (offset, &score) in cosines.iter().enumerate() {
             if score >= top.threshold {
                 top.offer(
@@ -52,14 +64,13 @@ pub(super) fn offer_nearest(
 fn offer_by_signs(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &QuantizedVector,
-    config: &RankingConfig,
+    query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) {
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
-    kernel::write_sign_distances(query, source.signs(), &mut distances);
+    kernel::write_sign_distances(&query.vector, source.signs(), &mut distances);
     if admission.filters() || source.liveness.has_deletions {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
@@ -68,7 +79,7 @@ fn offer_by_signs(
         }
     }
 
-    let cutoff = distance_cutoff(&distances, config.prefilter_keep);
+    let cutoff = distance_cutoff(&distances, query.config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
         if distances
             .iter()
@@ -101,13 +112,31 @@ fn distance_cutoff(distances: &[u8], keep: usize) -> u8 {
     cutoff.map_or(254, |cutoff| cutoff.min(254) as u8)
 }
 
-/// Returns the cosine of one chunk with the query.
+/// Returns the similarity of one chunk with the query by a chosen model, on the scale of the
+/// built-in embedder. Returns `None` without such a model that both have a vector of.
+fn model_similarity(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &SearchQuery<'_>,
+    chunk: u32,
+) -> Option<f32> {
+    let row = scope.parts[part].1.model_row(chunk)?;
+    query.models.iter().find_map(|model| model.similarity(&row))
+}
+
+/// Returns the cosine of one chunk with the query, by a chosen model if both have its vector.
 pub(super) fn chunk_cosine(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &QuantizedVector,
+    query: &SearchQuery<'_>,
     chunk: u32,
 ) -> f32 {
+    if !query.models.is_empty()
+        && let Some(similarity) = model_similarity(scope, part, query, chunk)
+    {
+        return similarity;
+    }
+
     let (source, chunk) = (scope.parts[part].1, chunk as usize);
     let mut out = [0f32];
     let (row, norm) = (
@@ -117,7 +146,7 @@ pub(super) fn chunk_cosine(
         source.inverse_norms().get(chunk..=chunk),
     );
     if let (Some(row), Some(norm)) = (row, norm) {
-        kernel::write_cosines(query, row, norm, &mut out);
+        kernel::write_cosines(&query.vector, row, norm, &mut out);
     }
     out[0]
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 
 use super::format::{self, StringTable};
+use super::models::ModelVectorWriter;
 use super::postings::PostingsBuilder;
 use super::texts::TextWriter;
 use crate::error::SegmentError;
@@ -79,6 +80,8 @@ impl SegmentBuilder {
         let patches = StringTable::write(self.patches.iter().map(|p| &p.1))?;
         let (terms, postings) = writer.terms()?;
         let (text_blocks, texts) = writer.texts.finish()?;
+        let [model_names, model_dimensions, chunk_models, model_vectors] =
+            writer.models.finish()?;
         let sections = [
             ids,
             attributes,
@@ -96,6 +99,10 @@ impl SegmentBuilder {
             patches,
             text_blocks,
             texts,
+            model_names,
+            model_dimensions,
+            chunk_models,
+            model_vectors,
         ];
 
         Ok(format::write_file(
@@ -118,6 +125,7 @@ struct SectionWriter {
     norms: Vec<u8>,
     signs: Vec<u8>,
     has_signs: bool,
+    models: ModelVectorWriter,
     texts: TextWriter,
     next_chunk: u32,
 }
@@ -136,6 +144,7 @@ impl SectionWriter {
             norms: Vec::with_capacity(chunks * 4),
             signs: Vec::with_capacity(if has_signs { chunks * SIGN_BYTES } else { 0 }),
             has_signs,
+            models: ModelVectorWriter::default(),
             texts: TextWriter::default(),
             next_chunk: 0,
         }
@@ -164,6 +173,7 @@ impl SectionWriter {
             if self.has_signs {
                 self.signs.extend_from_slice(&chunk.vector.sign_bits());
             }
+            self.models.push(chunk.model_vector.as_ref());
             self.texts.push_chunk(&chunk.headings, &chunk.text)?;
             self.next_chunk += 1;
         }

@@ -14,7 +14,10 @@ use bytes::Bytes;
 use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
-const VERSION: u32 = 1;
+/// The version of a file without vectors of chosen models.
+const PLAIN_VERSION: u32 = 1;
+/// The version of a file with them, which has further sections.
+const MODEL_VERSION: u32 = 2;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 
@@ -38,9 +41,19 @@ pub(super) enum SectionKind {
     PatchedAttributes,
     TextBlocks,
     Texts,
+    /// The names of the chosen models.
+    ModelNames,
+    /// The number of dimensions of each.
+    ModelDimensions,
+    /// The model of each chunk as u16, from 1; 0 for a chunk without a vector of one.
+    ChunkModels,
+    /// Those vectors, in the order of the chunks.
+    ModelVectors,
 }
 
-const SECTIONS: usize = 16;
+const SECTIONS: usize = 20;
+/// The number of sections of [`PLAIN_VERSION`].
+const PLAIN_SECTIONS: usize = 16;
 
 pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
@@ -50,22 +63,34 @@ pub(super) struct SegmentHeader {
 
 impl SegmentHeader {
     pub(super) fn section(&self, section: SectionKind) -> Bytes {
-        self.sections[section as usize].clone()
+        self.sections
+            .get(section as usize)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
-/// Joins the sections, given in order, into a file.
+/// Joins the sections, given in order, into a file. Without vectors of chosen models it is of the
+/// version that every program reads.
 pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
-    let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
+    let has_models = !sections[SectionKind::ModelVectors as usize].is_empty();
+    let (version, count) = if has_models {
+        (MODEL_VERSION, SECTIONS)
+    } else {
+        (PLAIN_VERSION, PLAIN_SECTIONS)
+    };
+
+    let sections = &sections[..count];
+    let table_end = HEADER_BYTES + count * SECTION_ENTRY_BYTES + 4;
     let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
     let mut file = Vec::with_capacity(total);
     file.extend_from_slice(MAGIC);
-    for number in [VERSION, chunks, documents, SECTIONS as u32] {
+    for number in [version, chunks, documents, count as u32] {
         file.extend_from_slice(&number.to_le_bytes());
     }
 
     let mut offset = table_end.next_multiple_of(64);
-    for section in &sections {
+    for section in sections {
         file.extend_from_slice(&(offset as u64).to_le_bytes());
         file.extend_from_slice(&(section.len() as u64).to_le_bytes());
         file.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
@@ -77,7 +102,7 @@ pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIO
     file.extend_from_slice(&crc.to_le_bytes());
     for section in sections {
         file.resize(file.len().next_multiple_of(64), 0);
-        file.extend_from_slice(&section);
+        file.extend_from_slice(section);
     }
 
     file
@@ -90,8 +115,13 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
     }
 
     let version = u32_at(file, 8)?;
-    let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES;
-    if version > VERSION && version < 1_000 {
+    let count = if version == MODEL_VERSION {
+        SECTIONS
+    } else {
+        PLAIN_SECTIONS
+    };
+    let table_end = HEADER_BYTES + count * SECTION_ENTRY_BYTES;
+    if version > MODEL_VERSION && version < 1_000 {
         return Err(SegmentError::UnknownVersion(version));
     }
 
@@ -100,8 +130,8 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
         return Err(SegmentError::Corrupt("header"));
     }
 
-    let mut sections = Vec::with_capacity(SECTIONS);
-    for index in 0..SECTIONS {
+    let mut sections = Vec::with_capacity(count);
+    for index in 0..count {
         let entry = HEADER_BYTES + index * SECTION_ENTRY_BYTES;
         let (start, length) = (u64_at(file, entry)?, u64_at(file, entry + 8)?);
         let end = start

@@ -3,8 +3,11 @@
 
 mod builder;
 mod format;
+mod models;
 mod postings;
 mod texts;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -19,8 +22,9 @@ use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
-use crate::vector::{DIMENSIONS, QuantizedVector};
+use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use format::{SectionKind, StringTable};
+use models::ModelVectorReader;
 use texts::TextReader;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file and about 6 bytes per
@@ -38,6 +42,7 @@ pub struct Segment {
     vectors: Bytes,
     inverse_norms: Vec<f32>,
     signs: Bytes,
+    model_vectors: ModelVectorReader,
     terms: fst::Map<Bytes>,
     postings: Bytes,
     removed: StringTable,
@@ -72,6 +77,13 @@ impl Segment {
             vectors: section(SectionKind::Vectors),
             inverse_norms: decode_numbers(&section(SectionKind::InverseNorms), f32::from_le_bytes),
             signs: section(SectionKind::Signs),
+            model_vectors: ModelVectorReader::open(
+                chunks,
+                section(SectionKind::ModelNames),
+                &section(SectionKind::ModelDimensions),
+                &section(SectionKind::ChunkModels),
+                section(SectionKind::ModelVectors),
+            )?,
             terms,
             postings: section(SectionKind::Postings),
             removed: StringTable::open(section(SectionKind::RemovedIds))?,
@@ -175,6 +187,7 @@ impl Segment {
             text: text.text,
             headings: text.headings,
             vector: self.vector(chunk),
+            model_vector: self.model_row(chunk).map(ModelRow::to_vector),
             position,
             start,
             end,
@@ -249,6 +262,14 @@ impl Segment {
         let (rows, _) = self.vectors().as_chunks::<DIMENSIONS>();
         rows.get(chunk as usize)
             .map_or(QuantizedVector::ZERO, |row| QuantizedVector(*row))
+    }
+
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.model_vectors.names()
+    }
+
+    pub(crate) fn model_row(&self, chunk: u32) -> Option<ModelRow<'_>> {
+        self.model_vectors.row(chunk)
     }
 
     pub(crate) fn inverse_norms(&self) -> &[f32] {
