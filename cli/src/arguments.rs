@@ -170,7 +170,7 @@ pub struct Serve {
 /// end as `failed`.
 #[derive(Debug, Default, Clone, Args)]
 #[command(
-    next_help_heading = "Models for pictures, audio, video and memories (an OpenAI-compatible endpoint)"
+    next_help_heading = "Models for pictures, audio, video, memories and vectors (an OpenAI-compatible endpoint)"
 )]
 pub struct ModelOptions {
     /// The endpoint's base address, as in `http://127.0.0.1:11434/v1`
@@ -188,6 +188,20 @@ pub struct ModelOptions {
     /// The model that proposes memories; without it the built-in rules find them
     #[arg(long, env = "RECOLLECT_MEMORY_MODEL", value_name = "NAME")]
     pub memory_model: Option<String>,
+    /// The model that embeds texts, besides the built-in embedder
+    #[arg(long, env = "RECOLLECT_EMBEDDING_MODEL", value_name = "NAME")]
+    pub embedding_model: Option<String>,
+    /// The base address of the endpoint of that model, if it is another one
+    #[arg(long, env = "RECOLLECT_EMBEDDING_URL", value_name = "URL")]
+    pub embedding_url: Option<String>,
+    /// The key of that other endpoint, by the environment only
+    #[arg(
+        long,
+        env = "RECOLLECT_EMBEDDING_KEY",
+        hide = true,
+        hide_env_values = true
+    )]
+    pub embedding_key: Option<String>,
 }
 
 impl ModelOptions {
@@ -204,6 +218,9 @@ impl ModelOptions {
             vision_model: non_empty(&self.vision_model),
             transcription_model: non_empty(&self.transcription_model),
             memory_model: non_empty(&self.memory_model),
+            embedding_model: non_empty(&self.embedding_model),
+            embedding_url: non_empty(&self.embedding_url),
+            embedding_key: non_empty(&self.embedding_key).map(Secret::new),
         };
 
         Ok(ContentReaders {

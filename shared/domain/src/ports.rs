@@ -12,6 +12,7 @@ mod connections;
 mod connectors;
 mod containers;
 mod documents;
+mod embedding;
 mod index;
 mod organization;
 
@@ -38,6 +39,7 @@ pub use documents::{
     AlternativeId, ClaimOutcome, CreationConditions, CustomIdReference, DocumentEntry, Documents,
     OVERDUE_AFTER_SECONDS, OverdueWork,
 };
+pub use embedding::TextEmbedder;
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
 

@@ -3,6 +3,7 @@
 //! text.
 
 mod chat;
+mod embedding;
 mod multipart;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use crate::settings::{self, ModelSettings};
 use crate::tls::system_tls;
 
 pub use chat::{AnswerError, Question};
+pub use embedding::EmbeddingClient;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause before the first repetition of a question.
@@ -187,7 +189,7 @@ impl ModelClient {
     where
         B: Buf + Send + 'static,
     {
-        let call = self.call_endpoint(path, media_type, body);
+        let call = self.call_endpoint(path, media_type, body, MAX_RESPONSE_BYTES);
         let Ok(answer) = timeout(self.call_timeout, call).await else {
             return Err(ModelError::Unavailable);
         };
@@ -199,6 +201,7 @@ impl ModelClient {
         path: &str,
         media_type: &str,
         body: B,
+        max_bytes: usize,
     ) -> Result<Bytes, ModelError>
     where
         B: Buf + Send + 'static,
@@ -215,7 +218,7 @@ impl ModelClient {
         };
         check_status(response.status())?;
 
-        match read_body(response.into_body(), MAX_RESPONSE_BYTES).await {
+        match read_body(response.into_body(), max_bytes).await {
             Ok(bytes) => Ok(bytes),
             Err(BodyError::TooLarge) => Err(ModelError::Invalid),
             Err(BodyError::Interrupted) => Err(ModelError::Unavailable),

@@ -6,6 +6,9 @@ pub(crate) const URL_VARIABLE: &str = "RECOLLECT_MODEL_URL";
 pub(crate) const KEY_VARIABLE: &str = "RECOLLECT_MODEL_KEY";
 pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
 pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
+pub(crate) const EMBEDDING_MODEL: &str = "RECOLLECT_EMBEDDING_MODEL";
+pub(crate) const EMBEDDING_URL: &str = "RECOLLECT_EMBEDDING_URL";
+pub(crate) const EMBEDDING_KEY: &str = "RECOLLECT_EMBEDDING_KEY";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 
 /// An endpoint that speaks OpenAI's protocol, and the models to use there.
@@ -22,6 +25,12 @@ pub struct ModelSettings {
     pub transcription_model: Option<String>,
     /// The model that proposes memories. Without it, only the built-in extractor finds them.
     pub memory_model: Option<String>,
+    /// The model that embeds texts. Without it, only the built-in embedder does.
+    pub embedding_model: Option<String>,
+    /// The base URL of the endpoint of that model, if it is another one.
+    pub embedding_url: Option<String>,
+    /// The key of that other endpoint.
+    pub embedding_key: Option<Secret>,
 }
 
 impl ModelSettings {
@@ -38,6 +47,9 @@ impl ModelSettings {
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
             memory_model: value(MEMORY_MODEL),
+            embedding_model: value(EMBEDDING_MODEL),
+            embedding_url: value(EMBEDDING_URL),
+            embedding_key: value(EMBEDDING_KEY).map(Secret::new),
         }
     }
 }

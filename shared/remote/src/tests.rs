@@ -4,6 +4,7 @@ mod api;
 mod blocked;
 mod chat;
 mod decoding;
+mod embedding;
 mod limits;
 mod models;
 mod names;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{ModelClient, ModelError, completion_text};
+use super::{MAX_RESPONSE_BYTES, ModelClient, ModelError, completion_text};
 use crate::settings;
 
 /// The number of repetitions of a question, each after a longer pause.
@@ -207,7 +207,12 @@ impl ModelClient {
     }
 
     async fn exchange_chat(&self, body: Bytes) -> Result<Bytes, AnswerError> {
-        let call = self.call_endpoint("chat/completions", "application/json", body);
+        let call = self.call_endpoint(
+            "chat/completions",
+            "application/json",
+            body,
+            MAX_RESPONSE_BYTES,
+        );
         match timeout(self.call_timeout, call).await {
             Ok(answer) => Ok(answer?),
             Err(_) => Err(AnswerError::TimedOut),

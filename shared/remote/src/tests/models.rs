@@ -19,7 +19,7 @@ fn settings(url: String) -> ModelSettings {
         key: Some(Secret::new(KEY)),
         vision_model: Some("eye".into()),
         transcription_model: Some("ear".into()),
-        memory_model: None,
+        ..ModelSettings::default()
     }
 }
 
@@ -372,6 +372,9 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         "RECOLLECT_VISION_MODEL" => Some("eye".into()),
         "RECOLLECT_TRANSCRIPTION_MODEL" => Some("  ".into()),
         "RECOLLECT_MEMORY_MODEL" => Some("scribe".into()),
+        "RECOLLECT_EMBEDDING_MODEL" => Some("compass".into()),
+        "RECOLLECT_EMBEDDING_URL" => Some("http://127.0.0.1:11435/v1".into()),
+        "RECOLLECT_EMBEDDING_KEY" => Some("another-secret".into()),
         other => panic!("{other} is no setting of ours"),
     });
 
@@ -380,6 +383,11 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));
+    assert_eq!(settings.embedding_model.as_deref(), Some("compass"));
+    assert_eq!(
+        settings.embedding_url.as_deref(),
+        Some("http://127.0.0.1:11435/v1")
+    );
     let debug_output = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
     assert!(
         debug_output.contains("eye") && !debug_output.contains("secret"),
