@@ -124,7 +124,10 @@ async fn queue_sources(
         system.ctx.clone(),
         external_services.readers.clone(),
     ));
-    let maintenance: Arc<dyn QueueWorker> = Arc::new(MaintenanceWorker::new(system.ctx.clone()));
+    let maintenance: Arc<dyn QueueWorker> = Arc::new(
+        MaintenanceWorker::new(system.ctx.clone())
+            .with_embedder(external_services.readers.models.embedder()),
+    );
     let synchronizer: Arc<dyn QueueWorker> =
         Arc::new(SyncWorker::new(external_services.sync_engine(&system.ctx)));
     let names = &system.names;

@@ -86,6 +86,11 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             container: container.clone(),
             documents: Vec::new(),
         };
+        let embed = Job::EmbedV1 {
+            container: container.clone(),
+            documents: Vec::new(),
+            after: None,
+        };
         let compact = Job::CompactV1 { container };
         let sync = Job::SyncV1 {
             connection: ConnectionId::random(),
@@ -97,6 +102,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             (2, task),
             (2, compact),
             (2, repair),
+            (2, embed),
             (3, sync),
         ] {
             let message = process_job(setting, work);

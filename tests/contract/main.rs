@@ -17,6 +17,7 @@ mod buckets;
 mod bulk;
 mod caps;
 mod check;
+mod chosen_model;
 mod chunks;
 mod client;
 mod containers;

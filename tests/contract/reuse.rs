@@ -8,7 +8,7 @@ use crate::client::OrgClient;
 use crate::containers::find_container;
 
 /// Returns the pack that search serves for a document.
-async fn served_pack(client: &OrgClient, id: &str) -> Pack {
+pub(crate) async fn served_pack(client: &OrgClient, id: &str) -> Pack {
     let indexed = client
         .stored_record(id)
         .await

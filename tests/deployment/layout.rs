@@ -72,6 +72,14 @@ fn functions_get_exactly_the_variables_that_are_read() {
             .collect();
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
+            // Questions and documents are embedded, and nothing else is asked of a model.
+            "SearchFunction" | "MaintenanceFunction" => {
+                let mut wanted = model_variables();
+                wanted.retain(|name| {
+                    name.contains("EMBEDDING") || name.starts_with("RECOLLECT_MODEL_")
+                });
+                wanted
+            }
             // Settings say whether a filter prompt has a model.
             "SettingsFunction" => BTreeSet::from(["RECOLLECT_MEMORY_MODEL".to_owned()]),
             "ConnectionsFunction" => drive_variables(),
@@ -79,7 +87,8 @@ fn functions_get_exactly_the_variables_that_are_read() {
             // pictures nor recordings.
             "SynchronizerFunction" => {
                 let mut wanted = model_variables();
-                wanted.retain(|name| !name.contains("VISION") && !name.contains("TRANSCRIPTION"));
+                let other_models = ["VISION", "TRANSCRIPTION", "EMBEDDING"];
+                wanted.retain(|name| !other_models.iter().any(|model| name.contains(model)));
                 wanted.extend(drive_variables());
                 wanted
             }

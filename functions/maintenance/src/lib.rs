@@ -1,13 +1,17 @@
 //! Maintenance: purges, compaction, deletion and merge of containers, files that clients have
 //! uploaded themselves, dead letters, and a sweep for unfinished work every minute.
 
+mod embed;
 mod orphans;
 mod rollup;
 mod sweep;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use container_index::ChosenModel;
 use domain::QueueWorker;
-use domain::ports::{PortResult, UploadArrival};
+use domain::ports::{PortResult, TextEmbedder, UploadArrival};
 use domain::{
     ContainerId, ContainerOwner, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
     ProcessingFailure, QueueDelivery, Result, Tenant,
@@ -23,12 +27,25 @@ pub use sweep::{SweepCounts, sweep_overdue_work};
 /// The worker behind the queue `keeper` and the dead-letter queues.
 pub struct MaintenanceWorker {
     ctx: Ctx,
+    chosen_model: Option<ChosenModel>,
 }
 
 impl MaintenanceWorker {
     /// Returns a worker on these ports.
     pub fn new(ctx: Ctx) -> Self {
-        Self { ctx }
+        Self {
+            ctx,
+            chosen_model: None,
+        }
+    }
+
+    /// Sets the model that embeds documents. Without it there is nothing to embed.
+    #[must_use]
+    pub fn with_embedder(self, embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
+        Self {
+            chosen_model: embedder.map(ChosenModel::new),
+            ..self
+        }
     }
 
     async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
@@ -89,6 +106,21 @@ impl MaintenanceWorker {
             } => {
                 if !is_gone(&self.ctx, &tenant, container).await? {
                     container_index::repair_index(&self.ctx, &tenant, container, documents).await?;
+                }
+            }
+            Job::EmbedV1 {
+                container,
+                documents,
+                after,
+            } => {
+                // A search asks again for what a dead letter has left.
+                if let Some(model) = &self.chosen_model
+                    && !is_dead_letter
+                    && !is_gone(&self.ctx, &tenant, container).await?
+                {
+                    let after = after.as_deref();
+                    embed::embed_documents(&self.ctx, model, &tenant, container, documents, after)
+                        .await?;
                 }
             }
             // The sweep picks up a task whose message is a dead letter.

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use maintenance::MaintenanceWorker;
+use remote::{ModelClient, ModelSettings};
+
 fn main() -> anyhow::Result<()> {
     let walk = Arc::new(maintenance::OrphanWalk::default());
-    lambda::run_queue_and_schedule(maintenance::MaintenanceWorker::new, move |ctx| {
+    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let worker = move |ctx| MaintenanceWorker::new(ctx).with_embedder(models.embedder());
+    lambda::run_queue_and_schedule(worker, move |ctx| {
         let walk = walk.clone();
         async move {
             let now = ctx.clock.now();

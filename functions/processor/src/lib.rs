@@ -95,6 +95,7 @@ impl QueueWorker for Processor {
                 }
                 Job::PurgeV1 { .. }
                 | Job::CompactV1 { .. }
+                | Job::EmbedV1 { .. }
                 | Job::RepairV1 { .. }
                 | Job::TaskV1 { .. }
                 | Job::SyncV1 { .. } => {

@@ -1,14 +1,19 @@
 //! Processes one revision: turns its bytes into a pack, and requests its commit.
 
+use std::time::Duration;
+
+use container_index::ChosenModel;
 use domain::document::{ProcessingResult, StatementsRef};
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
     ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
+use remote::ModelClient;
 use service::Ctx;
 use service::{protect_file, read_present_tags};
-use tracing::info;
+use tokio::time::timeout;
+use tracing::{info, warn};
 
 use crate::MAX_ATTEMPTS;
 use crate::commit::{commit_documents, is_extracted};
@@ -25,6 +30,10 @@ const _: () = assert!(
     sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,
     "a parser outlives its lease"
 );
+/// The time that the chosen model has for the vectors of a document. Maintenance has longer.
+const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(30);
+/// The number of seconds after which a document whose model has failed is embedded.
+const EMBED_LATER_SECONDS: u32 = 300;
 /// The most chunks of a document: far more than any book has, and few enough for the memory of a
 /// function.
 const MAX_CHUNKS: usize = 100_000;
@@ -158,7 +167,9 @@ async fn run_stages(
     }
 
     let (pack, statements) = load_served(ctx, tenant, document).await?;
-    let prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
+    let mut prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
+    let is_embedded =
+        embed_by_chosen_model(&readers.models, document, &mut prepared.pack, pack.as_ref()).await;
     let authorship = determine_authorship(document, &text, &settings);
     let extracted_statements = extract_statements(
         ctx,
@@ -181,6 +192,9 @@ async fn run_stages(
     if !store_results(ctx, tenant, document, findings).await? {
         return Ok(());
     }
+    if !is_embedded {
+        embed_later(ctx, tenant, document).await?;
+    }
 
     let (id, revision) = (document.id.clone(), document.revision.clone());
     let job = Job::CommitV1 {
@@ -196,6 +210,44 @@ async fn run_stages(
             job,
         }])
         .await?)
+}
+
+/// Adds the vectors of the model that the operator chose, if there is one. Returns `false` if it
+/// fails; the document is then found by its built-in vectors until it is embedded.
+async fn embed_by_chosen_model(
+    models: &ModelClient,
+    document: &Document,
+    pack: &mut Pack,
+    previous: Option<&Pack>,
+) -> bool {
+    let Some(model) = models.embedder().map(ChosenModel::new) else {
+        return true;
+    };
+    let id = &document.id;
+    match timeout(EMBEDDING_TIMEOUT, model.embed_pack(pack, previous)).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(error)) => {
+            warn!(document.id = %id, error = &error as &dyn std::error::Error,
+                "could not embed document {id} by the chosen model; it is tried again");
+            false
+        }
+        Err(_) => {
+            warn!(document.id = %id, "embedding document {id} takes long; it is done later");
+            false
+        }
+    }
+}
+
+/// Asks maintenance to embed a document whose model has failed, when the document is committed.
+async fn embed_later(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+    let job = Job::EmbedV1 {
+        container: document.container.clone(),
+        documents: vec![document.id.clone()],
+        after: None,
+    };
+    let org = tenant.org().clone();
+    let message = JobMessage { org, job };
+    Ok(ctx.jobs.send_delayed(&message, EMBED_LATER_SECONDS).await?)
 }
 
 /// Ends the processing of a document whose bytes do not exist.

@@ -1,5 +1,6 @@
 //! Finds the chunks and memories that answer a question, over every container in scope.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use container_index::{IndexedChunks, IndexedMemories, decode_attributes};
@@ -8,7 +9,8 @@ use domain::{
 };
 use memory_model::Memory;
 use search_engine::{
-    ChunkInput, ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder,
+    ChunkInput, ContainerIndex, DocumentView, Embedder, QueryModel, SearchHit, SearchQuery,
+    StaticEmbedder,
 };
 use service::Ctx;
 use service::{ContainerScope, find_containers, path_matches};
@@ -19,6 +21,8 @@ use crate::SearchState;
 #[derive(Debug, Clone)]
 pub(crate) struct SearchQuestion<'a> {
     pub(crate) text: &'a str,
+    /// Its vectors by chosen models, set when the containers are open.
+    pub(crate) models: Arc<[QueryModel]>,
     pub(crate) filter: Option<Filter>,
     pub(crate) filepath: Option<String>,
     pub(crate) only_document: Option<&'a str>,
@@ -218,6 +222,7 @@ fn search_index(
     let query = SearchQuery {
         limit: question.limit,
         admit,
+        models: &question.models,
         only_document: question.only_document,
         ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
     };

@@ -5,6 +5,7 @@ mod engine;
 mod mask;
 mod namespaces;
 mod profile;
+mod questions;
 mod rank;
 mod related;
 mod rows;
@@ -35,6 +36,7 @@ struct SearchState {
     chunks: Arc<ViewCache<IndexedChunks>>,
     memories: Arc<ViewCache<IndexedMemories>>,
     sorters: Arc<profile::SorterCache>,
+    questions: Arc<questions::QuestionEmbedder>,
 }
 
 impl FromRef<SearchState> for App {
@@ -67,6 +69,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             post(namespaces::chunks::list_namespace_chunks),
         )
         .with_state(SearchState {
+            questions: Arc::new(questions::QuestionEmbedder::new(app.embedder.clone())),
             app,
             chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
             memories: Arc::new(ViewCache::new(cache_bytes / 2)),

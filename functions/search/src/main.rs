@@ -1,5 +1,13 @@
 //! The Lambda function `search`.
 
+use remote::{ModelClient, ModelSettings};
+
 fn main() -> anyhow::Result<()> {
-    lambda::run_http(|app| search::router(app, search::LAMBDA_CACHE_BYTES))
+    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    lambda::run_http(move |app| {
+        search::router(
+            app.with_embedder(models.embedder()),
+            search::LAMBDA_CACHE_BYTES,
+        )
+    })
 }

@@ -67,7 +67,35 @@ impl Search<'_> {
     ) -> Result<SearchOutcome> {
         let ids = find_physical_containers(&state.app.ctx, tenant, scope).await?;
         let sources = self.open_sources(state, tenant, &ids).await?;
+        let models = state
+            .questions
+            .embed_question(
+                &state.app.ctx,
+                tenant,
+                &ids,
+                &sources.chunks,
+                self.question.text,
+            )
+            .await;
+        let embedded = Search {
+            question: SearchQuestion {
+                models,
+                ..self.question.clone()
+            },
+            ..self.clone()
+        };
+        embedded.run_in(state, tenant, scope, ids, sources).await
+    }
 
+    /// Searches these containers.
+    async fn run_in(
+        &self,
+        state: &SearchState,
+        tenant: &Tenant,
+        scope: &ContainerScope,
+        ids: Vec<ContainerId>,
+        sources: Sources,
+    ) -> Result<SearchOutcome> {
         let mut rows = self.find_rows(&sources)?;
         if self.reranks {
             rerank_rows(self.question.text, &mut rows);

@@ -1,6 +1,7 @@
 //! `POST /v3/search`: chunks, grouped by document.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
@@ -187,8 +188,9 @@ pub(crate) async fn search_documents(
 
     let threshold = check_threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
     let limit = check_limit(request.limit, DEFAULT_LIMIT)?;
-    let question = SearchQuestion {
+    let mut question = SearchQuestion {
         text: check_question(&request.q, "q")?,
+        models: Arc::default(),
         filter: Filter::parse_optional(request.filters.as_ref())?,
         filepath: request.filepath.clone(),
         only_document: only_document.as_ref().map(|document| document.id.as_str()),
@@ -199,6 +201,16 @@ pub(crate) async fn search_documents(
 
     let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
     let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
+    question.models = state
+        .questions
+        .embed_question(
+            &state.app.ctx,
+            &tenant,
+            &ids,
+            &indexed_chunks,
+            question.text,
+        )
+        .await;
     let found = find_document_chunks(&indexed_chunks, &question, &request)?;
     let mut results = Vec::new();
     for mut group in group_by_document(&found, threshold, limit) {

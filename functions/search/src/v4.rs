@@ -1,5 +1,6 @@
 //! `POST /v4/search`: memories, chunks, or both.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
@@ -158,6 +159,7 @@ impl SearchRequest {
         let parts = self.included_parts();
         let question = SearchQuestion {
             text: check_question(&self.q, "q")?,
+            models: Arc::default(),
             filter: Filter::parse_optional(self.filters.as_ref())?,
             filepath: self.filepath.clone(),
             only_document: None,
@@ -371,7 +373,8 @@ pub(crate) fn operations() -> Vec<Operation> {
             .group("Recall (Search)")
             .summary("Find memories, chunks, or both on one scale, the most similar first.")
             .description(
-                "No model takes part in a search, so it costs the same with every option. A \
+                "No model takes part in a search, except an embedding model that the operator has \
+                 chosen, so it costs the same with every option. A \
                  memory that has expired, was forgotten or replaced is not a result; it is shown \
                  where the request asks for it.",
             )

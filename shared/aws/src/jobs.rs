@@ -38,6 +38,7 @@ impl SqsJobs {
             Job::PurgeV1 { .. }
             | Job::TaskV1 { .. }
             | Job::CompactV1 { .. }
+            | Job::EmbedV1 { .. }
             | Job::RepairV1 { .. } => &self.maintenance_queue,
             Job::SyncV1 { .. } => &self.sync_queue,
         }
@@ -88,6 +89,7 @@ fn batch_entry(
         | Job::PurgeV1 { .. }
         | Job::TaskV1 { .. }
         | Job::CompactV1 { .. }
+        | Job::EmbedV1 { .. }
         | Job::RepairV1 { .. }
         | Job::SyncV1 { .. } => entry.message_group_id(message.org.as_str()),
     };

@@ -73,6 +73,18 @@ pub enum Job {
         /// The id of the container.
         container: ContainerId,
     },
+    /// Embeds documents by the model that the operator chose, where they have no vectors of it.
+    EmbedV1 {
+        /// The id of the container.
+        container: ContainerId,
+        /// The documents to embed. Without any, all documents of the container are walked through,
+        /// and each page sends the message of the next one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        documents: Vec<DocumentId>,
+        /// The position at which the walk continues.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+    },
     /// Repairs what a reader could not read, and rebuilds the index of the container if its erasure
     /// is due.
     #[serde(rename = "mend-v1")]
@@ -168,6 +180,11 @@ mod tests {
         let envelope = JobMessage::parse(golden).unwrap();
         assert_eq!(envelope.to_json(), golden);
         assert!(matches!(envelope.job, Job::RepairV1 { .. }));
+
+        let golden = r#"{"org":"acme","job":"embed-v1","container":"1111111111111111111111"}"#;
+        let envelope = JobMessage::parse(golden).unwrap();
+        assert_eq!(envelope.to_json(), golden);
+        assert!(matches!(envelope.job, Job::EmbedV1 { after: None, .. }));
 
         assert!(JobMessage::parse("poison").is_none());
     }

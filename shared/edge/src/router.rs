@@ -2,12 +2,14 @@
 //! each request, JSON answers for unknown routes, and status 500 for panics.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use domain::Error;
+use domain::ports::TextEmbedder;
 use http::{HeaderName, HeaderValue};
 use service::Authenticator;
 use service::Ctx;
@@ -29,6 +31,8 @@ pub struct App {
     pub authenticator: Authenticator,
     /// The names that answers have for the cloud drive.
     pub provider_names: ProviderNames,
+    /// The model that the operator chose for vectors of texts.
+    pub embedder: Option<Arc<dyn TextEmbedder>>,
     /// Records requests in the request log.
     pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
@@ -44,6 +48,7 @@ impl App {
             ctx,
             authenticator,
             provider_names: ProviderNames::default(),
+            embedder: None,
             log_content_cache: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
             allowed_origins: AllowedOrigins::default(),
@@ -57,6 +62,12 @@ impl App {
             allowed_origins,
             ..self
         }
+    }
+
+    /// Sets the model that embeds questions. Without this, only the built-in embedder does.
+    #[must_use]
+    pub fn with_embedder(self, embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
+        Self { embedder, ..self }
     }
 
     /// Sets the names that the answers of `/v3` and `/v4` have for the cloud drive. Without this,

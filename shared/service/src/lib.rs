@@ -102,4 +102,6 @@ pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};
 pub use submit::{Content, NewDocument, Upsert, submit_document, submit_documents};
 pub use tasks::run_task;
-pub use update::{DocumentUpdate, retry_document, update_document};
+pub use update::{
+    DocumentUpdate, find_served_document, replace_vectors, retry_document, update_document,
+};

@@ -2,6 +2,9 @@
 //! failed one.
 
 mod relocate;
+mod vectors;
+
+pub use vectors::{find_served_document, replace_vectors};
 
 use bytes::Bytes;
 

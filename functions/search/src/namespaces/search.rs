@@ -1,5 +1,6 @@
 //! `POST /ns/{namespace}/search`: memories, chunks, or both.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
@@ -160,6 +161,7 @@ impl SearchRequest {
         let rerank = self.rerank.unwrap_or_default();
         let question = SearchQuestion {
             text: check_question(&self.query, "query")?,
+            models: Arc::default(),
             filter: Filter::parse_operators(self.filter.as_ref())?,
             filepath: None,
             only_document: None,
@@ -200,7 +202,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .group(GROUP)
             .summary("Find memories, chunks, or both on one scale, the most similar first.")
             .description(
-                "No model takes part in a search, so it costs the same with every option. A \
+                "No model takes part in a search, except an embedding model that the operator has \
+                 chosen, so it costs the same with every option. A \
                  memory that has expired, was forgotten or replaced is not a result; it is shown \
                  where the request asks for it. A namespace that does not exist has no results.",
             )

@@ -156,6 +156,7 @@ impl TestApp {
         let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator)
+            .with_embedder(external_services.readers.models.embedder())
             .with_provider_names(environment.provider_names);
         let routes = cli::all_routes(
             &app,
