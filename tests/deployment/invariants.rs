@@ -82,6 +82,7 @@ fn random_values_come_from_the_types_they_are_for() {
     let pauses_and_boundaries = [
         "shared/service/src/conflict.rs",
         "shared/remote/src/models/chat.rs",
+        "shared/remote/src/models/embedding.rs",
         "shared/remote/src/models/multipart.rs",
     ];
     let mut expected = [secrets, pauses_and_boundaries].concat();
