@@ -85,7 +85,7 @@ fn random_values_come_from_the_types_they_are_for() {
         "shared/remote/src/models/embedding.rs",
         "shared/remote/src/models/multipart.rs",
     ];
-    let mut expected = [secrets, pauses_and_boundaries].concat();
+    let mut expected = [secrets.as_slice(), &pauses_and_boundaries].concat();
     expected.sort_unstable();
     assert_eq!(ours, expected.iter().collect::<Vec<_>>());
 }

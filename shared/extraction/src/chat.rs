@@ -35,6 +35,18 @@ pub(crate) fn continues_clause(text: &str, language: Language) -> bool {
         .is_some()
 }
 
+/// Checks whether a text has a word for the speaker.
+pub(crate) fn names_speaker(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    words.first_person.occur_in(&LowerText::new(text))
+}
+
+/// Checks whether a text announces a list of rules for the assistant.
+pub(crate) fn announces_rules(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    words.rule_words.occur_in(&LowerText::new(text))
+}
+
 /// Checks whether a message is a play, an exercise or somebody else's text, so that its words say
 /// nothing about the person.
 pub(crate) fn is_made_up(text: &str) -> bool {

@@ -300,6 +300,7 @@ fn read_message(
         language,
         keeps: Vec::new(),
         has_request: false,
+        handed_over_from: find_handed_over_list(passage, sentences, language),
         previous_turn,
     };
     for sentence in sentences {
@@ -322,6 +323,8 @@ struct MessageReader<'a> {
     keeps: Vec<Keep>,
     /// True if the message asks to forget something.
     has_request: bool,
+    /// The position from which the message is data to work on, if it is.
+    handed_over_from: Option<usize>,
     /// The range of the turn of the same speaker before this one.
     previous_turn: Option<(usize, usize)>,
 }
@@ -372,11 +375,12 @@ impl MessageReader<'_> {
 
     fn read_remark(&mut self, part: &Sentence<'_>, read: &ReadRemark) {
         self.episodes.notice(part, read);
+        let is_handed_over = self.handed_over_from.is_some_and(|from| from <= part.start);
         let is_quoted = self
             .quotations
             .iter()
             .any(|quotation| quotation.start < part.end && part.start < quotation.end);
-        if is_quoted && read.kind != RemarkKind::Instruction {
+        if is_handed_over || is_quoted && read.kind != RemarkKind::Instruction {
             return;
         }
 
@@ -516,6 +520,25 @@ impl<'a> MessageRules<'a> {
             Self::Cues { statements, .. } => statements,
         }
     }
+}
+
+/// Returns the position after a line that ends with a colon and names nobody, if nothing after it is
+/// about the speaker: `to json please, keys in lower case:`. What follows is data to work on.
+fn find_handed_over_list(
+    passage: &Passage<'_>,
+    sentences: &[Sentence<'_>],
+    language: Language,
+) -> Option<usize> {
+    let heading = sentences
+        .iter()
+        .find(|sentence| sentence.text.ends_with([':', '：']))?;
+    let chars: Vec<(usize, char)> = passage.text.char_indices().collect();
+    let (at, _) = *chars.get(heading.end - passage.start_char)?;
+
+    let names_speaker = |text: &str| chat::names_speaker(text, language);
+    let is_rule = chat::announces_rules(heading.text, language);
+    let is_data = !is_rule && !names_speaker(heading.text) && !names_speaker(&passage.text[at..]);
+    is_data.then_some(heading.end)
 }
 
 /// Returns the ranges of a passage that quote somebody, as positions in the canonical text.

@@ -7,6 +7,7 @@ use text::Language;
 use super::remarks::{Remark, count_units};
 use super::spelling::spell_out;
 use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
+use crate::sentences::BlockKind;
 
 /// The fewest words of a remark that says something. Two characters of a script without spaces
 /// count as a word.
@@ -70,7 +71,9 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
             && !words.one_time_phrases.occur_in(lower)
     };
 
-    if count_units(core) < MIN_UNITS {
+    let is_listed = remark.sentence.block == BlockKind::ListItem;
+    let min_units = if is_listed { 1 } else { MIN_UNITS };
+    if count_units(core) < min_units {
         RemarkKind::Empty
     } else if is_instruction() {
         RemarkKind::Instruction
@@ -169,7 +172,7 @@ fn closing_mark(opening: char) -> &'static str {
 mod tests {
     use super::*;
     use crate::chat::split_remarks;
-    use crate::sentences::{BlockKind, Sentence};
+    use crate::sentences::Sentence;
 
     #[test]
     fn remarks_are_told_apart_by_what_they_do() {

@@ -15,6 +15,8 @@ use crate::sentences::{BlockKind, Sentence, is_mark};
 const WRAPPED_LINE_CHARS: usize = 60;
 /// The fewest words of both sides of a dash between two remarks.
 const MIN_WORDS_BESIDE_DASH: usize = 2;
+/// The fewest words of a statement before a question in the same sentence.
+const MIN_WORDS_BEFORE_QUESTION: usize = 3;
 /// The fewest words of a clause before a conjunction. Fewer are a subject: `my wife and I`.
 const MIN_WORDS_BEFORE_CONJUNCTION: usize = 4;
 /// The number of words before a clause among which a subordinating conjunction makes it a main
@@ -41,6 +43,7 @@ pub(crate) fn split_remarks<'a>(sentence: &Sentence<'a>, language: Language) -> 
     } else {
         Vec::new()
     };
+    let cuts = add_question_cut(sentence.text, cuts, words);
     let is_ironic = is_ironic(sentence.text, words);
 
     let mut remarks = Vec::new();
@@ -61,6 +64,28 @@ pub(crate) fn split_remarks<'a>(sentence: &Sentence<'a>, language: Language) -> 
     }
 
     remarks
+}
+
+/// Adds a cut at the last comma of a question, unless the question begins before it: `flying on
+/// Friday, what do i pack?`, but not `which shoes for bad knees, wide feet?`.
+fn add_question_cut(text: &str, mut cuts: Vec<Cut>, words: &ChatWords) -> Vec<Cut> {
+    if !text.trim_end().ends_with(['?', '？']) {
+        return cuts;
+    }
+
+    let from = cuts.last().map_or(0, |cut| cut.next);
+    let Some(at) = text[from..].rfind([',', '，', '、']).map(|at| from + at) else {
+        return cuts;
+    };
+    let head = text[from..at].trim_start().to_lowercase();
+    let is_question = words.question_openings.opening_len(&head).is_some()
+        || words.request_openings.opening_len(&head).is_some();
+    if !is_question && count_units(&head) >= MIN_WORDS_BEFORE_QUESTION {
+        let mark_len = text[at..].chars().next().map_or(1, char::len_utf8);
+        cuts.push(Cut::between(at, at + mark_len));
+    }
+
+    cuts
 }
 
 /// A place at which a sentence is divided.
@@ -140,7 +165,8 @@ fn find_cuts(text: &str, words: &ChatWords) -> Vec<Cut> {
 /// Returns the cut at a mark.
 fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords) -> Option<Cut> {
     let after = at + mark.len_utf8();
-    if is_pictograph(mark) || matches!(mark, ';' | '；') {
+    let ends_clause = mark == '；' || mark == ';' && text[after..].starts_with(' ');
+    if is_pictograph(mark) || ends_clause {
         return Some(Cut::between(at, after));
     }
 

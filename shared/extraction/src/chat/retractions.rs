@@ -97,13 +97,7 @@ pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Ret
             .unwrap_or(subject.len());
         &subject[..end]
     };
-    let mut names = name_words(clause, words, language);
-    names.retain(|name| {
-        !name.starts_with(|c: char| c.is_ascii_digit()) && !words.beside_ending.is(name)
-    });
-    if is_before {
-        names.reverse();
-    }
+    let mut names = ended_names(clause, is_before, words, language);
     names.truncate(MAX_ENDED_WORDS);
     (!names.is_empty()).then(|| retraction(RetractionEffect::Ends, names))
 }
@@ -112,6 +106,37 @@ pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Ret
 fn clause_of(text: &str) -> &str {
     let end = text.find([',', '.', ';', '(', '!']).unwrap_or(text.len());
     &text[..end]
+}
+
+/// Returns the words that name what has ended, those nearest to the phrase first. In a script with
+/// spaces they end at a word without a meaning of its own: `the mini down to my dad`.
+fn ended_names(
+    clause: &str,
+    is_before: bool,
+    words: &ChatWords,
+    language: Language,
+) -> Vec<String> {
+    if clause.contains(is_unspaced) && language != Language::Korean {
+        return name_words(clause, words, language);
+    }
+
+    let mut starts: Vec<usize> = word_starts(clause).collect();
+    if is_before {
+        starts.reverse();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for at in starts {
+        let word = name_words(first_word(&clause[at..]), words, language);
+        match word.into_iter().next() {
+            Some(name) if words.beside_ending.is(&name) => {}
+            Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => {}
+            Some(name) => names.push(name),
+            None if names.is_empty() => {}
+            None => break,
+        }
+    }
+
+    names
 }
 
 /// Returns the words of what may stay remembered, if a remark says so.

@@ -17,6 +17,7 @@ pub(super) fn parse_relative_date(
 ) -> Option<(usize, DayRange)> {
     parse_named_day(clause, at, today)
         .or_else(|| parse_last_or_next(clause, at, today, direction))
+        .or_else(|| parse_week_on(clause, at, today))
         .or_else(|| parse_counted(clause, at, today))
         .or_else(|| parse_end_of_unit(clause, at, today))
 }
@@ -122,6 +123,14 @@ fn shift_season(today: Date, season: i8, step: i64, direction: DateDirection) ->
     };
 
     season_range(year, season)
+}
+
+/// Parses `a week on Monday` and `a week from Friday`: a week after the next such day.
+fn parse_week_on(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
+    let day_at = clause.match_any(at, &["a week on", "a week from", "week on"])?;
+    let weekday = parse_weekday(clause.lower_at(day_at))?;
+    let day = add_days(shift_weekday(today, weekday, 0)?, 7)?;
+    Some((day_at + 1, DayRange::single_day(day)))
 }
 
 /// Parses `two weeks ago`, `a couple of months ago`, `in three days` and `10 days from now`. Does

@@ -74,6 +74,7 @@ fn manner_topic(rest: Clause<'_>, context: &ClauseContext<'_>) -> Option<KnownTo
         {
             ("answer language".to_owned(), parse_value(object, 1))
         }
+        ("switch" | "change", "to") => super::preference::split_kind(object.from(1))?,
         ("keep" | "make", _) => {
             let object = object.from(usize::from(matches!(
                 object.lower_at(0),
