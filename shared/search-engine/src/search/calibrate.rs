@@ -3,7 +3,9 @@
 use super::SearchScope;
 use super::candidates::{ScoredCandidates, select_best};
 use super::lexical::LexicalQuery;
+use crate::analysis::QueryTerm;
 use crate::config::SimilarityCalibration;
+use crate::embedding::StaticEmbedder;
 
 /// The features of a query's best hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -16,7 +18,8 @@ pub struct HitFeatures {
     ///
     /// It is 0 if the query has identifiers and those chunks contain none of them, because the word
     /// pieces of one order number are close to those of any other. For the same reason, a chunk
-    /// without a number of the query does not count.
+    /// without a number of the query does not count, and neither does any chunk if no term can be a
+    /// word: `qqqq` is only a row of letters.
     pub cosine: f32,
     /// The number of terms of the query.
     pub term_count: usize,
@@ -48,6 +51,13 @@ const ENOUGH_TERMS: f32 = 4.0;
 /// calibration was fitted on smaller ones.
 const MAX_LOG_CHUNKS: f32 = 6.0;
 
+/// The fewest characters of a word for each of its pieces.
+const MIN_PIECE_CHARS: f32 = 2.2;
+
+/// The share of the coverage that counts if the query has identifiers and the best chunks contain
+/// none of them: the words of one order number are in every other.
+const MISSED_IDENTIFIER_SHARE: f32 = 0.5;
+
 /// The number of best hits that are considered.
 const BEST_HITS: usize = 3;
 
@@ -56,6 +66,7 @@ pub(super) fn compute_features(
     scope: &SearchScope<'_>,
     scored: &ScoredCandidates,
     lexical: &LexicalQuery<'_>,
+    terms: &[QueryTerm],
 ) -> HitFeatures {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
@@ -71,6 +82,7 @@ pub(super) fn compute_features(
 
     let misses_identifier =
         lexical.identifiers.contains(&true) && !best_indices.iter().any(matches_identifier);
+    let has_known_word = terms.iter().any(is_known_word);
     let mut features = HitFeatures {
         term_count: width,
         log_chunks: (scope.chunks as f32).ln(),
@@ -82,12 +94,23 @@ pub(super) fn compute_features(
             .coverage
             .max(weight_share(&with_neighbours(scored, index)));
         features.chunk_coverage = features.chunk_coverage.max(weight_share(&[index]));
-        if !misses_identifier && holds_numbers(scored, lexical, index) {
+        if !misses_identifier && has_known_word && holds_numbers(scored, lexical, index) {
             features.cosine = features.cosine.max(scored.candidates[index].cosine);
         }
     }
 
+    if misses_identifier {
+        features.chunk_coverage *= MISSED_IDENTIFIER_SHARE;
+    }
+
     features
+}
+
+/// Checks whether a term can be a word: its pieces are not mostly single letters. Scripts without
+/// spaces have pieces of their own.
+fn is_known_word(term: &QueryTerm) -> bool {
+    let pieces = StaticEmbedder.count_tokens(&term.word);
+    !term.word.is_ascii() || term.word.len() as f32 >= MIN_PIECE_CHARS * pieces as f32
 }
 
 /// Checks whether a candidate has every number of the query.

@@ -211,7 +211,7 @@ pub fn search_containers(
     let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found);
     context::apply_context(&mut scored, &lexical, &query.config);
     meaning::apply_meaning(&scope, query, &terms, &lexical, &mut scored)?;
-    let features = calibrate::compute_features(&scope, &scored, &lexical);
+    let features = calibrate::compute_features(&scope, &scored, &lexical, &terms);
 
     scored
         .candidates
