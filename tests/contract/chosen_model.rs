@@ -79,6 +79,14 @@ async fn search(client: &OrgClient, question: &str) -> Vec<String> {
     results.iter().map(id).collect()
 }
 
+/// Checks that words of the model's alone find the texts of [`add_texts`].
+async fn expect_found_by_model(client: &OrgClient, ids: &[String]) {
+    for (question, id) in ["feline", "vessel", "tongue"].into_iter().zip(ids) {
+        let found = search(client, question).await;
+        assert_eq!(found.first(), Some(id), "{question}");
+    }
+}
+
 #[tokio::test]
 async fn a_question_finds_by_the_model_what_shares_no_word_with_it() {
     let server = Server::start(answer).await;
@@ -87,13 +95,7 @@ async fn a_question_finds_by_the_model_what_shares_no_word_with_it() {
     let client = start(&world).await;
     let ids = add_texts(&client).await;
 
-    for (question, id) in ["feline", "vessel", "tongue"].into_iter().zip(&ids) {
-        assert_eq!(
-            search(&client, question).await.first(),
-            Some(id),
-            "{question}"
-        );
-    }
+    expect_found_by_model(&client, &ids).await;
     let pack = served_pack(&client, &ids[0]).await;
     assert_eq!(pack.chosen_model.as_deref(), Some("narrow"));
     assert_eq!(pack.chunks[0].model_vector.len(), 4);
@@ -125,13 +127,7 @@ async fn a_model_that_fails_delays_its_vectors_and_nothing_else() {
         .run_until_settled()
         .await
         .expect("work that ends");
-    for (question, id) in ["feline", "vessel", "tongue"].into_iter().zip(&ids) {
-        assert_eq!(
-            search(&client, question).await.first(),
-            Some(id),
-            "{question}"
-        );
-    }
+    expect_found_by_model(&client, &ids).await;
     assert_eq!(
         served_pack(&client, &ids[2]).await.chosen_model.as_deref(),
         Some("narrow")

@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 use super::{MAX_RESPONSE_BYTES, ModelClient, ModelError, completion_text};
 use crate::settings;
 
-/// The number of repetitions of a question, each after a longer pause.
-const RETRIES: u32 = 2;
+/// The number of repetitions of a question or a batch, each after a longer pause.
+pub(super) const RETRIES: u32 = 2;
 
 /// The options of a request besides the text. Endpoints differ in the options that they accept, and
 /// refuse the others with 400.
@@ -181,11 +181,15 @@ impl ModelClient {
             if attempts == RETRIES || !error.is_temporary() {
                 return Err(error);
             }
-            // A random factor keeps documents that were refused together from returning together.
-            sleep(self.retry_pause.mul_f32(rand::random_range(0.5..1.5)) * 4_u32.pow(attempts))
-                .await;
+            self.pause_before_retry(attempts).await;
             attempts += 1;
         }
+    }
+
+    /// Waits before another attempt, four times as long after each.
+    pub(super) async fn pause_before_retry(&self, attempts: u32) {
+        // A random factor keeps documents that were refused together from returning together.
+        sleep(self.retry_pause.mul_f32(rand::random_range(0.5..1.5)) * 4_u32.pow(attempts)).await;
     }
 
     /// Asks once, in the first format that the endpoint accepts.

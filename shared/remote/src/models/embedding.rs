@@ -9,10 +9,11 @@ use domain::PortError;
 use domain::ports::{PortResult, TextEmbedder};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tower::BoxError;
 use tracing::{info, warn};
 
+use super::chat::RETRIES;
 use super::{ModelClient, ModelError};
 use crate::settings::ModelSettings;
 
@@ -23,8 +24,6 @@ const BATCH_BYTES: usize = 128 * 1024;
 /// The most bytes of an answer: 64 vectors of 8,192 dimensions with 20 characters each, and some
 /// room.
 const MAX_ANSWER_BYTES: usize = 12 * 1024 * 1024;
-/// The number of repetitions of a failed call.
-const RETRIES: u32 = 2;
 
 /// A client of the endpoint that embeds texts. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -165,12 +164,7 @@ impl EmbeddingClient {
             if attempts == RETRIES || !is_temporary {
                 return Err(error);
             }
-            // A random factor keeps texts that were refused together from returning together.
-            let pause = self
-                .client
-                .retry_pause
-                .mul_f32(rand::random_range(0.5..1.5));
-            sleep(pause * 4_u32.pow(attempts)).await;
+            self.client.pause_before_retry(attempts).await;
             attempts += 1;
         }
     }
