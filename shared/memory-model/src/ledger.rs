@@ -134,8 +134,7 @@ impl Ledger {
         for (index, statement) in document_statements.statements.iter().enumerate() {
             if statement.retraction.is_some() {
                 self.retractions.push(PlacedRetraction {
-                    document: id.clone(),
-                    statements: Arc::clone(&document_statements),
+                    document: Arc::clone(&document_statements),
                     index,
                 });
                 self.mark_all_dirty();
@@ -183,7 +182,7 @@ impl Ledger {
         };
         let retraction_count = self.retractions.len();
         self.retractions
-            .retain(|placed| placed.document != *document);
+            .retain(|placed| placed.document.document.id != *document);
         if self.retractions.len() < retraction_count {
             self.mark_all_dirty();
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::{DocumentId, MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
+use domain::{MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
 
 use super::{DocumentStatements, ForgetRecord};
 use crate::words::split_words;
@@ -22,14 +22,13 @@ const MAX_CONTINUATION_GAP: usize = 4;
 /// A statement that takes back others, with its document.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedRetraction {
-    pub(super) document: DocumentId,
-    pub(super) statements: Arc<DocumentStatements>,
+    pub(super) document: Arc<DocumentStatements>,
     pub(super) index: usize,
 }
 
 impl PlacedRetraction {
     fn statement(&self) -> &Statement {
-        &self.statements.statements[self.index]
+        &self.document.statements[self.index]
     }
 
     /// Checks whether it takes back a statement of a document, with one of the effects.
@@ -43,19 +42,24 @@ impl PlacedRetraction {
         let Some(retraction) = &retracting.retraction else {
             return false;
         };
-        let is_same_document = self.document == document.document.id;
+        let is_same_document = self.document.document.id == document.document.id;
         let is_earlier = if is_same_document {
             statement.start < retracting.start
         } else {
             statement.said_at <= retracting.said_at
         };
-
-        effects.contains(&retraction.effect)
+        let may_affect = effects.contains(&retraction.effect)
             && retracting.trust.is_own_words()
             && is_earlier
-            && is_affected(retraction, retracting, statement)
+            && is_affected(retraction, retracting, statement);
+        if !may_affect {
+            return false;
+        }
+
+        let stated = StatedWords::of(statement);
+        !stated.has_any(&retraction.kept_words)
             && (is_same_document && is_within_spans(retraction, statement)
-                || is_meant(retraction, statement, document))
+                || is_meant(retraction, statement, &stated, document))
     }
 }
 
@@ -93,7 +97,7 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
     match retraction.effect {
         RetractionEffect::Forgets => !statement.only_retracts(),
         RetractionEffect::Dismisses => statement.kind == MemoryKind::Instruction,
-        // What has happened stays true, and so does an earlier ending.
+        // A past event stays true, and so does an earlier ending.
         RetractionEffect::Ends => {
             let has_passed = statement.kind == MemoryKind::Event
                 && statement
@@ -109,25 +113,26 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
 
 fn is_within_spans(retraction: &Retraction, statement: &Statement) -> bool {
     let is_within = |&(from, to): &(usize, usize)| from <= statement.start && statement.start < to;
-    retraction.spans.iter().any(is_within) && !has_word(&retraction.kept_words, statement)
+    retraction.spans.iter().any(is_within)
 }
 
 /// Checks whether the words of a retraction mean a statement, or the one that it continues.
-fn is_meant(retraction: &Retraction, statement: &Statement, document: &DocumentStatements) -> bool {
-    if has_word(&retraction.kept_words, statement) {
-        return false;
+fn is_meant(
+    retraction: &Retraction,
+    statement: &Statement,
+    stated: &StatedWords,
+    document: &DocumentStatements,
+) -> bool {
+    let words = &retraction.words;
+    match retraction.effect {
+        RetractionEffect::Ends => words.iter().all(|word| stated.has(word)),
+        RetractionEffect::Dismisses => stated.has_any(words),
+        RetractionEffect::Forgets => {
+            stated.has_any(words)
+                || continued_statement(statement, document)
+                    .is_some_and(|continued| StatedWords::of(continued).has_any(words))
+        }
     }
-    if retraction.effect == RetractionEffect::Ends {
-        let mut words = retraction.words.iter();
-        return words.all(|word| has_word(std::slice::from_ref(word), statement));
-    }
-    if has_word(&retraction.words, statement) {
-        return true;
-    }
-
-    retraction.effect == RetractionEffect::Forgets
-        && continued_statement(statement, document)
-            .is_some_and(|continued| has_word(&retraction.words, continued))
 }
 
 /// Returns the statement right before one that names nobody: `Hearing is on July 8.`
@@ -148,26 +153,38 @@ fn continued_statement<'d>(
     (is_near && names_speaker(previous)).then_some(previous)
 }
 
-/// Checks whether a statement or its topic has one of the words.
-fn has_word(words: &[String], statement: &Statement) -> bool {
-    if words.is_empty() {
-        return false;
+/// The words of a statement and of its topic.
+struct StatedWords {
+    /// The statement in lower case.
+    text: String,
+    words: Vec<String>,
+}
+
+impl StatedWords {
+    fn of(statement: &Statement) -> Self {
+        let text = statement.text.to_lowercase();
+        let mut words = split_words(&text);
+        if let Some(topic) = &statement.topic {
+            words.extend(split_words(&topic.attribute));
+        }
+
+        Self { text, words }
     }
 
-    let text = statement.text.to_lowercase();
-    let mut stated = split_words(&text);
-    if let Some(topic) = &statement.topic {
-        stated.extend(split_words(&topic.attribute));
+    fn has_any(&self, words: &[String]) -> bool {
+        words.iter().any(|word| self.has(word))
     }
-    words.iter().any(|word| {
+
+    /// Checks whether a word of a retraction is among the words.
+    fn has(&self, word: &str) -> bool {
         if word == AMOUNT {
-            return stated.iter().any(|stated| is_amount(stated));
+            return self.words.iter().any(|stated| is_amount(stated));
         }
         if is_unspaced(word) {
-            return text.contains(word.as_str());
+            return self.text.contains(word);
         }
-        stated.iter().any(|stated| is_same_word(word, stated))
-    })
+        self.words.iter().any(|stated| is_same_word(word, stated))
+    }
 }
 
 /// Checks whether two words are forms of one word: `debt` and `debts`.

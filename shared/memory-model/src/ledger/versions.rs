@@ -368,27 +368,25 @@ impl<'a> TopicVersions<'a, '_> {
     /// Returns when a version was forgotten because a conversation asks for it: all of its statements
     /// are taken back.
     fn forgotten_by_request(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
-        let mut last = None;
-        for placed in &version.statements {
-            let document = self.document_of(placed)?;
-            let forget =
-                retract::find_forget(self.sources.retractions, placed.statement, document)?;
-            last = Some(forget);
-        }
-
-        last
+        self.taken_back(version, retract::find_forget)
     }
 
     /// Returns when a version ended, if a later statement ends all of its statements.
     fn ended_at(&self, version: &VersionDraft<'_>) -> Option<Timestamp> {
+        self.taken_back(version, retract::find_end)
+    }
+
+    /// Returns the result of `find` for the last statement of a version, if it finds something for
+    /// each of them.
+    fn taken_back<T>(
+        &self,
+        version: &VersionDraft<'_>,
+        find: impl Fn(&[PlacedRetraction], &Statement, &DocumentStatements) -> Option<T>,
+    ) -> Option<T> {
         let mut last = None;
         for placed in &version.statements {
             let document = self.document_of(placed)?;
-            last = Some(retract::find_end(
-                self.sources.retractions,
-                placed.statement,
-                document,
-            )?);
+            last = Some(find(self.sources.retractions, placed.statement, document)?);
         }
 
         last
