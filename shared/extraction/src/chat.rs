@@ -1,9 +1,10 @@
 //! Messages as people type them: without capitals and apostrophes, several clauses in a sentence,
 //! facts in passing inside a question.
 //!
-//! A message is divided into remarks ([`remarks`]), and the words of a remark get their usual
-//! spelling ([`spelling`]), so that the rules can read them. A remark that tells something and that
-//! no rule understands is kept word for word ([`episodes`]).
+//! A message is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
+//! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
+//! that tells something and that no rule understands is kept word for word ([`episodes`]), and one
+//! that takes back what was said before is a retraction ([`retractions`]).
 
 mod episodes;
 mod reading;
@@ -13,7 +14,7 @@ mod retractions;
 mod spelling;
 mod words;
 
-use text::{Language, detect_language};
+use text::Language;
 
 use words::{LowerText, chat_words_of};
 
@@ -22,17 +23,19 @@ pub(crate) use episodes::EPISODE_CONFIDENCE;
 pub(crate) use episodes::EpisodeReader;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
+pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};
 pub(crate) use spelling::spell_out;
 
-pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};
+/// Checks whether a line announces what follows.
+pub(crate) fn is_announcement(text: &str) -> bool {
+    text.ends_with([':', '：'])
+}
 
 /// Checks whether a remark continues the clause before it: it begins with a conjunction.
 pub(crate) fn continues_clause(text: &str, language: Language) -> bool {
     let words = chat_words_of(language);
-    words
-        .clause_conjunctions
-        .opening_len(&text.to_lowercase())
-        .is_some()
+    let conjunction_len = words.clause_conjunctions.opening_len(&text.to_lowercase());
+    conjunction_len.is_some()
 }
 
 /// Checks whether a text has a word for the speaker.
@@ -47,10 +50,8 @@ pub(crate) fn announces_rules(text: &str, language: Language) -> bool {
     words.rule_words.occur_in(&LowerText::new(text))
 }
 
-/// Checks whether a message is a play, an exercise or somebody else's text, so that its words say
-/// nothing about the person.
-pub(crate) fn is_made_up(text: &str) -> bool {
-    chat_words_of(detect_language(text))
-        .made_up_texts
-        .occur_in(&LowerText::new(text))
+/// Checks whether a message begins a play, so that its words say nothing about the person.
+pub(crate) fn is_made_up(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    words.made_up_texts.occur_in(&LowerText::new(text))
 }

@@ -229,10 +229,11 @@ fn parse_bare_day(
     let is_ordinal = lower.ends_with(|c: char| c.is_ascii_lowercase());
     let follows_article = at > 0 && clause.lower_at(at - 1) == "the";
     // "The 7th floor" is no date.
-    let is_alone = clause.words.get(at + 1).is_none_or(|next| {
-        next.is_punctuation || !super::english::lexicon::is_content_word(next.lower)
-    });
-    if !is_ordinal || !follows_article || !is_alone || clause.lower_at(at + 1) == "of" {
+    if !is_ordinal
+        || !follows_article
+        || precedes_noun(clause, at)
+        || clause.lower_at(at + 1) == "of"
+    {
         return None;
     }
 
@@ -293,12 +294,17 @@ fn parse_bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> {
         "in" | "since" | "of" | "until" | "by" | "from" | "during" | "late" | "early" | "mid"
     );
     // "In 2000 steps" does not name a year.
-    let is_alone = clause.words.get(at + 1).is_none_or(|next| {
-        next.is_punctuation || !super::english::lexicon::is_content_word(next.lower)
-    });
-    (has_date_context && is_alone).then_some(())?;
+    (has_date_context && !precedes_noun(clause, at)).then_some(())?;
 
     Some((at + 1, year_range(number)?))
+}
+
+/// Checks whether a word of meaning follows the one at `at`, which then belongs to it.
+fn precedes_noun(clause: Clause<'_>, at: usize) -> bool {
+    let next = clause.words.get(at + 1);
+    next.is_some_and(|next| {
+        !next.is_punctuation && super::english::lexicon::is_content_word(next.lower)
+    })
 }
 
 /// Parses `the summer of 2022` and `fall 2021`. A season without a year is a habit, not a date.

@@ -1,4 +1,4 @@
-//! The files of rules, and the golden tables beside them.
+//! The files of rules and of the words of messages, and the golden tables.
 
 use text::Language;
 use text::file::LanguageFile;
@@ -16,6 +16,17 @@ macro_rules! rule_files {
                 $(Language::$language => Some(LanguageFile {
                     path: concat!("shared/extraction/languages/", $file, ".txt"),
                     text: include_str!(concat!("../languages/", $file, ".txt")),
+                }),)*
+                _ => None,
+            }
+        }
+
+        /// Returns the file with the words of a language's messages, or `None` if it has no rules.
+        pub(crate) fn chat_file_of(language: Language) -> Option<LanguageFile> {
+            match language {
+                $(Language::$language => Some(LanguageFile {
+                    path: concat!("shared/extraction/chats/", $file, ".txt"),
+                    text: include_str!(concat!("../chats/", $file, ".txt")),
                 }),)*
                 _ => None,
             }

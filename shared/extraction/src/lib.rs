@@ -11,6 +11,7 @@ mod english;
 #[cfg(test)]
 mod golden;
 mod languages;
+mod message;
 mod orders;
 mod quoted;
 mod sentences;
@@ -22,10 +23,6 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
-use chat::{
-    EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continues_clause, find_ending,
-    find_forget_request, find_kept_words, read_remark, split_remarks,
-};
 use english::{Conversation, SentenceReader};
 use text::{Language, detect_language};
 
@@ -150,7 +147,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let participants = Participants::of(source);
     let mut statements = Vec::new();
     let mut is_made_up = false;
-    let mut previous_turns = HashMap::new();
+    let mut previous_turn_starts = HashMap::new();
     for passage in source
         .passages
         .iter()
@@ -158,18 +155,24 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     {
         let (trust, previous_count) = (source.trust_of(passage), statements.len());
         // A play that the user has begun goes on to the end of the conversation.
+        let language = detect_language(passage.text);
         let is_own_message = passage.role == Role::User && trust.is_own_words();
-        is_made_up |= is_own_message && chat::is_made_up(passage.text);
+        is_made_up |= is_own_message && chat::is_made_up(passage.text, language);
         if is_made_up {
             continue;
         }
 
         let scene = participants.scene(passage, trust);
-        let previous_turn = previous_turns.get(&passage.speaker).copied();
-        read_passage(passage, scene, previous_turn, &mut statements);
+        let previous_turn_start = previous_turn_starts.get(&passage.speaker).copied();
+        read_passage(
+            passage,
+            language,
+            scene,
+            previous_turn_start,
+            &mut statements,
+        );
         if passage.role == Role::User {
-            let end = passage.start_char + passage.text.chars().count();
-            previous_turns.insert(passage.speaker, (passage.start_char, end));
+            previous_turn_starts.insert(passage.speaker, passage.start_char);
         }
 
         let mut found = statements.split_off(previous_count);
@@ -250,14 +253,20 @@ fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
 /// Adds the statements of one passage to `statements`.
 fn read_passage(
     passage: &Passage<'_>,
+    language: Language,
     conversation: Conversation<'_>,
-    previous_turn: Option<(usize, usize)>,
+    previous_turn_start: Option<usize>,
     statements: &mut Vec<Statement>,
 ) {
-    let language = detect_language(passage.text);
     let sentences = split_sentences(passage);
     if passage.role == Role::User && conversation.trust.is_own_words() {
-        let found = read_message(passage, conversation, language, &sentences, previous_turn);
+        let found = message::read_message(
+            passage,
+            conversation,
+            language,
+            &sentences,
+            previous_turn_start,
+        );
         statements.extend(found);
         return;
     }
@@ -282,272 +291,6 @@ fn read_passage(
     }
 
     statements.extend(reader.finish());
-}
-
-/// Returns the statements of a message, which is read remark by remark. A remark that no rule
-/// understands may be kept word for word.
-fn read_message(
-    passage: &Passage<'_>,
-    conversation: Conversation<'_>,
-    language: Language,
-    sentences: &[Sentence<'_>],
-    previous_turn: Option<(usize, usize)>,
-) -> Vec<Statement> {
-    let mut reader = MessageReader {
-        rules: MessageRules::new(passage, conversation, language),
-        episodes: EpisodeReader::new(passage, conversation, language),
-        quotations: find_quotations(passage),
-        language,
-        keeps: Vec::new(),
-        has_request: false,
-        handed_over_from: find_handed_over_list(passage, sentences, language),
-        previous_turn,
-    };
-    for sentence in sentences {
-        if !is_skipped(sentence.block) {
-            reader.read_sentence(sentence);
-        }
-    }
-
-    reader.finish()
-}
-
-/// A reader of the remarks of a message.
-struct MessageReader<'a> {
-    rules: MessageRules<'a>,
-    episodes: EpisodeReader<'a>,
-    /// The ranges that quote somebody.
-    quotations: Vec<std::ops::Range<usize>>,
-    language: Language,
-    /// The remarks that say what may stay remembered.
-    keeps: Vec<Keep>,
-    /// True if the message asks to forget something.
-    has_request: bool,
-    /// The position from which the message is data to work on, if it is.
-    handed_over_from: Option<usize>,
-    /// The range of the turn of the same speaker before this one.
-    previous_turn: Option<(usize, usize)>,
-}
-
-impl MessageReader<'_> {
-    fn read_sentence(&mut self, sentence: &Sentence<'_>) {
-        let mut is_supposition = false;
-        for remark in split_remarks(sentence, self.language) {
-            let part = remark.sentence;
-            let read = read_remark(&remark, self.language);
-            if let Some(request) = find_forget_request(&read, self.language) {
-                self.forget(&part, request);
-                // What follows in the sentence is about the request.
-                return;
-            }
-
-            // "I dreamt that I was rich and we had a boat."
-            is_supposition = read.kind == RemarkKind::Supposition
-                || is_supposition && continues_clause(part.text, self.language);
-            if is_supposition {
-                continue;
-            }
-
-            let from = self.rules.statements().len();
-            self.read_remark(&part, &read);
-            let kept_words = find_kept_words(&read, self.language);
-            if !kept_words.is_empty() {
-                self.keeps.push(Keep {
-                    statements: from..self.rules.statements().len(),
-                    words: kept_words,
-                });
-            }
-        }
-    }
-
-    /// Adds the retraction of a request to forget.
-    fn forget(&mut self, part: &Sentence<'_>, request: ForgetRequest) {
-        self.has_request = true;
-        let mut retraction = request.retraction;
-        if request.is_about_previous {
-            let from = self.previous_turn.map_or(0, |(from, _)| from);
-            retraction.spans.push((from, part.start));
-        }
-
-        let statement = self.episodes.retracting_statement(part, retraction);
-        self.rules.push(statement);
-    }
-
-    fn read_remark(&mut self, part: &Sentence<'_>, read: &ReadRemark) {
-        self.episodes.notice(part, read);
-        let is_handed_over = self.handed_over_from.is_some_and(|from| from <= part.start);
-        let is_quoted = self
-            .quotations
-            .iter()
-            .any(|quotation| quotation.start < part.end && part.start < quotation.end);
-        if is_handed_over || is_quoted && read.kind != RemarkKind::Instruction {
-            return;
-        }
-
-        let count = self.rules.statements().len();
-        let is_understood = self.rules.read(part, read);
-        if !is_understood
-            && !self.rules.is_quoting()
-            && let Some(episode) = self.episodes.episode(part, read)
-        {
-            self.rules.push(episode);
-        }
-
-        let ending = find_ending(read, self.language);
-        if let Some(statement) = self.rules.statements().get_mut(count) {
-            statement.retraction = ending;
-        }
-    }
-
-    /// Returns the statements that were found. In a message that asks to forget something, what may
-    /// stay is no statement of its own.
-    fn finish(self) -> Vec<Statement> {
-        let mut statements = self.rules.finish();
-        if !self.has_request {
-            return statements;
-        }
-
-        let kept_words: Vec<String> = self
-            .keeps
-            .iter()
-            .flat_map(|keep| keep.words.iter().cloned())
-            .collect();
-        for keep in self.keeps.iter().rev() {
-            statements.drain(keep.statements.clone());
-        }
-        for statement in &mut statements {
-            if let Some(retraction) = &mut statement.retraction {
-                retraction.kept_words.clone_from(&kept_words);
-            }
-        }
-
-        statements
-    }
-}
-
-/// A remark that says what may stay remembered.
-struct Keep {
-    /// The statements that were made of it.
-    statements: std::ops::Range<usize>,
-    /// The words that name what may stay.
-    words: Vec<String>,
-}
-
-/// The rules of a message's language, and the statements found so far.
-enum MessageRules<'a> {
-    English(Box<SentenceReader<'a>>),
-    Cues {
-        passage: &'a Passage<'a>,
-        language: Language,
-        trust: Trust,
-        statements: Vec<Statement>,
-    },
-}
-
-impl<'a> MessageRules<'a> {
-    fn new(passage: &'a Passage<'a>, conversation: Conversation<'a>, language: Language) -> Self {
-        match language {
-            Language::English => {
-                Self::English(Box::new(SentenceReader::new(passage, conversation)))
-            }
-            _ => Self::Cues {
-                passage,
-                language,
-                trust: conversation.trust,
-                statements: Vec::new(),
-            },
-        }
-    }
-
-    /// Reads a remark. Returns false if no rule makes a statement of it.
-    fn read(&mut self, part: &Sentence<'_>, remark: &ReadRemark) -> bool {
-        if matches!(
-            remark.kind,
-            RemarkKind::Question | RemarkKind::Empty | RemarkKind::Supposition
-        ) {
-            return false;
-        }
-
-        let sentence = Sentence {
-            text: &remark.text,
-            ..*part
-        };
-        match self {
-            Self::English(reader) => {
-                let count = reader.statement_count();
-                reader.sentence(&sentence);
-                reader.statement_count() > count
-            }
-            Self::Cues {
-                passage,
-                language,
-                trust,
-                statements,
-            } => {
-                let found = cues::extract_statements(passage, &sentence, *language, *trust);
-                let is_understood = !found.is_empty();
-                statements.extend(found);
-                is_understood
-            }
-        }
-    }
-
-    /// Returns the statements found so far.
-    fn statements(&mut self) -> &mut Vec<Statement> {
-        match self {
-            Self::English(reader) => reader.statements(),
-            Self::Cues { statements, .. } => statements,
-        }
-    }
-
-    /// Adds a statement that no rule has made.
-    fn push(&mut self, statement: Statement) {
-        match self {
-            Self::English(reader) => reader.push(statement),
-            Self::Cues { statements, .. } => statements.push(statement),
-        }
-    }
-
-    /// Checks whether a text to work on was handed over, so that the rest is not the speaker's own.
-    fn is_quoting(&self) -> bool {
-        matches!(self, Self::English(reader) if reader.is_quoting())
-    }
-
-    /// Returns the statements that were found.
-    fn finish(self) -> Vec<Statement> {
-        match self {
-            Self::English(reader) => reader.finish(),
-            Self::Cues { statements, .. } => statements,
-        }
-    }
-}
-
-/// Returns the position after a line that ends with a colon and names nobody, if nothing after it is
-/// about the speaker: `to json please, keys in lower case:`. What follows is data to work on.
-fn find_handed_over_list(
-    passage: &Passage<'_>,
-    sentences: &[Sentence<'_>],
-    language: Language,
-) -> Option<usize> {
-    let heading = sentences
-        .iter()
-        .find(|sentence| sentence.text.ends_with([':', '：']))?;
-    let chars: Vec<(usize, char)> = passage.text.char_indices().collect();
-    let (at, _) = *chars.get(heading.end - passage.start_char)?;
-
-    let names_speaker = |text: &str| chat::names_speaker(text, language);
-    let is_rule = chat::announces_rules(heading.text, language);
-    let is_data = !is_rule && !names_speaker(heading.text) && !names_speaker(&passage.text[at..]);
-    is_data.then_some(heading.end)
-}
-
-/// Returns the ranges of a passage that quote somebody, as positions in the canonical text.
-fn find_quotations(passage: &Passage<'_>) -> Vec<std::ops::Range<usize>> {
-    let position = |at: usize| passage.start_char + passage.text[..at].chars().count();
-    chat::find_quotations(passage.text)
-        .into_iter()
-        .map(|range| position(range.start)..position(range.end))
-        .collect()
 }
 
 /// Checks for a block of which no statements are extracted.

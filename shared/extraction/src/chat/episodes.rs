@@ -8,6 +8,7 @@
 use domain::{MemoryKind, Retraction, Statement};
 use text::Language;
 
+use super::is_announcement;
 use super::reading::{ReadRemark, RemarkKind};
 use super::referents::Referents;
 use super::words::{ChatWords, chat_words_of};
@@ -63,7 +64,7 @@ impl<'a> EpisodeReader<'a> {
         if sentence.block != BlockKind::ListItem {
             self.heading = None;
         }
-        if sentence.text.ends_with([':', '：']) {
+        if is_announcement(sentence.text) {
             self.heading = Some(self.read_heading(remark));
         }
         if self.language == Language::English {
@@ -84,8 +85,7 @@ impl<'a> EpisodeReader<'a> {
         sentence: &Sentence<'_>,
         remark: &ReadRemark,
     ) -> Option<Statement> {
-        let is_heading = sentence.text.ends_with([':', '：']);
-        if is_heading || remark.text.len() > MAX_EPISODE_BYTES {
+        if is_announcement(sentence.text) || remark.text.len() > MAX_EPISODE_BYTES {
             return None;
         }
         if let Some(heading) = self.heading.as_ref().filter(|heading| heading.has_rules) {

@@ -1,4 +1,4 @@
-//! The kind of a remark: what its writer does with it.
+//! The kind of a remark: a question, a request, a statement.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const MIN_UNITS: usize = 2;
 /// The most words of a quotation that is a name or a term rather than somebody's words.
 const MAX_QUOTED_TERM_WORDS: usize = 2;
 
-/// What the writer of a remark does with it.
+/// The purpose of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RemarkKind {
     /// Nothing: it only opens or closes.
@@ -37,7 +37,7 @@ pub(crate) enum RemarkKind {
 pub(crate) struct ReadRemark {
     /// The words without those at the ends that carry no content.
     pub(crate) text: String,
-    /// What the writer does with it.
+    /// Its purpose.
     pub(crate) kind: RemarkKind,
     /// The words in lower case.
     pub(super) lower: LowerText,

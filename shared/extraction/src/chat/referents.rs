@@ -1,6 +1,8 @@
 //! The person or animal to which a pronoun of a message refers.
 
-use super::words::{first_word, is_word_char, word_starts};
+use std::ops::Range;
+
+use super::words::{first_word, is_word_char, word_ranges};
 use crate::english::is_relative;
 
 /// The words before a relative or an animal: `my`, `the`.
@@ -47,16 +49,16 @@ impl Referents {
             return;
         }
 
-        let starts: Vec<usize> = word_starts(&lower).collect();
-        for (index, at) in starts.iter().enumerate() {
-            if !OWNERS.contains(&first_word(&lower[*at..])) {
+        let ranges: Vec<Range<usize>> = word_ranges(&lower).collect();
+        for (index, range) in ranges.iter().enumerate() {
+            if !OWNERS.contains(&&lower[range.clone()]) {
                 continue;
             }
-            let nouns = starts.iter().skip(index + 1).take(MAX_ADJECTIVES + 1);
-            for noun_at in nouns {
-                let noun = first_word(&lower[*noun_at..]).trim_end_matches("'s");
+            let nouns = ranges.iter().skip(index + 1).take(MAX_ADJECTIVES + 1);
+            for range in nouns {
+                let noun = lower[range.clone()].trim_end_matches("'s");
                 if is_relative(noun) {
-                    self.keep(noun, &text[noun_at + noun.len()..]);
+                    self.keep(noun, &text[range.start + noun.len()..]);
                     break;
                 }
             }

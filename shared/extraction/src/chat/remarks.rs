@@ -6,7 +6,7 @@
 use text::Language;
 
 use super::words::{
-    ChatWords, LowerText, chat_words_of, first_word, is_unspaced, is_word_char, word_starts,
+    ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, word_ranges, words_of,
 };
 use crate::all_languages::all_languages;
 use crate::sentences::{BlockKind, Sentence, is_mark};
@@ -28,7 +28,7 @@ const SUBORDINATE_WORDS: usize = 4;
 pub(crate) struct Remark<'a> {
     /// The words of the remark with their position.
     pub(crate) sentence: Sentence<'a>,
-    /// True if it is a question, or leads to one.
+    /// True if it ends with a question mark.
     pub(crate) is_question: bool,
     /// True if its sentence says the opposite of what it means.
     pub(crate) is_ironic: bool,
@@ -56,7 +56,7 @@ pub(crate) fn split_remarks<'a>(sentence: &Sentence<'a>, language: Language) -> 
         if let Some(part) = part_of(sentence, from, text) {
             remarks.push(Remark {
                 sentence: part,
-                is_question: text.trim_end().ends_with(['?', '？', '؟']) || cut.is_question,
+                is_question: text.trim_end().ends_with(['?', '？', '؟']),
                 is_ironic,
             });
         }
@@ -95,8 +95,6 @@ struct Cut {
     end: usize,
     /// The beginning of the next remark.
     next: usize,
-    /// True if the remark before it is a question.
-    is_question: bool,
 }
 
 impl Cut {
@@ -105,11 +103,7 @@ impl Cut {
     }
 
     fn between(end: usize, next: usize) -> Self {
-        Self {
-            end,
-            next,
-            is_question: false,
-        }
+        Self { end, next }
     }
 }
 
@@ -185,7 +179,7 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
         }
         '-' | '–' | '—' => {
             let is_dash = text[..at].ends_with(' ') && text[after..].starts_with(' ');
-            let has_words = |part: &str| word_starts(part).count() >= MIN_WORDS_BESIDE_DASH;
+            let has_words = |part: &str| word_ranges(part).count() >= MIN_WORDS_BESIDE_DASH;
             (is_dash && has_words(&text[..at]) && has_words(&text[after..]))
                 .then_some(Cut::between(at, after))
         }
@@ -235,7 +229,7 @@ fn cut_at_word(lower: &str, from: usize, at: usize, words: &ChatWords) -> Option
         && begins_clause(next, words)
         && words.first_person.opening_len(next).is_some()
     {
-        let is_clause = word_starts(before).count() >= MIN_WORDS_BEFORE_CONJUNCTION;
+        let is_clause = word_ranges(before).count() >= MIN_WORDS_BEFORE_CONJUNCTION;
         return is_clause.then_some(Cut::at(at));
     }
 
@@ -250,23 +244,20 @@ fn continues_clause(before: &str, words: &ChatWords) -> bool {
         return true;
     }
 
-    let starts: Vec<usize> = word_starts(before).collect();
-    let carries = |at: &usize| {
-        let word = first_word(&before[*at..]);
-        words.clause_carriers.opening_len(word) == Some(word.len())
-    };
-    let Some(last) = starts.last() else {
+    let mut nearest_first = words_of(before).rev().peekable();
+    let Some(last) = nearest_first.peek() else {
         return true;
     };
+    if words.clause_carriers.is(last) {
+        return true;
+    }
 
-    let nearby = starts.iter().rev().take(SUBORDINATE_WORDS);
-    let is_subordinate = nearby.map(|at| first_word(&before[*at..])).any(|word| {
+    nearest_first.take(SUBORDINATE_WORDS).any(|word| {
         matches!(
             word,
             "since" | "when" | "if" | "after" | "before" | "while" | "until" | "once"
         )
-    });
-    carries(last) || is_subordinate
+    })
 }
 
 /// Checks whether a clause of its own begins with a text.
@@ -294,10 +285,10 @@ fn is_ironic(text: &str, words: &ChatWords) -> bool {
     text.contains(['🙃', '🙄']) || words.ironies.occur_in(&LowerText::new(text))
 }
 
-/// Returns the least number of words that make a remark, by the script of the text.
+/// Counts the words of a text. Two characters of a script without spaces count as a word.
 pub(super) fn count_units(text: &str) -> usize {
     let wide = text.chars().filter(|c| is_unspaced(*c)).count();
-    word_starts(text).count() + wide / 2
+    word_ranges(text).count() + wide / 2
 }
 
 #[cfg(test)]

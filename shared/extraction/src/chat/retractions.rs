@@ -5,12 +5,33 @@ use domain::{Retraction, RetractionEffect};
 use text::Language;
 
 use super::reading::ReadRemark;
-use super::words::{ChatWords, chat_words_of, first_word, is_unspaced, is_word_char, word_starts};
+use super::words::{ChatWords, chat_words_of, is_unspaced, is_word_char, words_of};
 
 /// The most words that name what has ended.
 const MAX_ENDED_WORDS: usize = 2;
 /// The fewest characters of a word that names something, in scripts with spaces.
 const MIN_WORD_CHARS: usize = 2;
+
+/// Particles of Chinese and Japanese around the name of something. Longer ones come first.
+const PARTICLES: [&str; 17] = [
+    "の話",
+    "のこと",
+    "について",
+    "に関する",
+    "の事",
+    "的事",
+    "关于",
+    "把",
+    "的",
+    "は",
+    "を",
+    "が",
+    "に",
+    "で",
+    "の",
+    "吧",
+    "了",
+];
 
 /// A remark that asks to forget something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +92,7 @@ fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<For
     })
 }
 
-/// Returns what a remark says is over, if it does.
+/// Returns the retraction of a remark that says that something is over.
 pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
     let lower = &remark.lower;
@@ -92,10 +113,7 @@ pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Ret
     let clause = if is_before {
         subject
     } else {
-        let end = subject
-            .find([',', '.', ';', '(', '!'])
-            .unwrap_or(subject.len());
-        &subject[..end]
+        clause_of(subject)
     };
     let mut names = ended_names(clause, is_before, words, language);
     names.truncate(MAX_ENDED_WORDS);
@@ -120,14 +138,13 @@ fn ended_names(
         return name_words(clause, words, language);
     }
 
-    let mut starts: Vec<usize> = word_starts(clause).collect();
+    let mut nearest_first: Vec<&str> = words_of(clause).collect();
     if is_before {
-        starts.reverse();
+        nearest_first.reverse();
     }
     let mut names: Vec<String> = Vec::new();
-    for at in starts {
-        let word = name_words(first_word(&clause[at..]), words, language);
-        match word.into_iter().next() {
+    for word in nearest_first {
+        match name_words(word, words, language).into_iter().next() {
             Some(name) if words.beside_ending.is(&name) => {}
             Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => {}
             Some(name) => names.push(name),
@@ -178,8 +195,8 @@ fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> 
     }
 
     let mut names = Vec::new();
-    for at in word_starts(text) {
-        let word = first_word(&text[at..]).trim_matches(['\'', '’', '-', '/']);
+    for word in words_of(text) {
+        let word = word.trim_matches(['\'', '’', '-', '/']);
         let word = word.strip_suffix("'s").unwrap_or(word);
         let is_name = word.chars().count() >= MIN_WORD_CHARS
             && !words.stop_words.contains_key(word)
@@ -207,25 +224,7 @@ fn unspaced_names(text: &str, words: &ChatWords) -> Vec<String> {
     {
         rest = rest.replace(phrase, " ");
     }
-    for particle in [
-        "の話",
-        "のこと",
-        "について",
-        "に関する",
-        "の事",
-        "的事",
-        "关于",
-        "把",
-        "的",
-        "は",
-        "を",
-        "が",
-        "に",
-        "で",
-        "の",
-        "吧",
-        "了",
-    ] {
+    for particle in PARTICLES {
         rest = rest.replace(particle, " ");
     }
 

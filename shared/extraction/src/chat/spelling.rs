@@ -1,11 +1,12 @@
 //! The usual spelling of words that people type in short forms: `im`, `u`, `w/`, `tmrw`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use text::Language;
 use text::calendar::CalendarNames;
+use text::{Language, WordTable};
 
-use super::words::{ChatWords, chat_words_of, is_word_char};
+use super::words::{ChatWords, chat_words_of, word_ranges};
 
 /// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Names of days and months
 /// get capitals.
@@ -70,22 +71,15 @@ struct TokenContext<'t> {
 fn split_tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut end = 0;
-    let mut start = None;
-    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        match start {
-            None if is_word_char(c) => start = Some(at),
-            Some(from) if !is_word_char(c) => {
-                tokens.push(Token {
-                    gap: &text[end..from],
-                    raw: &text[from..at],
-                    word: text[from..at].to_lowercase(),
-                    end: at,
-                });
-                end = at;
-                start = None;
-            }
-            _ => {}
-        }
+    for range in word_ranges(text) {
+        let raw = &text[range.clone()];
+        tokens.push(Token {
+            gap: &text[end..range.start],
+            raw,
+            word: raw.to_lowercase(),
+            end: range.end,
+        });
+        end = range.end;
     }
 
     tokens
@@ -185,19 +179,7 @@ fn calendar_name(
         return None;
     }
 
-    let names = english_names();
-    let (full_name, is_day) = names
-        .weekdays
-        .iter()
-        .map(|words| (words, true))
-        .chain(names.months.iter().map(|words| (words, false)))
-        .find_map(|(words, is_day)| {
-            words
-                .contains(&token.word.as_str())
-                .then_some((*words.first()?, is_day))
-        })
-        .or_else(|| Some((abbreviated_weekday(&token.word)?, true)))?;
-
+    let (full_name, is_day) = *english_names().get(token.word.as_str())?;
     let is_full = token.word.starts_with(full_name);
     let is_ambiguous = matches!(token.word.as_str(), "may" | "march") || !is_full;
     if is_ambiguous && !names_time(token, context, is_day) {
@@ -211,17 +193,6 @@ fn calendar_name(
     };
     let (first, rest) = name.split_at(1);
     Some(format!("{}{rest}", first.to_uppercase()))
-}
-
-/// Returns the weekday of a short form that is also another word.
-fn abbreviated_weekday(word: &str) -> Option<&'static str> {
-    match word {
-        "sat" => Some("saturday"),
-        "sun" => Some("sunday"),
-        "weds" => Some("wednesday"),
-        "thur" => Some("thursday"),
-        _ => None,
-    }
 }
 
 /// Checks whether the words around a short or ambiguous name make it a time: `on sat`, `3 feb`,
@@ -259,10 +230,35 @@ fn names_time(token: &Token<'_>, context: TokenContext<'_>, is_day: bool) -> boo
         || is_day && context.follows_mark && context.previous.is_empty()
 }
 
-/// Returns the names of the English calendar.
-fn english_names() -> &'static CalendarNames {
-    static NAMES: std::sync::LazyLock<CalendarNames> =
-        std::sync::LazyLock::new(|| CalendarNames::of(Language::English).unwrap_or_default());
+/// Short forms of weekdays that are also other words, or that the calendar lacks.
+const SHORT_WEEKDAYS: [(&str, &str); 4] = [
+    ("sat", "saturday"),
+    ("sun", "sunday"),
+    ("weds", "wednesday"),
+    ("thur", "thursday"),
+];
+
+/// Returns the names and short forms of weekdays and months, each with the full name, and true for
+/// a weekday.
+fn english_names() -> &'static WordTable<(&'static str, bool)> {
+    static NAMES: LazyLock<WordTable<(&str, bool)>> = LazyLock::new(|| {
+        let calendar = CalendarNames::of(Language::English).unwrap_or_default();
+        let days = calendar.weekdays.iter().map(|words| (words, true));
+        let months = calendar.months.iter().map(|words| (words, false));
+
+        let mut names: WordTable<(&str, bool)> = SHORT_WEEKDAYS
+            .into_iter()
+            .map(|(short, full_name)| (short, (full_name, true)))
+            .collect();
+        for (words, is_day) in days.chain(months) {
+            let Some(full_name) = words.first() else {
+                continue;
+            };
+            names.extend(words.iter().map(|word| (*word, (*full_name, is_day))));
+        }
+
+        names
+    });
     &NAMES
 }
 

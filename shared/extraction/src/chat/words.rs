@@ -1,11 +1,13 @@
 //! The words of messages, from the file of each language.
 
-use std::collections::HashMap;
+use std::iter;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use text::file::{LanguageFile, LanguageFileError, LanguageSections};
 use text::{Language, WordTable};
+
+use crate::languages::chat_file_of;
 
 /// A list of words and phrases in lower case, found by their first word.
 #[derive(Default)]
@@ -37,28 +39,14 @@ impl Phrases {
     pub(super) fn opening_len(&self, lower: &str) -> Option<usize> {
         let spaced = self.by_first_word.get(first_word(lower));
         let candidates = spaced.into_iter().flatten().chain(&self.unspaced);
-        let mut longest = None;
-        for phrase in candidates {
-            if begins_with(lower, phrase) {
-                longest = longest.max(Some(phrase.len()));
-            }
-        }
-
-        longest
+        longest(candidates.filter(|phrase| begins_with(lower, phrase)))
     }
 
     /// Returns the length of the longest phrase with which a text in lower case ends.
     pub(super) fn ending_len(&self, lower: &str) -> Option<usize> {
         let spaced = self.by_last_word.get(last_word(lower));
         let candidates = spaced.into_iter().flatten().chain(&self.unspaced);
-        let mut longest = None;
-        for phrase in candidates {
-            if ends_with(lower, phrase) {
-                longest = longest.max(Some(phrase.len()));
-            }
-        }
-
-        longest
+        longest(candidates.filter(|phrase| ends_with(lower, phrase)))
     }
 
     /// Checks whether a word is one of the phrases.
@@ -113,34 +101,30 @@ pub(super) struct LowerText {
 impl LowerText {
     pub(super) fn new(text: &str) -> Self {
         let text = text.to_lowercase();
-        let mut words = Vec::with_capacity(text.len() / 5 + 1);
-        let mut start = None;
-        for (at, c) in text.char_indices() {
-            match (start, is_word_char(c)) {
-                (None, true) => start = Some(at),
-                (Some(from), false) => {
-                    words.push(from..at);
-                    start = None;
-                }
-                _ => {}
-            }
-        }
-        if let Some(from) = start {
-            words.push(from..text.len());
-        }
-
+        let words = word_ranges(&text).collect();
         Self { text, words }
     }
 }
 
-/// Returns the positions at which words begin.
-pub(super) fn word_starts(lower: &str) -> impl Iterator<Item = usize> + '_ {
-    let mut previous = ' ';
-    lower.char_indices().filter_map(move |(at, c)| {
-        let begins = is_word_char(c) && !is_word_char(previous);
-        previous = c;
-        begins.then_some(at)
+/// Returns the ranges of the words of a text.
+pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut from = 0;
+    iter::from_fn(move || {
+        let start = from + text[from..].find(is_word_char)?;
+        from = start + first_word(&text[start..]).len();
+        Some(start..from)
     })
+}
+
+/// Returns the words of a text.
+pub(super) fn words_of(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let words: Vec<&str> = word_ranges(text).map(|range| &text[range]).collect();
+    words.into_iter()
+}
+
+/// Returns the length of the longest of some phrases.
+fn longest<'p>(phrases: impl Iterator<Item = &'p &'static str>) -> Option<usize> {
+    phrases.map(|phrase| phrase.len()).max()
 }
 
 /// Checks for a character of a word as people type it: `w/`, `i'm`.
@@ -204,9 +188,9 @@ macro_rules! chat_words {
         pub(super) struct ChatWords {
             $($(#[$note])* pub(super) $list: Phrases,)*
             /// Usual spellings, by how people type them.
-            pub(super) spellings: HashMap<&'static str, &'static str>,
+            pub(super) spellings: WordTable<&'static str>,
             /// Words that a request to forget something also means, by the word of the request.
-            pub(super) related_words: HashMap<&'static str, Vec<&'static str>>,
+            pub(super) related_words: WordTable<Vec<&'static str>>,
             /// Words without a meaning of their own.
             pub(super) stop_words: WordTable<()>,
         }
@@ -292,8 +276,8 @@ chat_words! {
 /// Loads the usual spellings, by how people type them.
 fn load_spellings(
     sections: &mut LanguageSections,
-) -> Result<HashMap<&'static str, &'static str>, LanguageFileError> {
-    let mut spellings = HashMap::new();
+) -> Result<WordTable<&'static str>, LanguageFileError> {
+    let mut spellings = WordTable::default();
     for entry in sections.take("spellings")?.entries()? {
         for word in entry.words {
             spellings.insert(word, entry.key);
@@ -306,46 +290,12 @@ fn load_spellings(
 /// Loads the words that a request to forget something also means.
 fn load_related_words(
     sections: &mut LanguageSections,
-) -> Result<HashMap<&'static str, Vec<&'static str>>, LanguageFileError> {
+) -> Result<WordTable<Vec<&'static str>>, LanguageFileError> {
     let entries = sections.take("related words")?.entries()?;
     Ok(entries
         .into_iter()
         .map(|entry| (entry.key, entry.words))
         .collect())
-}
-
-/// Declares the languages with words of messages, and embeds their files.
-macro_rules! chat_files {
-    ($($language:ident = $file:literal,)*) => {
-        /// The languages with words of messages.
-        #[cfg(test)]
-        const CHAT_LANGUAGES: &[Language] = &[$(Language::$language,)*];
-
-        /// Returns the file with the words of a language's messages.
-        fn chat_file_of(language: Language) -> Option<LanguageFile> {
-            match language {
-                $(Language::$language => Some(LanguageFile {
-                    path: concat!("shared/extraction/chats/", $file, ".txt"),
-                    text: include_str!(concat!("../../chats/", $file, ".txt")),
-                }),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-chat_files! {
-    English = "en",
-    German = "de",
-    Spanish = "es",
-    French = "fr",
-    Portuguese = "pt",
-    Italian = "it",
-    Russian = "ru",
-    Hindi = "hi",
-    Chinese = "zh",
-    Japanese = "ja",
-    Korean = "ko",
 }
 
 /// Returns the words of a language's messages, or none for a language without a file.
@@ -366,10 +316,11 @@ pub(super) fn chat_words_of(language: Language) -> &'static ChatWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::RULE_LANGUAGES;
 
     #[test]
     fn every_file_can_be_loaded() {
-        for language in CHAT_LANGUAGES {
+        for language in RULE_LANGUAGES {
             let file = chat_file_of(*language).unwrap();
             if let Err(error) = ChatWords::load(*language, file) {
                 panic!("{error}");

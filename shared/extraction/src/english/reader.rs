@@ -54,11 +54,6 @@ impl<'a> SentenceReader<'a> {
         self.statements
     }
 
-    /// Returns the number of statements found so far.
-    pub(crate) fn statement_count(&self) -> usize {
-        self.statements.len()
-    }
-
     /// Returns the statements found so far.
     pub(crate) fn statements(&mut self) -> &mut Vec<Statement> {
         &mut self.statements

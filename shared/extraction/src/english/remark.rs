@@ -26,7 +26,7 @@ pub(crate) struct RemarkContext<'a> {
     pub(crate) is_listed: bool,
 }
 
-/// How a remark names what it is about.
+/// The way in which a remark names its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RemarkSubject<'a> {
     /// By words of its own.
@@ -127,7 +127,8 @@ fn name_speaker(sentence: &str, text: &str, speaker: &str) -> String {
     }
 }
 
-/// Returns how a remark names what it is about, or `None` if that cannot be understood alone.
+/// Returns the way in which a remark names its subject, or `None` if that cannot be understood
+/// alone.
 fn find_subject<'a>(
     clause: Clause<'_>,
     parsed: Option<ParsedClause<'_>>,

@@ -351,7 +351,7 @@ fn kinds_and_lasting_follow_from_the_sentence() {
         assert_eq!(found.len(), 1, "{text}");
         let actual = (found[0].kind, found[0].is_static);
         assert_eq!(actual, (kind, is_static), "{text}");
-        // What has happened stays, with its day: "When was my exam?" is asked afterwards.
+        // An event stays when its day has passed: "When was my exam?" is asked afterwards.
         assert_eq!(found[0].forget_after, None, "{text}");
     }
 }
