@@ -183,10 +183,10 @@ pub struct Statement {
     pub metadata: Map<String, Value>,
 }
 
-/// What a statement takes back of what was said before.
+/// The part of a statement that takes back earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retraction {
-    /// What becomes of the earlier statements.
+    /// The effect on the earlier statements.
     pub effect: RetractionEffect,
     /// Words in lower case. An earlier statement that has one of them is taken back.
     pub words: Vec<String>,
@@ -199,7 +199,7 @@ pub struct Retraction {
     pub spans: Vec<(usize, usize)>,
 }
 
-/// What becomes of the statements that another one takes back.
+/// The effect of a retraction on the statements that it takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetractionEffect {

@@ -13,13 +13,13 @@ pub(super) struct Case {
     pub(super) lang: String,
     pub(super) kind: String,
     pub(super) sessions: Vec<ChatSession>,
-    /// What has to be remembered: one valid memory fits each.
+    /// Facts to remember: one valid memory fits each.
     #[serde(default)]
     pub(super) facts: Vec<Fact>,
-    /// What must not be remembered: no valid memory fits.
+    /// Falsehoods: no valid memory fits.
     #[serde(default)]
     pub(super) never: Vec<Fact>,
-    /// What the profile shows: one of its lines fits each.
+    /// Facts in the profile: one of its lines fits each.
     #[serde(default)]
     pub(super) profile: Vec<Fact>,
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(super) struct ChatSession {
     pub(super) form: Form,
 }
 
-/// How a session is sent.
+/// The form in which a session is sent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Form {

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::cases::{Case, ChatQuestion, is_any_in};
 
-/// How many of some checks are right.
+/// The number of checks, and of those that are right.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Share {
     right: usize,
