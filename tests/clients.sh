@@ -17,7 +17,7 @@ version=3.62.0
 environment_of sdk-suite "supermemory[aiohttp]==$version" pytest==8.4.2 pytest-asyncio==1.2.0
 suite=$environment/supermemory-$version
 if [[ ! -d $suite ]]; then
-  "$environment/bin/pip" download --quiet --no-deps --no-binary :all: --dest "$work" "supermemory==$version" >&2
+  "$tools/bin/pip" --python "$environment/bin/python" download --quiet --no-deps --no-binary :all: --dest "$work" "supermemory==$version" >&2
   tar --extract --gzip --file "$work/supermemory-$version.tar.gz" --directory "$environment"
 fi
 export TEST_API_BASE_URL=http://127.0.0.1:$port SDK_SUITE_KEY=local PYTHONPATH=$root/tests/clients/python-suite

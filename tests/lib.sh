@@ -94,8 +94,8 @@ environment_of() {
   want=$(printf '%s\n' "$@")
   [[ -f $stamp && $(<"$stamp") == "$want" ]] && return
   say "installing $* into $environment"
-  python3 -m venv "$environment" >&2
-  "$environment/bin/pip" install --quiet --disable-pip-version-check "$@" >&2
+  python3 -m venv --without-pip --clear "$environment" >&2
+  "$tools/bin/pip" --python "$environment/bin/python" install --quiet --disable-pip-version-check "$@" >&2
   printf '%s\n' "$want" >"$stamp"
 }
 
