@@ -3,9 +3,11 @@
 //!
 //! A message is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
 //! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
-//! that tells something and that no rule understands is kept word for word ([`episodes`]), and one
-//! that takes back what was said before is a retraction ([`retractions`]).
+//! that tells something and that no rule understands is kept word for word ([`episodes`]). A remark
+//! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
+//! takes back what was said before is a retraction ([`retractions`]).
 
+mod continuation;
 mod episodes;
 mod reading;
 mod referents;
@@ -18,9 +20,10 @@ use text::Language;
 
 use words::{LowerText, chat_words_of};
 
+pub(crate) use continuation::{continue_statement, needs_previous};
 #[cfg(test)]
 pub(crate) use episodes::EPISODE_CONFIDENCE;
-pub(crate) use episodes::EpisodeReader;
+pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
 pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};

@@ -271,7 +271,7 @@ fn find_weekday_date(
             clause.lower_at(at + 1),
             "mornings" | "afternoons" | "evenings" | "nights"
         );
-    if is_habit || !clause.words[at].is_capitalized() {
+    if is_habit || !clause.words[at].is_capitalized() || is_repeated(clause, at) {
         return None;
     }
 
@@ -283,6 +283,26 @@ fn find_weekday_date(
     };
 
     Some((at + 1, DayRange::single_day(add_days(today, shift)?)))
+}
+
+/// Checks whether the weekday at `at` comes again and again: `every week on Sunday`, `the first
+/// Saturday of the month`.
+fn is_repeated(clause: Clause<'_>, at: usize) -> bool {
+    let before = clause.until_index(at);
+    let has_habit = before.contains_any(&["weekly", "usually", "always", "normally"])
+        || [
+            "every week",
+            "each week",
+            "every other",
+            "every month",
+            "each month",
+        ]
+        .iter()
+        .any(|phrase| before.find_phrase(phrase).is_some());
+    let is_of_month = ["of the month", "of each month", "of every month", "a month"]
+        .iter()
+        .any(|phrase| clause.match_phrase(at + 1, phrase).is_some());
+    has_habit || is_of_month
 }
 
 /// Parses `in 2019`, `since 2016` and `of 2020`.

@@ -6,11 +6,12 @@ use domain::{Statement, Trust};
 use text::Language;
 
 use crate::chat::{
-    self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continues_clause, find_ending,
-    find_forget_request, find_kept_words, is_announcement, read_remark, split_remarks,
+    self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continue_statement,
+    continues_clause, find_ending, find_forget_request, find_kept_words, is_announcement,
+    needs_previous, read_remark, split_remarks,
 };
 use crate::english::{Conversation, SentenceReader};
-use crate::sentences::Sentence;
+use crate::sentences::{BlockKind, Sentence};
 use crate::{Passage, cues, is_skipped};
 
 /// Returns the statements of a message, which is read remark by remark. A remark that no rule
@@ -27,14 +28,16 @@ pub(crate) fn read_message(
         episodes: EpisodeReader::new(passage, conversation, language),
         quotations: find_quotations(passage),
         language,
+        previous: None,
         keeps: Vec::new(),
         has_request: false,
         handed_over_from: find_handed_over_list(passage, sentences, language),
         previous_turn_start,
     };
-    for sentence in sentences {
+    for (at, sentence) in sentences.iter().enumerate() {
         if !is_skipped(sentence.block) {
-            reader.read_sentence(sentence);
+            let announces = announces_list(sentence, sentences.get(at + 1));
+            reader.read_sentence(sentence, announces);
         }
     }
 
@@ -48,6 +51,8 @@ struct MessageReader<'a> {
     /// The ranges that quote somebody.
     quotations: Vec<Range<usize>>,
     language: Language,
+    /// The statement that the next remark may continue.
+    previous: Option<PreviousStatement>,
     /// The remarks that say what may stay remembered.
     keeps: Vec<Keep>,
     /// True if the message asks to forget something.
@@ -59,9 +64,12 @@ struct MessageReader<'a> {
 }
 
 impl MessageReader<'_> {
-    fn read_sentence(&mut self, sentence: &Sentence<'_>) {
+    /// Reads a sentence. The last remark of one that announces a list is its heading.
+    fn read_sentence(&mut self, sentence: &Sentence<'_>, announces_list: bool) {
         let mut is_supposition = false;
-        for remark in split_remarks(sentence, self.language) {
+        let remarks = split_remarks(sentence, self.language);
+        let count = remarks.len();
+        for (at, remark) in remarks.into_iter().enumerate() {
             let part = remark.sentence;
             let read = read_remark(&remark, self.language);
             if let Some(request) = find_forget_request(&read, self.language) {
@@ -78,7 +86,8 @@ impl MessageReader<'_> {
             }
 
             let from = self.rules.statements().len();
-            self.read_remark(&part, &read);
+            self.read_remark(&part, &read, announces_list && at + 1 == count);
+            self.continue_previous(sentence, &read, from);
             let kept_words = find_kept_words(&read, self.language);
             if !kept_words.is_empty() {
                 self.keeps.push(Keep {
@@ -102,8 +111,8 @@ impl MessageReader<'_> {
         self.rules.push(statement);
     }
 
-    fn read_remark(&mut self, part: &Sentence<'_>, read: &ReadRemark) {
-        self.episodes.notice(part, read);
+    fn read_remark(&mut self, part: &Sentence<'_>, read: &ReadRemark, is_heading: bool) {
+        self.episodes.notice(part, read, is_heading);
         let is_handed_over = self.handed_over_from.is_some_and(|from| from <= part.start);
         let is_quoted = self
             .quotations
@@ -117,6 +126,7 @@ impl MessageReader<'_> {
         let is_understood = self.rules.read(part, read);
         if !is_understood
             && !self.rules.is_quoting()
+            && !is_heading
             && let Some(episode) = self.episodes.episode(part, read)
         {
             self.rules.push(episode);
@@ -126,6 +136,46 @@ impl MessageReader<'_> {
         if let Some(statement) = self.rules.statements().get_mut(count) {
             statement.retraction = ending;
         }
+    }
+
+    /// Adds the statement of a remark to the one before it if it needs that to be understood, or if
+    /// both are parts of a sentence that no rule understands.
+    fn continue_previous(&mut self, sentence: &Sentence<'_>, read: &ReadRemark, from: usize) {
+        let statements = self.rules.statements();
+        let is_listed = sentence.block == BlockKind::ListItem;
+        let previous = self.previous.take_if(|_| statements.len() > from);
+        let Some(last) = statements
+            .last()
+            .filter(|_| statements.len() > from && !is_listed)
+        else {
+            return;
+        };
+
+        let is_episode = chat::is_episode(last);
+        let is_continuation = previous.as_ref().is_some_and(|previous| {
+            let is_same_sentence = previous.sentence_start == sentence.start;
+            is_episode && previous.is_episode
+                || needs_previous(read, self.language, is_same_sentence)
+        });
+        if is_continuation
+            && let Some(previous) = previous
+            && statements.len() == from + 1
+            && let Some(next) = statements.pop()
+        {
+            match continue_statement(&mut statements[previous.index], next, read) {
+                Some(next) => statements.push(next),
+                None => {
+                    self.previous = Some(previous);
+                    return;
+                }
+            }
+        }
+
+        self.previous = Some(PreviousStatement {
+            index: statements.len() - 1,
+            sentence_start: sentence.start,
+            is_episode,
+        });
     }
 
     /// Returns the statements that were found. In a message that asks to forget something, what may
@@ -152,6 +202,16 @@ impl MessageReader<'_> {
 
         statements
     }
+}
+
+/// A statement that the next remark may continue.
+struct PreviousStatement {
+    /// Its place among the statements.
+    index: usize,
+    /// The position of its sentence.
+    sentence_start: usize,
+    /// True if it was kept word for word.
+    is_episode: bool,
 }
 
 /// A remark that says what may stay remembered.
@@ -249,6 +309,15 @@ impl<'a> MessageRules<'a> {
             Self::Cues { statements, .. } => statements,
         }
     }
+}
+
+/// Checks whether a sentence announces what follows: it ends with a colon, or it is a line without
+/// a full stop before a list.
+fn announces_list(sentence: &Sentence<'_>, next: Option<&Sentence<'_>>) -> bool {
+    let is_before_list = sentence.block != BlockKind::ListItem
+        && next.is_some_and(|next| next.block == BlockKind::ListItem)
+        && !sentence.text.ends_with(['.', '!', '?', '。', '！', '？']);
+    is_announcement(sentence.text) || is_before_list
 }
 
 /// Returns the position after a line that ends with a colon and names nobody, if nothing after it is

@@ -8,7 +8,6 @@
 use domain::{MemoryKind, Retraction, Statement};
 use text::Language;
 
-use super::is_announcement;
 use super::reading::{ReadRemark, RemarkKind};
 use super::referents::Referents;
 use super::words::{ChatWords, chat_words_of};
@@ -60,11 +59,16 @@ impl<'a> EpisodeReader<'a> {
     }
 
     /// Notices what a remark announces or names.
-    pub(crate) fn notice(&mut self, sentence: &Sentence<'_>, remark: &ReadRemark) {
+    pub(crate) fn notice(
+        &mut self,
+        sentence: &Sentence<'_>,
+        remark: &ReadRemark,
+        is_heading: bool,
+    ) {
         if sentence.block != BlockKind::ListItem {
             self.heading = None;
         }
-        if is_announcement(sentence.text) {
+        if is_heading {
             self.heading = Some(self.read_heading(remark));
         }
         if self.language == Language::English {
@@ -85,7 +89,7 @@ impl<'a> EpisodeReader<'a> {
         sentence: &Sentence<'_>,
         remark: &ReadRemark,
     ) -> Option<Statement> {
-        if is_announcement(sentence.text) || remark.text.len() > MAX_EPISODE_BYTES {
+        if remark.text.len() > MAX_EPISODE_BYTES {
             return None;
         }
         if let Some(heading) = self.heading.as_ref().filter(|heading| heading.has_rules) {
@@ -183,6 +187,11 @@ impl<'a> EpisodeReader<'a> {
             metadata: serde_json::Map::new(),
         }
     }
+}
+
+/// Checks whether a statement was kept word for word.
+pub(crate) fn is_episode(statement: &Statement) -> bool {
+    statement.confidence <= EPISODE_CONFIDENCE
 }
 
 fn capitalize(text: &str) -> String {

@@ -77,7 +77,10 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
         RemarkKind::Empty
     } else if is_instruction() {
         RemarkKind::Instruction
-    } else if remark.is_question || words.question_openings.opening_len(&lower.text).is_some() {
+    } else if remark.is_question
+        || words.question_openings.opening_len(&lower.text).is_some()
+        || words.question_endings.ending_len(&lower.text).is_some()
+    {
         RemarkKind::Question
     } else if words.request_openings.opening_len(&lower.text).is_some()
         || words.request_words.occur_in(lower)

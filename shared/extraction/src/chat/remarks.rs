@@ -17,6 +17,8 @@ const WRAPPED_LINE_CHARS: usize = 60;
 const MIN_WORDS_BESIDE_DASH: usize = 2;
 /// The fewest words of a statement before a question in the same sentence.
 const MIN_WORDS_BEFORE_QUESTION: usize = 3;
+/// The fewest words of a clause in brackets.
+const MIN_WORDS_IN_BRACKET: usize = 3;
 /// The fewest words of a clause before a conjunction. Fewer are a subject: `my wife and I`.
 const MIN_WORDS_BEFORE_CONJUNCTION: usize = 4;
 /// The number of words before a clause among which a subordinating conjunction makes it a main
@@ -169,13 +171,17 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
             let line = text[..at].rsplit('\n').next().unwrap_or_default();
             (line.chars().count() < WRAPPED_LINE_CHARS).then_some(Cut::between(at, after))
         }
-        ',' | '，' | '、' | '(' | '（' => {
+        ',' | '，' | '、' => {
             let rest = lower[after..].trim_start();
             begins_clause(rest, words).then_some(Cut::between(at, after))
         }
+        '(' | '（' => {
+            let inner = lower[after..].split([')', '）']).next().unwrap_or_default();
+            is_clause_inside(inner, words).then_some(Cut::between(at, after))
+        }
         ')' | '）' => {
             let inner = lower[..at].rsplit(['(', '（']).next().unwrap_or_default();
-            begins_clause(inner.trim_start(), words).then_some(Cut::between(at, after))
+            is_clause_inside(inner, words).then_some(Cut::between(at, after))
         }
         '-' | '–' | '—' => {
             let is_dash = text[..at].ends_with(' ') && text[after..].starts_with(' ');
@@ -271,6 +277,12 @@ fn begins_clause(lower: &str, words: &ChatWords) -> bool {
         let rest = lower[len..].trim_start();
         words.clause_openings.opening_len(rest).is_some()
     })
+}
+
+/// Checks whether the text of a bracket is a clause of its own: `(we run an agency)`, but not
+/// `(my 15yo)`.
+fn is_clause_inside(inner: &str, words: &ChatWords) -> bool {
+    begins_clause(inner.trim_start(), words) && count_units(inner) >= MIN_WORDS_IN_BRACKET
 }
 
 /// Checks for an emoji or another picture.

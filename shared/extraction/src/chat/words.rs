@@ -227,6 +227,8 @@ chat_words! {
     changes_of_subject = "changes of subject",
     /// Openings of questions.
     question_openings = "question openings",
+    /// Endings of questions.
+    question_endings = "question endings",
     /// Openings of requests and of polite phrases.
     request_openings = "request openings",
     /// Words that make a remark a request wherever they stand.
@@ -271,6 +273,10 @@ chat_words! {
     empty_openings = "empty openings",
     /// Words without content at the end of a remark.
     empty_endings = "empty endings",
+    /// Openings of a remark that needs the one before it.
+    dependent_openings = "dependent openings",
+    /// Words for what was named before.
+    dependent_words = "dependent words",
 }
 
 /// Loads the usual spellings, by how people type them.

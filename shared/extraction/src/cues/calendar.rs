@@ -22,6 +22,8 @@ pub(super) struct CalendarWords {
     pub(super) next: Vec<&'static str>,
     /// Words before or after a weekday that place it in the last week.
     pub(super) last: Vec<&'static str>,
+    /// Words before a weekday that make it a repeated one.
+    pub(super) before_repeated_weekday: Vec<&'static str>,
     /// Words for stretches of time.
     pub(super) stretches: Vec<(Vec<&'static str>, TimeStretch)>,
     /// Words before a count of units that lies ahead.
@@ -250,6 +252,10 @@ impl DateReader<'_> {
                 .any(|word| ends_with_word(before, word) || after.starts_with(*word))
         };
 
+        if self.is_repeated(before, after) {
+            return None;
+        }
+
         let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
         let week = if is_near(&self.calendar.next) {
             1
@@ -278,6 +284,14 @@ impl DateReader<'_> {
         };
 
         Some((date, date))
+    }
+
+    /// Checks whether a weekday between two texts comes again and again: `le samedi`, but not
+    /// `le samedi 17`.
+    fn is_repeated(&self, before: &str, after: &str) -> bool {
+        let mut words = self.calendar.before_repeated_weekday.iter();
+        words.any(|word| ends_with_word(before, word))
+            && !after.starts_with(|c: char| c.is_ascii_digit())
     }
 
     fn monday(&self) -> Option<Date> {

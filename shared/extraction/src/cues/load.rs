@@ -224,6 +224,7 @@ fn load_calendar(
         names: CalendarNames::of(language)?,
         next: sections.take("next")?.words()?,
         last: sections.take("last")?.words()?,
+        before_repeated_weekday: sections.take("before a repeated weekday")?.words()?,
         stretches: load_stretches(&sections.take("stretches")?)?,
         before_count_ahead: sections.take("before a count ahead")?.words()?,
         after_count_ahead: sections.take("after a count ahead")?.words()?,

@@ -4,6 +4,7 @@ use super::lexicon::{
     VerbForm, is_adverb, is_auxiliary, is_determiner, is_modal, is_preposition, parse_verb,
 };
 use super::verb_group::{VerbGroup, parse_verb_group};
+use super::vocabulary::vocabulary;
 use super::words::Clause;
 
 /// The kind of subject that a clause has.
@@ -188,6 +189,11 @@ fn is_name(clause: Clause<'_>, end: usize) -> bool {
             }) && (end > 1 || !is_plural))
 }
 
+/// Checks whether the word in -ing at `at` is the first part of a name: `standing order`.
+pub(super) fn is_compound_noun(clause: Clause<'_>, at: usize) -> bool {
+    vocabulary().heads_after_ing.has(clause.lower_at(at + 1))
+}
+
 /// Checks whether the clause begins with its verb and leaves out the speaker: `Decided to …`,
 /// `Will …`, `Switching to …`.
 fn has_elided_subject(clause: Clause<'_>) -> bool {
@@ -203,6 +209,7 @@ fn has_elided_subject(clause: Clause<'_>) -> bool {
         Some((base, VerbForm::Past)) => !base.is_empty() && base != "be" && !next_is_noun,
         Some((_, VerbForm::Ing)) => {
             !next_is_noun
+                && !is_compound_noun(clause, at)
                 && find_certain_verb(clause, at + 1).is_none_or(|verb| has_break(clause, at, verb))
         }
         Some(("want" | "need" | "prefer" | "love" | "like" | "plan", VerbForm::Base)) => {

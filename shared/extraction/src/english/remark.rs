@@ -4,7 +4,7 @@ use domain::Timestamp;
 
 use super::Conversation;
 use super::classes::{JUDGING, is_in_class};
-use super::grammar::{ParsedClause, SubjectKind, parse_clause};
+use super::grammar::{ParsedClause, SubjectKind, is_compound_noun, parse_clause};
 use super::identity::relation_attribute;
 use super::lexicon::{VerbForm, is_adverb, is_content_word, parse_verb};
 use super::render::{PronounSubstitution, render_statement};
@@ -80,6 +80,9 @@ pub(crate) fn render_remark(
     if subject == RemarkSubject::Fragment && context.conversation.is_group_chat {
         return None;
     }
+    if !context.is_listed && is_name(clause) {
+        return None;
+    }
     if !context.is_listed && !has_content(clause, subject, !dates.is_empty()) {
         return None;
     }
@@ -152,6 +155,9 @@ fn find_subject<'a>(
     }
 
     let form = parse_verb(first).map(|(_, form)| form);
+    if form == Some(VerbForm::Ing) && is_compound_noun(clause, first_at) {
+        return Some(RemarkSubject::Fragment);
+    }
     if let Some(parsed) = parsed {
         return match parsed.subject_kind {
             SubjectKind::Listener => None,
@@ -172,6 +178,16 @@ fn find_subject<'a>(
         Some(VerbForm::Base) if is_own_verb(first) => Some(RemarkSubject::Elided("")),
         _ => Some(RemarkSubject::Fragment),
     }
+}
+
+/// Checks whether a remark is only a person's name, as below a letter: `Ilse Brandt`, `M. Oyelaran`.
+fn is_name(clause: Clause<'_>) -> bool {
+    let words = clause.words.iter().filter(|word| !word.is_punctuation);
+    let is_part = |raw: &str| {
+        let mut chars = raw.chars();
+        chars.next().is_some_and(char::is_uppercase) && !chars.any(|c| !c.is_lowercase())
+    };
+    (2..=3).contains(&words.clone().count()) && words.clone().all(|word| is_part(word.raw))
 }
 
 /// Checks whether a remark has enough content to be worth keeping. What only judges has none, and

@@ -3,7 +3,7 @@
 
 use super::super::dates::FoundDate;
 use super::grammar::find_adverb_before;
-use super::lexicon::{VerbForm, is_adverb, parse_verb, to_third_person};
+use super::lexicon::{VerbForm, is_adverb, is_auxiliary, is_modal, parse_verb, to_third_person};
 use super::words::{Clause, Word};
 
 /// The words that replace the pronouns of a clause.
@@ -162,7 +162,7 @@ impl StatementWriter<'_> {
             ("'d", _) if is_before_past_form(clause, at) => Some(" had"),
             ("'d", _) => Some(" would"),
             ("'s", _) if at == 1 && self.substitution.antecedent.is_some() => Some(" is"),
-            ("am", _) => Some("is"),
+            ("am", _) if !follows_hour(clause, at) => Some("is"),
             _ => None,
         };
 
@@ -171,6 +171,8 @@ impl StatementWriter<'_> {
         } else if is_singular && let Some((base, VerbForm::Base)) = parse_verb(word.lower) {
             self.out.push_str(&to_third_person(base));
             self.has_present_verb = true;
+        } else if is_singular && is_unknown_verb(clause, at) {
+            self.out.push_str(&to_third_person(word.lower));
         } else if at == 0 && self.substitution.lead.is_some() {
             self.out.push_str(&word.raw.to_lowercase());
         } else {
@@ -186,7 +188,7 @@ impl StatementWriter<'_> {
         }
 
         if before == 0 {
-            return self.substitution.lead == Some("") && before == at;
+            return self.substitution.lead == Some("");
         }
 
         match clause.lower_at(before - 1) {
@@ -212,6 +214,28 @@ impl StatementWriter<'_> {
             _ => false,
         }
     }
+}
+
+/// Checks whether the word after `I` is a verb in its base form that no list has: `I flog dinosaurs`.
+fn is_unknown_verb(clause: Clause<'_>, at: usize) -> bool {
+    let lower = clause.lower_at(at);
+    let is_base = lower.len() > 2
+        && lower.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !lower.ends_with('s')
+        && !is_auxiliary(lower)
+        && !is_modal(lower)
+        && parse_verb(lower).is_none();
+    let next = parse_verb(clause.lower_at(at + 1));
+    let is_before_verb = matches!(next, Some((_, VerbForm::Base)));
+    is_base && at > 0 && clause.lower_at(at - 1) == "i" && !is_before_verb
+}
+
+/// Checks whether an hour stands before a word: `7.15 am`.
+fn follows_hour(clause: Clause<'_>, at: usize) -> bool {
+    at > 0
+        && clause
+            .lower_at(at - 1)
+            .starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Checks whether a past form follows, after adverbs.

@@ -302,6 +302,36 @@ fn the_first_person_becomes_the_speaker() {
 }
 
 #[test]
+fn remarks_are_written_as_sentences() {
+    for (text, expected) in [
+        (
+            "cataract op at the clinic, 7.15 am",
+            "User: cataract op at the clinic, 7.15 am.",
+        ),
+        (
+            "every week its sunday roast at my aunts",
+            "User: every week its Sunday roast at User's aunts.",
+        ),
+        (
+            "i flog knitted dinosaurs at the market",
+            "User flogs knitted dinosaurs at the market.",
+        ),
+        (
+            "standing order with fennimore bank",
+            "User: standing order with fennimore bank.",
+        ),
+        (
+            "matteo (my 15yo) does parkour",
+            "Matteo (User's 15yo) does parkour.",
+        ),
+    ] {
+        let statements = user(text);
+        let texts: Vec<&str> = statements.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(texts, [expected]);
+    }
+}
+
+#[test]
 fn noise_states_nothing() {
     let noise = [
         "Hello!",

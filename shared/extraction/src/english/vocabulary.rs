@@ -68,6 +68,8 @@ vocabulary! {
     kept_animals: WordList = "kept animals",
     /// Verbs that people put at the beginning of a remark about themselves.
     own_verbs: WordList = "own verbs",
+    /// Nouns that form a name with a word in -ing before them: `standing order`.
+    heads_after_ing: WordList = "heads after -ing",
     /// Words that end an answer by themselves.
     tail_words: WordList = "tail words",
     /// Phrases that end an answer after `at`.

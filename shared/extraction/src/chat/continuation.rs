@@ -1,0 +1,139 @@
+//! Remarks that cannot be understood without the one before them: `been doing it since August`.
+
+use domain::{MemoryKind, Statement};
+use text::Language;
+
+use super::reading::ReadRemark;
+use super::remarks::count_units;
+use super::words::{chat_words_of, is_unspaced};
+
+/// The fewest words of a remark that can be understood alone without a word for the speaker. Two
+/// characters of a script without spaces count as a word.
+const MIN_UNITS_ALONE: usize = 4;
+/// The longest statement to which a remark is added, with the remark, in bytes.
+const MAX_CONTINUED_BYTES: usize = 280;
+
+/// Checks whether a remark needs another to be understood: the one before it in its sentence, or in
+/// its message.
+pub(crate) fn needs_previous(
+    remark: &ReadRemark,
+    language: Language,
+    is_same_sentence: bool,
+) -> bool {
+    let words = chat_words_of(language);
+    let lower = &remark.lower;
+    let is_short =
+        count_units(&lower.text) < MIN_UNITS_ALONE && !words.first_person.occur_in(lower);
+    is_same_sentence && is_short
+        || words.dependent_openings.opening_len(&lower.text).is_some()
+        || words.dependent_words.occur_in(lower)
+}
+
+/// Adds a statement to the one before it. Returns the statement if they cannot be one: it has a
+/// topic, instructs or ends something, both have a day, or both together are too long.
+pub(crate) fn continue_statement(
+    previous: &mut Statement,
+    next: Statement,
+    remark: &ReadRemark,
+) -> Option<Statement> {
+    let is_instruction = |statement: &Statement| statement.kind == MemoryKind::Instruction;
+    let is_separate = next.topic.is_some()
+        || next.retraction.is_some()
+        || previous.retraction.is_some()
+        || previous.event.is_some() && next.event.is_some()
+        || is_instruction(&next)
+        || is_instruction(previous);
+    if is_separate || previous.text.len() + next.text.len() > MAX_CONTINUED_BYTES {
+        return Some(next);
+    }
+
+    let added = without_speaker(&next, remark);
+    let kept = previous.text.trim_end_matches(['.', '。', '।', ' ']);
+    let mark = if kept.ends_with(is_unspaced) {
+        "。"
+    } else {
+        "; "
+    };
+    previous.text = format!("{kept}{mark}{added}");
+    previous.end = next.end;
+    previous.event = previous.event.or(next.event);
+    None
+}
+
+/// Returns the text of a statement as it continues a sentence: without `User: ` before it, and with
+/// the first letter as it was typed.
+fn without_speaker(statement: &Statement, remark: &ReadRemark) -> String {
+    let speaker = statement.speaker.as_deref().unwrap_or("User");
+    let text = &statement.text;
+    let unnamed = text.strip_prefix(speaker);
+    if let Some(rest) = unnamed.and_then(|rest| rest.strip_prefix(": ")) {
+        return rest.to_owned();
+    }
+
+    let is_lower = remark.text.starts_with(char::is_lowercase) && unnamed.is_none();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if is_lower => first.to_lowercase().chain(chars).collect(),
+        _ => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Timestamp, Trust};
+
+    use crate::{Passage, Role, SourceText, extract_statements};
+
+    /// Returns the statements of a message that was written on a Tuesday.
+    fn texts_of(message: &str) -> Vec<String> {
+        let passage = Passage {
+            text: message,
+            start_char: 0,
+            role: Role::User,
+            speaker: None,
+            origin: None,
+            said_at: Timestamp::parse("day", "2026-10-06").unwrap(),
+        };
+        let source = SourceText {
+            passages: vec![passage],
+            trust: Trust::User,
+        };
+        let statements = extract_statements(&source);
+        statements.into_iter().map(|found| found.text).collect()
+    }
+
+    #[test]
+    fn a_remark_that_needs_another_is_added_to_it() {
+        for (message, expected) in [
+            (
+                "my parrot is an african grey called Pickle, had him since 2019",
+                vec!["User's parrot is an african grey called Pickle; User had him since 2019."],
+            ),
+            (
+                "boat fund just hit 9.5k 🥳 still need it to be safe",
+                vec!["User: boat fund just hit 9.5k; User still needs it to be safe."],
+            ),
+            (
+                "hab einen kleinen laden für knöpfe in fürth. dort steht auch mein klavier",
+                vec!["Hab einen kleinen laden für knöpfe in fürth; dort steht auch mein klavier"],
+            ),
+        ] {
+            assert_eq!(texts_of(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn rules_and_items_of_a_list_stay_alone() {
+        let message = "stuff about me\n- narcolepsy, not allowed to drive\n- left handed";
+        assert_eq!(
+            texts_of(message),
+            [
+                "User: narcolepsy, not allowed to drive.",
+                "User: left handed."
+            ]
+        );
+
+        let message = "bullet points only pls, always. i'm allergic to nuts";
+        assert_eq!(texts_of(message).len(), 2);
+    }
+}
