@@ -205,6 +205,9 @@ pub struct Retraction {
 pub enum RetractionEffect {
     /// They are no longer true: `I sold the car`. The statement is a memory like others.
     Ends,
+    /// Those kept word for word that share a word with it are no longer true: `new slot for physio,
+    /// Thursdays`. The statement is a memory like others.
+    Replaces,
     /// They are forgotten: `please forget what I told you about my ex`. The statement is no memory.
     Forgets,
     /// Instructions among them are forgotten: `you can drop the summaries`. The statement is no

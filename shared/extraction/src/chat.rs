@@ -21,12 +21,12 @@ use text::Language;
 use words::{LowerText, chat_words_of};
 
 pub(crate) use continuation::{continue_statement, needs_previous};
-#[cfg(test)]
-pub(crate) use episodes::EPISODE_CONFIDENCE;
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
-pub(crate) use retractions::{ForgetRequest, find_ending, find_forget_request, find_kept_words};
+pub(crate) use retractions::{
+    ForgetRequest, find_change, find_ending, find_forget_request, find_kept_words,
+};
 pub(crate) use spelling::spell_out;
 
 /// Checks whether a line announces what follows.

@@ -4,7 +4,7 @@
 use domain::{Statement, Timestamp, Trust};
 use text::{Language, detect_language};
 
-use crate::chat::EPISODE_CONFIDENCE;
+use crate::chat::is_episode;
 use crate::cues;
 use crate::languages::{RULE_LANGUAGES, golden_table_of, rule_file_of};
 use crate::sentences::split_sentences;
@@ -79,15 +79,11 @@ fn format_statement(statement: &Statement) -> String {
     }
 
     if let Some(retraction) = &statement.retraction {
-        formatted += &format!(" ends {}", retraction.words.join(" "));
+        let effect = format!("{:?}", retraction.effect).to_lowercase();
+        formatted += &format!(" {effect} {}", retraction.words.join(" "));
     }
 
     formatted
-}
-
-/// Checks whether a statement is a remark that is kept word for word.
-fn is_episode(statement: &Statement) -> bool {
-    statement.topic.is_none() && statement.confidence == EPISODE_CONFIDENCE
 }
 
 /// Reads a golden table: sentences, and indented below each its statements.

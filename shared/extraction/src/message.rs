@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use domain::{Statement, Trust};
+use domain::{MemoryKind, Statement, Trust};
 use text::Language;
 
 use crate::chat::{
     self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continue_statement,
-    continues_clause, find_ending, find_forget_request, find_kept_words, is_announcement,
-    needs_previous, read_remark, split_remarks,
+    continues_clause, find_change, find_ending, find_forget_request, find_kept_words,
+    is_announcement, needs_previous, read_remark, split_remarks,
 };
 use crate::english::{Conversation, SentenceReader};
 use crate::sentences::{BlockKind, Sentence};
@@ -132,9 +132,14 @@ impl MessageReader<'_> {
             self.rules.push(episode);
         }
 
-        let ending = find_ending(read, self.language);
         if let Some(statement) = self.rules.statements().get_mut(count) {
-            statement.retraction = ending;
+            statement.retraction = find_ending(read, self.language);
+            // A statement with a topic replaces the others with that topic.
+            let is_replacing =
+                statement.topic.is_none() && statement.kind != MemoryKind::Instruction;
+            if is_replacing && statement.retraction.is_none() {
+                statement.retraction = find_change(read, self.language);
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use crate::english::{Conversation, RemarkContext, render_instruction, render_rem
 use crate::sentences::{BlockKind, Sentence};
 
 /// The confidence of a statement that is kept word for word.
-pub(crate) const EPISODE_CONFIDENCE: f32 = 0.45;
+pub(super) const EPISODE_CONFIDENCE: f32 = 0.45;
 /// The confidence of an instruction that is kept word for word.
 const INSTRUCTION_CONFIDENCE: f32 = 0.8;
 /// The longest remark that is kept, in bytes.

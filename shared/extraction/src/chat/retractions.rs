@@ -9,6 +9,9 @@ use super::words::{ChatWords, chat_words_of, is_unspaced, is_word_char, words_of
 
 /// The most words that name what has ended.
 const MAX_ENDED_WORDS: usize = 2;
+/// The fewest characters of a word by which a change and what it replaces are about the same thing,
+/// in scripts with spaces.
+const MIN_SHARED_WORD_CHARS: usize = 4;
 /// The fewest characters of a word that names something, in scripts with spaces.
 const MIN_WORD_CHARS: usize = 2;
 
@@ -90,6 +93,24 @@ fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<For
         retraction: retraction(RetractionEffect::Dismisses, names),
         is_about_previous: false,
     })
+}
+
+/// Returns the retraction of a remark that tells a change without naming what it replaces.
+pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Retraction> {
+    let words = chat_words_of(language);
+    if !words.changes.occur_in(&remark.lower) {
+        return None;
+    }
+
+    let mut names = name_words(&remark.lower.text, words, language);
+    names.retain(|name| {
+        let is_long = name.contains(is_unspaced) || name.chars().count() >= MIN_SHARED_WORD_CHARS;
+        let is_general = words.general_words.is(name)
+            || words.beside_ending.is(name)
+            || words.changes.contain_word(name);
+        is_long && !is_general && !name.starts_with(|c: char| c.is_ascii_digit())
+    });
+    (!names.is_empty()).then(|| retraction(RetractionEffect::Replaces, names))
 }
 
 /// Returns the retraction of a remark that says that something is over.
@@ -312,6 +333,32 @@ mod tests {
             let ending = find_ending(&remark(text), language);
             let words = ending.map_or(Vec::new(), |ending| ending.words);
             assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn changes_replace_what_shares_a_word() {
+        for (language, text, expected) in [
+            (
+                Language::English,
+                "new slot for physio, thursdays 8am",
+                vec!["physio"],
+            ),
+            (Language::English, "physio went fine this morning", vec![]),
+            (
+                Language::English,
+                "neuro took me off the amitriptyline",
+                vec!["neuro", "amitriptyline"],
+            ),
+            (
+                Language::German,
+                "der zahnarzttermin ist verschoben",
+                vec!["zahnarzttermin"],
+            ),
+        ] {
+            let change = find_change(&remark(text), language);
+            let words = change.map_or(Vec::new(), |change| change.words);
+            assert_eq!(words, expected, "{text}");
         }
     }
 }

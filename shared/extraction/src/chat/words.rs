@@ -263,6 +263,10 @@ chat_words! {
     endings = "endings",
     /// Phrases that end something, after its name.
     endings_after_object = "endings after their object",
+    /// Phrases that say that something has changed.
+    changes = "changes",
+    /// Words that are shared by remarks about different things.
+    general_words = "general words",
     /// Words beside the name of what has ended.
     beside_ending = "words beside an ending",
     /// Words for the speaker.

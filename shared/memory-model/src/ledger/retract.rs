@@ -86,9 +86,10 @@ pub(super) fn find_end(
     statement: &Statement,
     document: &DocumentStatements,
 ) -> Option<Timestamp> {
+    let effects = [RetractionEffect::Ends, RetractionEffect::Replaces];
     let found = retractions
         .iter()
-        .find(|placed| placed.takes_back(statement, document, &[RetractionEffect::Ends]))?;
+        .find(|placed| placed.takes_back(statement, document, &effects))?;
     Some(found.statement().said_at)
 }
 
@@ -98,7 +99,7 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
         RetractionEffect::Forgets => !statement.only_retracts(),
         RetractionEffect::Dismisses => statement.kind == MemoryKind::Instruction,
         // A past event stays true, and so does an earlier ending.
-        RetractionEffect::Ends => {
+        RetractionEffect::Ends | RetractionEffect::Replaces => {
             let has_passed = statement.kind == MemoryKind::Event
                 && statement
                     .event
@@ -107,8 +108,15 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
                 && !has_passed
                 && statement.retraction.is_none()
                 && statement.speaker == retracting.speaker
+                && (retraction.effect == RetractionEffect::Ends || is_replaceable(statement))
         }
     }
+}
+
+/// Checks whether a change may replace a statement that it does not name: one that no rule has
+/// understood, or a plan.
+fn is_replaceable(statement: &Statement) -> bool {
+    statement.kind == MemoryKind::Plan || statement.topic.is_none() && !statement.is_static
 }
 
 fn is_within_spans(retraction: &Retraction, statement: &Statement) -> bool {
@@ -126,7 +134,7 @@ fn is_meant(
     let words = &retraction.words;
     match retraction.effect {
         RetractionEffect::Ends => words.iter().all(|word| stated.has(word)),
-        RetractionEffect::Dismisses => stated.has_any(words),
+        RetractionEffect::Dismisses | RetractionEffect::Replaces => stated.has_any(words),
         RetractionEffect::Forgets => {
             stated.has_any(words)
                 || continued_statement(statement, document)

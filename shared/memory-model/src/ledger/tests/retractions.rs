@@ -99,6 +99,34 @@ fn an_ending_ends_what_has_all_of_its_words() {
 }
 
 #[test]
+fn a_change_replaces_remarks_and_plans_that_share_a_word() {
+    let change = retracting(
+        "User: new slot for physio, Thursdays 8am.",
+        RetractionEffect::Replaces,
+        &["physio", "slot"],
+        2,
+    );
+    let mut appointment = statement("Physio is Wednesday with Agnieszka.", None, 1);
+    appointment.is_static = false;
+    let before = document_statements(
+        1,
+        vec![
+            appointment,
+            statement("User's physio is called Rory.", None, 1),
+            statement("User has a frozen shoulder.", None, 1),
+        ],
+    );
+    assert_eq!(
+        live_texts(&ledger([before, document_statements(2, vec![change])])),
+        [
+            "User has a frozen shoulder.",
+            "User's physio is called Rory.",
+            "User: new slot for physio, Thursdays 8am.",
+        ]
+    );
+}
+
+#[test]
 fn a_dismissal_ends_instructions_only() {
     let mut rule = statement("Start every answer with a summary.", None, 1);
     rule.kind = MemoryKind::Instruction;
