@@ -173,7 +173,8 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
         }
         ',' | '，' | '、' => {
             let rest = lower[after..].trim_start();
-            begins_clause(rest, words).then_some(Cut::between(at, after))
+            let is_inside_bracket = lower[..at].rfind(['(', '（']) > lower[..at].rfind([')', '）']);
+            (!is_inside_bracket && begins_clause(rest, words)).then_some(Cut::between(at, after))
         }
         '(' | '（' => {
             let inner = lower[after..].split([')', '）']).next().unwrap_or_default();

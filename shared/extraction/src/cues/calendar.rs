@@ -7,6 +7,7 @@ use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
 use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_before, span_of};
+use super::answers::strip_word;
 use super::cue::is_unspaced;
 use crate::dates::{self, utc_day};
 use text::calendar::{CalendarNames, DayOffset};
@@ -24,6 +25,12 @@ pub(super) struct CalendarWords {
     pub(super) last: Vec<&'static str>,
     /// Words before a weekday that make it a repeated one.
     pub(super) before_repeated_weekday: Vec<&'static str>,
+    /// Words before a day of the month without its month. Empty if none is needed.
+    pub(super) before_day_of_month: Vec<&'static str>,
+    /// Text right after a day of the month without its month. Empty if none is needed.
+    pub(super) after_day_of_month: Vec<&'static str>,
+    /// Text after which such a number is no day: `日間`.
+    pub(super) after_other_numbers: Vec<&'static str>,
     /// Words for stretches of time.
     pub(super) stretches: Vec<(Vec<&'static str>, TimeStretch)>,
     /// Words before a count of units that lies ahead.
@@ -79,6 +86,7 @@ pub(super) fn find_days(
         .and_then(|_| written_date())
         .or_else(|| reader.counted())
         .or_else(|| reader.weekday())
+        .or_else(|| reader.day_of_month())
         .or_else(|| reader.stretch())
         .or_else(|| reader.day())?;
 
@@ -164,6 +172,65 @@ impl DateReader<'_> {
             DateSide::Future | DateSide::Past => 0,
         };
         Date::new(self.today.year() + shift, month, day).ok()
+    }
+
+    /// Parses `am 30.`, `le 25` and `21日`: the next or the last such day.
+    fn day_of_month(&self) -> Option<DayRange> {
+        let calendar = self.calendar;
+        if calendar.before_day_of_month.is_empty() && calendar.after_day_of_month.is_empty() {
+            return None;
+        }
+
+        let digits = |c: char| c.is_ascii_digit();
+        let starts = self.text.match_indices(digits).map(|(at, _)| at);
+        let starts = starts.filter(|at| !self.text[..*at].ends_with(digits));
+        let day = starts.into_iter().find_map(|at| {
+            let (before, rest) = self.text.split_at(at);
+            let len = rest.find(|c| !digits(c)).unwrap_or(rest.len());
+            let (number, after) = rest.split_at(len);
+            let day = number.parse().ok().filter(|day| (1..=31).contains(day))?;
+            self.names_day(before, after).then_some(day)
+        })?;
+        let date = self.nearest_day(day)?;
+        Some((date, date))
+    }
+
+    /// Checks whether the number between two texts is a day of a month.
+    fn names_day(&self, before: &str, after: &str) -> bool {
+        let calendar = self.calendar;
+        let mut words = calendar.before_day_of_month.iter();
+        let has_word = calendar.before_day_of_month.is_empty()
+            || words.any(|word| ends_with_word(before.trim_end(), word));
+
+        let mut marks = calendar.after_day_of_month.iter();
+        let tail = match marks.find_map(|mark| after.strip_prefix(mark)) {
+            Some(tail) => tail,
+            None if calendar.after_day_of_month.is_empty() => after,
+            None => return false,
+        };
+        let mut others = calendar.after_other_numbers.iter();
+        let is_other = tail.starts_with(|c: char| c.is_ascii_digit() || c == ':' || c == '/')
+            || tail.trim_start().starts_with(['%', '€', '°'])
+            || tail.len() == after.len() && tail.starts_with(char::is_alphabetic)
+            || others.any(|word| strip_word(&format!("{} ", tail.trim_start()), word).is_some());
+        has_word && !is_other
+    }
+
+    /// Returns the next day of a month with a number, or the last one.
+    fn nearest_day(&self, day: i8) -> Option<Date> {
+        let in_month = |shift: i64| {
+            let month = self
+                .today
+                .first_of_month()
+                .checked_add(shift.months())
+                .ok()?;
+            Date::new(month.year(), month.month(), day).ok()
+        };
+        let mut candidates = (-2..=2).filter_map(in_month);
+        match self.side {
+            DateSide::Past => candidates.filter(|date| *date <= self.today).last(),
+            DateSide::Future => candidates.find(|date| *date >= self.today),
+        }
     }
 
     /// Parses `in zwei Wochen`, `vor 3 Tagen` and `两周后`.

@@ -255,3 +255,26 @@ fn faults_are_reported_with_file_line_and_remedy() {
         assert_eq!(fault.map(|error| error.to_string()), Some(expected));
     }
 }
+
+#[test]
+fn a_day_of_the_month_is_the_next_one() {
+    // All of these are said on 2025-04-15, a Tuesday.
+    let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
+    for (language, text, expected) in [
+        (Language::German, "am 30. ist die feier", "2025-04-30"),
+        (Language::German, "um 3 am bahnhof", ""),
+        (Language::French, "le 3 on part à lyon", "2025-05-03"),
+        (Language::French, "le samedi il joue au foot", ""),
+        (Language::Spanish, "el 21 hacemos una maratón", "2025-04-21"),
+        (Language::Spanish, "son el 12 % de todos", ""),
+        (Language::Portuguese, "o casamento é dia 10", "2025-05-10"),
+        (Language::Japanese, "21日に引っ越します", "2025-04-21"),
+        (Language::Japanese, "3日間休みます", ""),
+        (Language::Chinese, "25号去上海，坐2号线", "2025-04-25"),
+        (Language::Korean, "20일에 시험이 있어요", "2025-04-20"),
+    ] {
+        let days = super::find_days(text, language, said_at);
+        let label = days.map_or(String::new(), |days| days.format_label());
+        assert_eq!(label, expected, "{text}");
+    }
+}

@@ -1,12 +1,12 @@
 //! Dates relative to the day on which they are said.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
 use super::calendar::{
     DayRange, TimeUnit, add_days, add_units, containing_unit, month_range, season_range,
 };
 use super::names::{named_days, parse_count, parse_month, parse_season, parse_unit, parse_weekday};
-use super::{Clause, DateDirection};
+use super::{Clause, DateDirection, nearest_date};
 
 /// Returns the relative date at word `at`, and the index after it.
 pub(super) fn parse_relative_date(
@@ -16,6 +16,7 @@ pub(super) fn parse_relative_date(
     direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     parse_named_day(clause, at, today)
+        .or_else(|| parse_weekday_of_month(clause, at, today, direction))
         .or_else(|| parse_last_or_next(clause, at, today, direction))
         .or_else(|| parse_week_on(clause, at, today))
         .or_else(|| parse_counted(clause, at, today))
@@ -62,7 +63,9 @@ fn parse_last_or_next(
         return None;
     }
 
-    if let Some(weekday) = parse_weekday(unit_word).filter(|_| !unit_word.ends_with("days")) {
+    let is_of_month = clause.lower_at(end) == "of";
+    let weekday = parse_weekday(unit_word).filter(|_| !unit_word.ends_with("days"));
+    if let Some(weekday) = weekday.filter(|_| !is_of_month) {
         return Some((
             end,
             DayRange::single_day(shift_weekday(today, weekday, step)?),
@@ -125,8 +128,53 @@ fn shift_season(today: Date, season: i8, step: i64, direction: DateDirection) ->
     season_range(year, season)
 }
 
-/// Parses `a week on Monday` and `a week from Friday`: a week after the next such day.
+/// Parses `the last Saturday of the month`, `the first Monday of May` and `2nd Friday of next month`.
+/// Without `the`, `of the month` means every month.
+fn parse_weekday_of_month(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let nth = match clause.lower_at(at) {
+        "first" | "1st" => 1,
+        "second" | "2nd" => 2,
+        "third" | "3rd" => 3,
+        "fourth" | "4th" => 4,
+        "last" => -1,
+        _ => return None,
+    };
+    let weekday = Weekday::from_monday_zero_offset(parse_weekday(clause.lower_at(at + 1))?).ok()?;
+    let month_at = clause.match_phrase(at + 2, "of")?;
+    let this_month = today.first_of_month();
+    let day_in = |month: Date| month.nth_weekday_of_month(nth, weekday).ok();
+    let follows_article = at > 0 && clause.lower_at(at - 1) == "the";
+
+    let (end, day) = if let Some(end) = clause.match_any(month_at, &["the month", "this month"]) {
+        let is_over = day_in(this_month).is_some_and(|day| day < today);
+        let shift = i64::from(is_over && direction == DateDirection::Future);
+        let month = add_units(this_month, TimeUnit::Month, shift)?;
+        (end, day_in(month).filter(|_| follows_article)?)
+    } else if let Some(end) = clause.match_phrase(month_at, "next month") {
+        (end, day_in(add_units(this_month, TimeUnit::Month, 1)?)?)
+    } else {
+        let number = parse_month(clause.lower_at(month_at))?;
+        let of_year = |year| day_in(Date::new(year, number, 1).ok()?);
+        (month_at + 1, nearest_date(today, direction, of_year)?)
+    };
+
+    Some((end, DayRange::single_day(day)))
+}
+
+/// Parses `a week on Monday` and `a week from Friday`: a week after the next such day. Parses `a
+/// week today` and `a week tomorrow`.
 fn parse_week_on(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
+    for (phrase, days) in [("a week today", 7), ("a week tomorrow", 8)] {
+        if let Some(end) = clause.match_phrase(at, phrase) {
+            return Some((end, DayRange::single_day(add_days(today, days)?)));
+        }
+    }
+
     let day_at = clause.match_any(at, &["a week on", "a week from", "week on"])?;
     let weekday = parse_weekday(clause.lower_at(day_at))?;
     let day = add_days(shift_weekday(today, weekday, 0)?, 7)?;

@@ -56,6 +56,12 @@ fn dates_are_resolved_against_their_day() {
             "on 2024-02-29, in the summer of 2022",
             "2024-02-29, 2022-06-01 to 2022-08-31",
         ),
+        ("a week today, a week tomorrow", "2025-04-22, 2025-04-23"),
+        (
+            "on the last Saturday of the month, the first Monday of May",
+            "2025-04-26, 2025-05-05",
+        ),
+        ("every week on Sunday; first Saturday of the month", ""),
         ("you may march on; we have 2000 sun hats", ""),
         (
             "on Mondays, in 2000 steps, February 31, in 999999999999 days",

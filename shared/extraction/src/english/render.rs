@@ -3,7 +3,9 @@
 
 use super::super::dates::FoundDate;
 use super::grammar::find_adverb_before;
-use super::lexicon::{VerbForm, is_adverb, is_auxiliary, is_modal, parse_verb, to_third_person};
+use super::lexicon::{
+    VerbForm, is_adverb, is_auxiliary, is_modal, is_pronoun, parse_verb, to_third_person,
+};
 use super::words::{Clause, Word};
 
 /// The words that replace the pronouns of a clause.
@@ -59,9 +61,9 @@ pub(crate) fn render_statement(
 fn omits_date(clause: Clause<'_>, found: &FoundDate) -> bool {
     let words = &clause.words[found.first..found.end];
     clause.lower_at(found.end) != "'s"
-        && !words
-            .iter()
-            .any(|word| word.is_number() && word.lower.len() >= 4)
+        && !words.iter().any(|word| {
+            word.lower.len() >= 4 && word.lower.bytes().take(4).all(|byte| byte.is_ascii_digit())
+        })
 }
 
 /// Capitalizes the text and ends it with a full stop.
@@ -159,6 +161,7 @@ impl StatementWriter<'_> {
             ("'ve", true) => Some(" has"),
             ("'ve", false) => Some(" have"),
             ("'ll", _) => Some(" will"),
+            ("'d", _) if !follows_pronoun(clause, at) => None,
             ("'d", _) if is_before_past_form(clause, at) => Some(" had"),
             ("'d", _) => Some(" would"),
             ("'s", _) if at == 1 && self.substitution.antecedent.is_some() => Some(" is"),
@@ -230,12 +233,17 @@ fn is_unknown_verb(clause: Clause<'_>, at: usize) -> bool {
     is_base && at > 0 && clause.lower_at(at - 1) == "i" && !is_before_verb
 }
 
-/// Checks whether an hour stands before a word: `7.15 am`.
+/// Checks whether a pronoun stands before a word, so that its `'d` is a verb: `they'd`, but not
+/// `dx'd`.
+fn follows_pronoun(clause: Clause<'_>, at: usize) -> bool {
+    let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    is_pronoun(before) || matches!(before, "i" | "we" | "you" | "who" | "there" | "that")
+}
+
+/// Checks whether `am` is a time of day: `7.15 am`, `this am`.
 fn follows_hour(clause: Clause<'_>, at: usize) -> bool {
-    at > 0
-        && clause
-            .lower_at(at - 1)
-            .starts_with(|c: char| c.is_ascii_digit())
+    let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    before == "this" || before.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Checks whether a past form follows, after adverbs.
