@@ -302,7 +302,8 @@ fn is_repeated(clause: Clause<'_>, at: usize) -> bool {
     let is_of_month = ["of the month", "of each month", "of every month", "a month"]
         .iter()
         .any(|phrase| clause.match_phrase(at + 1, phrase).is_some());
-    has_habit || is_of_month
+    let is_any = at > 0 && matches!(clause.lower_at(at - 1), "any" | "every" | "each" | "most");
+    has_habit || is_of_month || is_any
 }
 
 /// Parses `in 2019`, `since 2016` and `of 2020`.

@@ -127,7 +127,7 @@ impl MessageReader<'_> {
         if !is_understood
             && !self.rules.is_quoting()
             && !is_heading
-            && let Some(episode) = self.episodes.episode(part, read)
+            && let Some(episode) = self.episodes.episode(part, read, self.previous.is_some())
         {
             self.rules.push(episode);
         }

@@ -21,6 +21,8 @@ use crate::sentences::{BlockKind, Sentence};
 pub(super) const EPISODE_CONFIDENCE: f32 = 0.45;
 /// The confidence of an instruction that is kept word for word.
 const INSTRUCTION_CONFIDENCE: f32 = 0.8;
+/// The characters for each mark of code below which a remark is data.
+const MAX_DATA_SHARE: usize = 12;
 /// The longest remark that is kept, in bytes.
 const MAX_EPISODE_BYTES: usize = 400;
 
@@ -84,10 +86,12 @@ impl<'a> EpisodeReader<'a> {
     }
 
     /// Returns the episode of a remark that no rule has understood, or `None` if it tells nothing.
+    /// `may_continue` says whether there is a remark before it to which it can be added.
     pub(crate) fn episode(
         &self,
         sentence: &Sentence<'_>,
         remark: &ReadRemark,
+        may_continue: bool,
     ) -> Option<Statement> {
         if remark.text.len() > MAX_EPISODE_BYTES {
             return None;
@@ -102,7 +106,8 @@ impl<'a> EpisodeReader<'a> {
                 let text = self.instruction_text(&remark.text);
                 Some(self.instruction(sentence, text))
             }
-            RemarkKind::Statement => self.told(sentence, &remark.text),
+            RemarkKind::Statement if is_data(&remark.text) => None,
+            RemarkKind::Statement => self.told(sentence, &remark.text, may_continue),
             _ => None,
         }
     }
@@ -137,7 +142,7 @@ impl<'a> EpisodeReader<'a> {
     }
 
     /// Returns the statement of a remark that tells something.
-    fn told(&self, sentence: &Sentence<'_>, text: &str) -> Option<Statement> {
+    fn told(&self, sentence: &Sentence<'_>, text: &str, may_continue: bool) -> Option<Statement> {
         if self.language != Language::English {
             let days = cues::find_days(text, self.language, self.passage.said_at);
             let text = cues::format_remark(self.passage, text, days);
@@ -148,6 +153,7 @@ impl<'a> EpisodeReader<'a> {
             conversation: self.conversation,
             said_at: self.passage.said_at,
             person: self.referents.person(text),
+            may_continue,
             is_listed: self.heading.is_some(),
         };
         let (text, dates) = render_remark(text, context)?;
@@ -187,6 +193,15 @@ impl<'a> EpisodeReader<'a> {
             metadata: serde_json::Map::new(),
         }
     }
+}
+
+/// Checks for a line of code or data: JSON, XML, a call.
+fn is_data(text: &str) -> bool {
+    let marks = text
+        .chars()
+        .filter(|c| "{}[]<>\"=;_|\\`".contains(*c))
+        .count();
+    marks * MAX_DATA_SHARE > text.chars().count()
 }
 
 /// Checks whether a statement was kept word for word.

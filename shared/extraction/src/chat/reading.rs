@@ -48,12 +48,28 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     let words = chat_words_of(language);
     let spelled = spell_out(remark.sentence.text, language);
     let core = strip_empty_words(&spelled, words);
+    if let Some(told) = told_in_question(core, words) {
+        return ReadRemark {
+            text: told.to_owned(),
+            kind: RemarkKind::Statement,
+            lower: LowerText::new(told),
+        };
+    }
+
     let lower = LowerText::new(core);
     let kind = find_kind(remark, core, &lower, words);
 
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
     ReadRemark { text, kind, lower }
+}
+
+/// Returns the part of a question that is told: `is it weird that i crave ice`.
+fn told_in_question<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
+    let lower = core.to_lowercase();
+    let len = words.presuppositions.opening_len(&lower)?;
+    let told = core.get(len..)?.trim_start();
+    (lower.len() == core.len() && count_units(told) >= MIN_UNITS).then_some(told)
 }
 
 /// Returns the full stop that follows a part of a text.
@@ -86,7 +102,13 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
         || words.request_words.occur_in(lower)
     {
         RemarkKind::Request
-    } else if remark.is_ironic || words.suppositions.occur_in(lower) {
+    } else if remark.is_ironic
+        || words.suppositions.occur_in(lower)
+        || words
+            .supposition_openings
+            .opening_len(&lower.text)
+            .is_some()
+    {
         RemarkKind::Supposition
     } else {
         RemarkKind::Statement
@@ -185,6 +207,9 @@ mod tests {
             ("can spend like 20k on the kitchen", RemarkKind::Statement),
             ("help me write a cover letter", RemarkKind::Request),
             ("if i ever had a kid", RemarkKind::Supposition),
+            ("my knee hurts if i do hills", RemarkKind::Statement),
+            ("is it weird that i crave ice?", RemarkKind::Statement),
+            ("is it weird?", RemarkKind::Question),
             ("from now on all prices in CAD", RemarkKind::Instruction),
             ("i always go by bike", RemarkKind::Statement),
             ("btw left handed", RemarkKind::Statement),

@@ -173,8 +173,8 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
         }
         ',' | '，' | '、' => {
             let rest = lower[after..].trim_start();
-            let is_inside_bracket = lower[..at].rfind(['(', '（']) > lower[..at].rfind([')', '）']);
-            (!is_inside_bracket && begins_clause(rest, words)).then_some(Cut::between(at, after))
+            (!is_inside_bracket(lower, at) && begins_clause(rest, words))
+                .then_some(Cut::between(at, after))
         }
         '(' | '（' => {
             let inner = lower[after..].split([')', '）']).next().unwrap_or_default();
@@ -190,7 +190,7 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
             (is_dash && has_words(&text[..at]) && has_words(&text[after..]))
                 .then_some(Cut::between(at, after))
         }
-        _ if is_mark(mark) => cut_at_end_mark(text, at),
+        _ if is_mark(mark) && !is_inside_bracket(lower, at) => cut_at_end_mark(text, at),
         _ => None,
     }
 }
@@ -280,6 +280,12 @@ fn begins_clause(lower: &str, words: &ChatWords) -> bool {
     })
 }
 
+/// Checks whether a bracket is open at a position.
+fn is_inside_bracket(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    before.rfind(['(', '（']) > before.rfind([')', '）'])
+}
+
 /// Checks whether the text of a bracket is a clause of its own: `(we run an agency)`, but not
 /// `(my 15yo)`.
 fn is_clause_inside(inner: &str, words: &ChatWords) -> bool {
@@ -332,6 +338,10 @@ mod tests {
             (
                 "two adults (we run an agency from the attic)",
                 "two adults|we run an agency from the attic",
+            ),
+            (
+                "hes mine (a collie!! my first one, ever), what food",
+                "hes mine (a collie!! my first one, ever)|what food",
             ),
             (
                 "the shop (Crumb & Tide) is open",

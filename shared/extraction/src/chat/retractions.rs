@@ -53,7 +53,7 @@ pub(crate) fn find_forget_request(
     let request = strip_politeness(&remark.lower.text, words);
 
     let has_phrase = words.forget_phrases.occur_in(&remark.lower);
-    let opening = words.forget_openings.opening_len(request);
+    let opening = forget_opening_len(request, words);
     let deletion = words.delete_openings.opening_len(request);
     let len = match (opening, deletion) {
         (Some(len), _) | (None, Some(len)) => len,
@@ -83,6 +83,25 @@ pub(crate) fn find_forget_request(
         retraction: retraction(RetractionEffect::Forgets, names),
         is_about_previous,
     })
+}
+
+/// Returns the length of the opening of a request to forget, before what it names: `forget my`,
+/// `wipe the bit about`, `erase the` before `therapy stuff`.
+fn forget_opening_len(request: &str, words: &ChatWords) -> Option<usize> {
+    let opening = words.forget_openings.opening_len(request);
+    let after_verb = || {
+        let verb_len = words.forget_verbs.opening_len(request)?;
+        let object = request[verb_len..].trim_start();
+        let object_at = request.len() - object.len();
+        let object_len = words.forget_objects.opening_len(object);
+        let has_ending = words
+            .forget_object_endings
+            .ending_len(clause_of(object).trim_end());
+        object_len
+            .or(has_ending.map(|_| 0))
+            .map(|len| object_at + len)
+    };
+    opening.max(after_verb())
 }
 
 /// Returns the retraction of a remark that ends an instruction.
@@ -294,6 +313,13 @@ mod tests {
                 "can you remove my salary from your memory",
                 "salary",
             ),
+            (
+                Language::English,
+                "can you wipe the bit about my brother",
+                "brother",
+            ),
+            (Language::English, "forget the therapy stuff", "therapy"),
+            (Language::English, "clear the table", ""),
             (Language::English, "i always forget my keys", ""),
             (Language::English, "delete my last sentence", ""),
             (Language::English, "delete my address", "address"),

@@ -235,6 +235,10 @@ chat_words! {
     request_words = "request words",
     /// Words that make a remark a supposition.
     suppositions = "suppositions",
+    /// Openings of a supposition.
+    supposition_openings = "supposition openings",
+    /// Openings of a question whose rest is told: `is it normal that`.
+    presuppositions = "presuppositions",
     /// Words that say how the assistant is to answer from now on.
     standing_phrases = "standing phrases",
     /// Words that say that something is asked for once.
@@ -247,6 +251,12 @@ chat_words! {
     made_up_texts = "made-up texts",
     /// Openings of a request to forget what was said.
     forget_openings = "forget openings",
+    /// Verbs of a request to forget, before `forget objects`.
+    forget_verbs = "forget verbs",
+    /// Phrases before what is to be forgotten: `the bit about`.
+    forget_objects = "forget objects",
+    /// Words after what is to be forgotten: `thing`, after a verb and an article.
+    forget_object_endings = "forget object endings",
     /// Openings of a request to delete personal data, or something from the memory.
     delete_openings = "delete openings",
     /// Words that may stand before such an opening.

@@ -189,9 +189,14 @@ fn is_name(clause: Clause<'_>, end: usize) -> bool {
             }) && (end > 1 || !is_plural))
 }
 
-/// Checks whether the word in -ing at `at` is the first part of a name: `standing order`.
+/// Checks whether the word at `at`, which may be a form of a verb, is the first part of a name:
+/// `standing order`, `left knee`.
 pub(super) fn is_compound_noun(clause: Clause<'_>, at: usize) -> bool {
-    vocabulary().heads_after_ing.has(clause.lower_at(at + 1))
+    let next = clause.lower_at(at + 1);
+    if clause.lower_at(at) == "left" {
+        return vocabulary().nouns_after_left.has(next);
+    }
+    clause.lower_at(at).ends_with("ing") && vocabulary().heads_after_ing.has(next)
 }
 
 /// Checks whether the clause begins with its verb and leaves out the speaker: `Decided to …`,
@@ -206,7 +211,9 @@ fn has_elided_subject(clause: Clause<'_>) -> bool {
     let next_is_noun = is_auxiliary(clause.lower_at(at + 1));
 
     match parse_verb(first) {
-        Some((base, VerbForm::Past)) => !base.is_empty() && base != "be" && !next_is_noun,
+        Some((base, VerbForm::Past)) => {
+            !base.is_empty() && base != "be" && !next_is_noun && !is_compound_noun(clause, at)
+        }
         Some((_, VerbForm::Ing)) => {
             !next_is_noun
                 && !is_compound_noun(clause, at)

@@ -22,6 +22,8 @@ pub(crate) struct RemarkContext<'a> {
     pub(crate) said_at: Timestamp,
     /// The person to whom a pronoun at the beginning refers.
     pub(crate) person: Option<&'a str>,
+    /// True if the remark may be added to one before it.
+    pub(crate) may_continue: bool,
     /// True for an item of a list about the speaker, in which a verb in its base form is no order.
     pub(crate) is_listed: bool,
 }
@@ -143,19 +145,16 @@ fn find_subject<'a>(
         // "They moved my test": whoever they are, it is about the speaker.
         let is_about_speaker = first == "they" && clause.contains_any(&["my", "me", "our", "us"]);
         let person = context.person.filter(|_| !is_about_speaker);
-        let named = is_about_speaker.then_some(RemarkSubject::Named);
+        let is_named = is_about_speaker || context.may_continue;
+        let named = is_named.then_some(RemarkSubject::Named);
         return person.map(RemarkSubject::Pronoun).or(named);
     }
     if first == "been" {
         return Some(RemarkSubject::Elided("has"));
     }
-    // "Left handed" has no verb.
-    if first == "left" && matches!(clause.lower_at(first_at + 1), "handed" | "footed" | "wing") {
-        return Some(RemarkSubject::Fragment);
-    }
 
     let form = parse_verb(first).map(|(_, form)| form);
-    if form == Some(VerbForm::Ing) && is_compound_noun(clause, first_at) {
+    if is_compound_noun(clause, first_at) {
         return Some(RemarkSubject::Fragment);
     }
     if let Some(parsed) = parsed {

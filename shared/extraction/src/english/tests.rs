@@ -324,6 +324,14 @@ fn remarks_are_written_as_sentences() {
             "matteo (my 15yo) does parkour",
             "Matteo (User's 15yo) does parkour.",
         ),
+        (
+            "left achilles flares up if i do hills",
+            "User: left achilles flares up if User does hills.",
+        ),
+        (
+            "flying to halifax (not the english one!!) with my son Tom. hes 15",
+            "User is flying to halifax (not the english one!!) with their son Tom; User's son Tom is 15.",
+        ),
     ] {
         let statements = user(text);
         let texts: Vec<&str> = statements.iter().map(|found| found.text.as_str()).collect();

@@ -64,12 +64,14 @@ vocabulary! {
     occupations: WordList = "occupations",
     /// Relatives, people and pets of somebody, each of which is an attribute of that name.
     relatives: WordList = "relatives",
-    /// Animals that people keep, besides those among the relatives.
+    /// Animals and people to whom a pronoun may refer, besides those among the relatives.
     kept_animals: WordList = "kept animals",
     /// Verbs that people put at the beginning of a remark about themselves.
     own_verbs: WordList = "own verbs",
     /// Nouns that form a name with a word in -ing before them: `standing order`.
     heads_after_ing: WordList = "heads after -ing",
+    /// Nouns after `left` as a side: `left knee`.
+    nouns_after_left: WordList = "nouns after left",
     /// Words that end an answer by themselves.
     tail_words: WordList = "tail words",
     /// Phrases that end an answer after `at`.

@@ -76,6 +76,12 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
     }
 
     let following = text[end..].chars().find(|c| c.is_alphanumeric());
+    // "Halifax (Nova Scotia, not Yorkshire!) next week"
+    let closes_bracket = text[at..end].contains(')') && text[start..at].contains('(');
+    if closes_bracket && following.is_some_and(char::is_lowercase) {
+        return false;
+    }
+
     let starts_lowercase = following.is_some_and(char::is_lowercase)
         && !text[start..].trim_start().starts_with(char::is_lowercase);
     let is_single = end == at + mark.len_utf8();
