@@ -228,7 +228,7 @@ impl DateReader<'_> {
         };
         let mut candidates = (-2..=2).filter_map(in_month);
         match self.side {
-            DateSide::Past => candidates.filter(|date| *date <= self.today).last(),
+            DateSide::Past => candidates.rfind(|date| *date <= self.today),
             DateSide::Future => candidates.find(|date| *date >= self.today),
         }
     }
