@@ -159,6 +159,22 @@ pub(crate) struct Conversation<'a> {
     pub(crate) listener: Option<&'a str>,
     pub(crate) is_group_chat: bool,
     pub(crate) trust: Trust,
+    /// The question of the assistant that the passage answers.
+    pub(crate) question: Option<&'a str>,
+}
+
+impl Conversation<'_> {
+    /// Checks whether the passage answers a question about somebody other than the speaker.
+    pub(crate) fn is_about_other(self) -> bool {
+        const OTHERS: [&str; 7] = ["he", "she", "him", "her", "his", "he's", "she's"];
+        const LISTENER: [&str; 4] = ["you", "your", "you're", "yours"];
+        let question = self.question.unwrap_or_default().to_lowercase();
+        let has_any = |words: &[&str]| {
+            let mut found = question.split(|c: char| !c.is_alphanumeric() && c != '\'');
+            found.any(|word| words.contains(&word))
+        };
+        has_any(&OTHERS) && !has_any(&LISTENER)
+    }
 }
 
 /// The kind of statement that the preceding sentences made.

@@ -147,6 +147,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let participants = Participants::of(source);
     let mut statements = Vec::new();
     let mut is_made_up = false;
+    let mut question = None;
     let mut previous_turn_starts = HashMap::new();
     for passage in source
         .passages
@@ -162,7 +163,11 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
             continue;
         }
 
-        let scene = participants.scene(passage, trust);
+        let mut scene = participants.scene(passage, trust);
+        scene.question = question.take().filter(|_| is_own_message);
+        if passage.role == Role::Assistant {
+            question = find_last_question(passage.text);
+        }
         let previous_turn_start = previous_turn_starts.get(&passage.speaker).copied();
         read_passage(
             passage,
@@ -360,6 +365,23 @@ impl<'a> Participants<'a> {
             listener,
             is_group_chat: self.is_group_chat,
             trust,
+            question: None,
         }
     }
+}
+
+/// The longest question that is kept with its answer, in bytes.
+const MAX_QUESTION_BYTES: usize = 140;
+
+/// Returns the question with which a text ends.
+fn find_last_question(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let body = text.strip_suffix(['?', '？'])?;
+    let from = body
+        .rfind(['.', '!', '?', '\n', '。', '！', '？', ':'])
+        .map_or(0, |at| {
+            at + body[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    let question = text[from..].trim();
+    (question.len() <= MAX_QUESTION_BYTES).then_some(question)
 }

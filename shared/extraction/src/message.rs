@@ -8,7 +8,7 @@ use text::Language;
 use crate::chat::{
     self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continue_statement,
     continues_clause, find_change, find_ending, find_forget_request, find_kept_words,
-    is_announcement, needs_previous, read_remark, split_remarks,
+    is_announcement, names_speaker, needs_previous, read_remark, split_remarks,
 };
 use crate::english::{Conversation, SentenceReader};
 use crate::sentences::{BlockKind, Sentence};
@@ -28,6 +28,7 @@ pub(crate) fn read_message(
         episodes: EpisodeReader::new(passage, conversation, language),
         quotations: find_quotations(passage),
         language,
+        is_about_other: conversation.is_about_other(),
         previous: None,
         keeps: Vec::new(),
         has_request: false,
@@ -51,6 +52,8 @@ struct MessageReader<'a> {
     /// The ranges that quote somebody.
     quotations: Vec<Range<usize>>,
     language: Language,
+    /// True if the message answers a question about somebody else.
+    is_about_other: bool,
     /// The statement that the next remark may continue.
     previous: Option<PreviousStatement>,
     /// The remarks that say what may stay remembered.
@@ -123,7 +126,8 @@ impl MessageReader<'_> {
         }
 
         let count = self.rules.statements().len();
-        let is_understood = self.rules.read(part, read);
+        let is_about_other = self.is_about_other && !names_speaker(part.text, self.language);
+        let is_understood = !is_about_other && self.rules.read(part, read);
         if !is_understood
             && !self.rules.is_quoting()
             && !is_heading
@@ -338,7 +342,7 @@ fn find_handed_over_list(
     let mut chars = passage.text.char_indices();
     let (at, _) = chars.nth(heading.end - passage.start_char)?;
 
-    let names_speaker = |text: &str| chat::names_speaker(text, language);
+    let names_speaker = |text: &str| names_speaker(text, language);
     let is_rule = chat::announces_rules(heading.text, language);
     let is_data = !is_rule && !names_speaker(heading.text) && !names_speaker(&passage.text[at..]);
     is_data.then_some(heading.end)

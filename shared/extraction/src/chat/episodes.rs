@@ -10,6 +10,7 @@ use text::Language;
 
 use super::reading::{ReadRemark, RemarkKind};
 use super::referents::Referents;
+use super::remarks::count_units;
 use super::words::{ChatWords, chat_words_of};
 use crate::Passage;
 use crate::cues;
@@ -23,6 +24,8 @@ pub(super) const EPISODE_CONFIDENCE: f32 = 0.45;
 const INSTRUCTION_CONFIDENCE: f32 = 0.8;
 /// The characters for each mark of code below which a remark is data.
 const MAX_DATA_SHARE: usize = 12;
+/// The words from which an answer can be understood without its question.
+const MAX_ANSWER_UNITS: usize = 4;
 /// The longest remark that is kept, in bytes.
 const MAX_EPISODE_BYTES: usize = 400;
 
@@ -106,10 +109,39 @@ impl<'a> EpisodeReader<'a> {
                 let text = self.instruction_text(&remark.text);
                 Some(self.instruction(sentence, text))
             }
+            RemarkKind::Statement | RemarkKind::Empty
+                if !may_continue && self.answers_question(remark) =>
+            {
+                Some(self.answer(sentence, &remark.text))
+            }
             RemarkKind::Statement if is_data(&remark.text) => None,
             RemarkKind::Statement => self.told(sentence, &remark.text, may_continue),
             _ => None,
         }
+    }
+
+    /// Checks whether a remark can only be understood with the question that it answers.
+    fn answers_question(&self, remark: &ReadRemark) -> bool {
+        let is_short = count_units(&remark.lower.text) < MAX_ANSWER_UNITS;
+        let is_dependent = is_short || self.conversation.is_about_other();
+        let has_word = remark.text.chars().filter(|c| c.is_alphanumeric()).count() > 1;
+        self.conversation.question.is_some()
+            && is_dependent
+            && has_word
+            && !self.words.first_person.occur_in(&remark.lower)
+    }
+
+    /// Returns the statement of an answer, with its question.
+    fn answer(&self, sentence: &Sentence<'_>, text: &str) -> Statement {
+        let question = self.conversation.question.unwrap_or_default();
+        let text = text.trim_end_matches('.');
+        let text = if self.language == Language::English {
+            let speaker = self.conversation.speaker;
+            format!("{speaker}, asked \"{question}\": {text}.")
+        } else {
+            format!("{question} – {text}")
+        };
+        self.statement(sentence, text, None)
     }
 
     /// Returns the statement of a remark that only takes back what was said before.

@@ -14,6 +14,8 @@ use crate::sentences::BlockKind;
 const MIN_UNITS: usize = 2;
 /// The most words of a quotation that is a name or a term rather than somebody's words.
 const MAX_QUOTED_TERM_WORDS: usize = 2;
+/// The same in characters, in scripts without spaces.
+const MAX_QUOTED_TERM_CHARS: usize = 6;
 
 /// The purpose of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +159,7 @@ pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
 
         match open {
             Some((from, mark)) if closing_mark(mark).contains(c) => {
-                if count_units(&text[from..at]) > MAX_QUOTED_TERM_WORDS {
+                if !is_term(&text[from + mark.len_utf8()..at]) {
                     quotations.push(from..at + c.len_utf8());
                 }
                 open = None;
@@ -170,6 +172,12 @@ pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
     }
 
     quotations
+}
+
+/// Checks whether a quoted text is a name or a term.
+fn is_term(quoted: &str) -> bool {
+    let wide = quoted.chars().filter(|c| is_unspaced(*c)).count();
+    wide <= MAX_QUOTED_TERM_CHARS && (wide > 0 || count_units(quoted) <= MAX_QUOTED_TERM_WORDS)
 }
 
 /// Checks whether a mark opens a quotation after a character. A straight mark after a letter or a

@@ -89,10 +89,11 @@ pub(crate) fn render_remark(
         return None;
     }
 
+    let is_about_other = context.conversation.is_about_other();
     let (antecedent, lead) = match subject {
         RemarkSubject::Pronoun(person) => (Some(person), None),
-        RemarkSubject::Elided(lead) => (None, Some(lead)),
-        RemarkSubject::Named | RemarkSubject::Fragment => (None, None),
+        RemarkSubject::Elided(lead) if !is_about_other => (None, Some(lead)),
+        _ => (None, None),
     };
     let substitution = PronounSubstitution {
         speaker: context.conversation.speaker,
@@ -101,7 +102,9 @@ pub(crate) fn render_remark(
     };
     let sentence = render_statement(text, clause, &dates, substitution);
     let sentence = match subject {
-        RemarkSubject::Fragment => name_speaker(&sentence, text, context.conversation.speaker),
+        RemarkSubject::Fragment if !is_about_other => {
+            name_speaker(&sentence, text, context.conversation.speaker)
+        }
         _ => sentence,
     };
 
