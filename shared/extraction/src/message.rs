@@ -127,7 +127,8 @@ impl MessageReader<'_> {
 
         let count = self.rules.statements().len();
         let is_about_other = self.is_about_other && !names_speaker(part.text, self.language);
-        let is_understood = !is_about_other && self.rules.read(part, read);
+        let is_rule_heading = is_heading && chat::announces_rules(&read.text, self.language);
+        let is_understood = !is_about_other && !is_rule_heading && self.rules.read(part, read);
         if !is_understood
             && !self.rules.is_quoting()
             && !is_heading

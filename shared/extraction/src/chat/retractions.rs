@@ -5,7 +5,7 @@ use domain::{Retraction, RetractionEffect};
 use text::Language;
 
 use super::reading::ReadRemark;
-use super::words::{ChatWords, chat_words_of, is_unspaced, is_word_char, words_of};
+use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, words_of};
 
 /// The most words that name what has ended.
 const MAX_ENDED_WORDS: usize = 2;
@@ -106,8 +106,13 @@ fn forget_opening_len(request: &str, words: &ChatWords) -> Option<usize> {
 
 /// Returns the retraction of a remark that ends an instruction.
 fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<ForgetRequest> {
-    let len = words.dismissals.opening_len(request)?;
-    let names = name_words(&request[len..], words, language);
+    let after = words.dismissals.opening_len(request);
+    let before = || words.dismissals_after_object.find(&LowerText::new(request));
+    let subject = match after {
+        Some(len) => &request[len..],
+        None => &request[..before()?],
+    };
+    let names = name_words(subject, words, language);
     (!names.is_empty()).then(|| ForgetRequest {
         retraction: retraction(RetractionEffect::Dismisses, names),
         is_about_previous: false,
@@ -290,7 +295,6 @@ fn related_words<'w>(names: &[String], words: &'w ChatWords) -> Vec<&'w str> {
 mod tests {
     use super::*;
     use crate::chat::RemarkKind;
-    use crate::chat::words::LowerText;
 
     fn remark(text: &str) -> ReadRemark {
         ReadRemark {

@@ -269,6 +269,8 @@ chat_words! {
     keep_phrases = "keep phrases",
     /// Phrases that end an instruction, before its subject.
     dismissals = "dismissals",
+    /// Phrases that end an instruction, after its subject.
+    dismissals_after_object = "dismissals after their object",
     /// Phrases that end something, before its name.
     endings = "endings",
     /// Phrases that end something, after its name.
