@@ -324,6 +324,30 @@ async fn a_filter_narrows_the_profile() {
 }
 
 #[tokio::test]
+async fn a_profile_has_no_more_tokens_than_asked_for() {
+    let client = OrgClient::new().await;
+    let memories: Vec<Value> = (0..20)
+        .map(|number| json!({"content": format!("Mara mends net number {number:02}."), "isStatic": number % 2 == 0}))
+        .collect();
+    write_memories(&client, "box", json!(memories)).await;
+
+    let lines = |found: &Value| -> Vec<String> {
+        let parts = ["static", "dynamic"].map(|part| found["profile"][part].clone());
+        let texts = parts.iter().flat_map(|part| part.as_array().unwrap());
+        texts
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let whole = send_profile_request(&client, json!({"containerTag": "box"})).await;
+    assert_eq!(lines(&whole).len(), 20);
+
+    let body = json!({"containerTag": "box", "maxTokens": 40});
+    let found = lines(&send_profile_request(&client, body).await);
+    let letters: usize = found.iter().map(|line| line.len()).sum();
+    assert!((1..=160).contains(&letters), "{found:?}");
+}
+
+#[tokio::test]
 async fn a_question_is_searched_for_beside_the_profile() {
     let client = OrgClient::new().await;
     write_memories(
@@ -442,6 +466,9 @@ async fn a_wrong_field_is_named() {
         (json!({"buckets": "preferences"}), "buckets"),
         (json!({"threshold": 1.1}), "threshold"),
         (json!({"threshold": "high"}), "threshold"),
+        (json!({"maxTokens": 0}), "maxTokens"),
+        (json!({"maxTokens": 32_001}), "maxTokens"),
+        (json!({"maxTokens": "few"}), "maxTokens"),
         (json!({"q": 5}), "q"),
         (json!({"q": "x".repeat(10_001)}), "q"),
         (json!({"filters": {"AND": "b"}}), "filters"),

@@ -26,7 +26,7 @@ use crate::v4::{MAX_QUESTION_CHARS, SearchResponse, check_threshold};
 use sections::{effective_buckets, find_container, load_profile};
 
 pub(crate) use markdown::prefers_markdown;
-pub(crate) use sections::{ProfileSections, SorterCache, read_profile};
+pub(crate) use sections::{ProfileSections, ProfileSelection, SorterCache, read_profile};
 
 /// A container, and the parts of its profile.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -55,7 +55,15 @@ pub(crate) struct ProfileRequest {
     /// default is all.
     #[schemars(length(max = MAX_ENTRIES))]
     buckets: Option<Vec<String>>,
+    /// The most tokens of the lasting traits and everything else together, estimated as four
+    /// letters each. A bucket has at most as many as everything else. Without it, the traits have
+    /// 1000 and the others 600, and instructions may exceed that.
+    #[schemars(range(min = 1, max = MAX_PROFILE_TOKENS))]
+    max_tokens: Option<u32>,
 }
+
+/// The most tokens of a profile that a request may ask for.
+const MAX_PROFILE_TOKENS: u32 = 32_000;
 
 /// A part of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
@@ -136,8 +144,20 @@ pub(crate) async fn get_profile(
         None => None,
     };
 
-    let with_buckets = request.includes_part(ProfilePart::Buckets);
-    let sections = read_profile(&state, &tenant, &scope, filter.as_ref(), with_buckets).await?;
+    let max_tokens = match request.max_tokens {
+        Some(tokens) if !(1..=MAX_PROFILE_TOKENS).contains(&tokens) => {
+            let expected = format!("a number from 1 to {MAX_PROFILE_TOKENS}");
+            return Err(Error::invalid_field("maxTokens", expected).into());
+        }
+        tokens => tokens.map(|tokens| tokens as usize),
+    };
+
+    let selection = ProfileSelection {
+        filter: filter.as_ref(),
+        with_buckets: request.includes_part(ProfilePart::Buckets),
+        max_tokens,
+    };
+    let sections = read_profile(&state, &tenant, &scope, selection).await?;
 
     // Some clients send an empty question if they have none.
     let search_results = match request.q.as_deref() {
@@ -176,7 +196,14 @@ pub(crate) async fn get_tag_profile(
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =
         find_existing_container(&state.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let built_profile = load_profile(&state, &tenant, Some(&container), None, None).await?;
+    let built_profile = load_profile(
+        &state,
+        &tenant,
+        Some(&container),
+        None,
+        ProfileSelection::default(),
+    )
+    .await?;
     let profile = ProfileParts {
         statics: Some(line_texts(built_profile.static_lines)),
         dynamic: Some(line_texts(built_profile.dynamic_lines)),

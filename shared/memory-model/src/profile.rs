@@ -13,12 +13,15 @@ use domain::{Filter, MemoryId, MemoryKind, Timestamp};
 
 use crate::ledger::{Ledger, Memory};
 
+use budget::Budget;
 pub use topics::BucketSorter;
 
 /// The default budget of the lasting traits, in estimated tokens.
 const STATIC_TOKENS: usize = 1000;
 /// The default budget of everything else, and of each bucket, in estimated tokens.
 const DYNAMIC_TOKENS: usize = 600;
+/// The share of the lasting traits in a budget for all parts. It is that of the default budgets.
+const STATIC_SHARE: f64 = 0.625;
 /// The most memories that are sorted and put into buckets. It is more than a list has room for, and
 /// it bounds the first request, which has to place each memory.
 const MAX_SORTED: usize = 2000;
@@ -36,6 +39,10 @@ pub struct ProfileOptions<'a> {
     pub static_tokens: usize,
     /// The budget of everything else, and of each bucket, in estimated tokens.
     pub dynamic_tokens: usize,
+    /// The most estimated tokens of the lasting traits and everything else together, which replaces
+    /// both budgets. A bucket has at most as many as everything else. Instructions take no more
+    /// than their share.
+    pub max_tokens: Option<usize>,
 }
 
 impl ProfileOptions<'_> {
@@ -47,6 +54,7 @@ impl ProfileOptions<'_> {
             sorter: None,
             static_tokens: STATIC_TOKENS,
             dynamic_tokens: DYNAMIC_TOKENS,
+            max_tokens: None,
         }
     }
 }
@@ -90,22 +98,30 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
     });
     dynamic_memories.sort_by(|a, b| compare_inferences_last(a, b));
 
+    let static_budget = match options.max_tokens {
+        Some(tokens) => Budget::strict((tokens as f64 * STATIC_SHARE) as usize),
+        None => Budget::flexible(options.static_tokens),
+    };
+    let static_lines = budget::select_lines(
+        &static_memories,
+        |memory| memory.text.clone(),
+        static_budget,
+    );
+
+    // What the lasting traits leave is there for the rest.
+    let rest_budget = match options.max_tokens {
+        Some(tokens) => Budget::strict(tokens.saturating_sub(budget::count_tokens(&static_lines))),
+        None => Budget::flexible(options.dynamic_tokens),
+    };
+    let dynamic_lines = budget::select_lines(&dynamic_memories, format_dated_line, rest_budget);
     let bucket_lines = match options.sorter {
-        Some(sorter) => fill_buckets(live, sorter, options.dynamic_tokens),
+        Some(sorter) => fill_buckets(live, sorter, rest_budget),
         None => Vec::new(),
     };
 
     Profile {
-        static_lines: budget::select_lines(
-            &static_memories,
-            |memory| memory.text.clone(),
-            options.static_tokens,
-        ),
-        dynamic_lines: budget::select_lines(
-            &dynamic_memories,
-            format_dated_line,
-            options.dynamic_tokens,
-        ),
+        static_lines,
+        dynamic_lines,
         bucket_lines,
     }
 }
@@ -195,7 +211,7 @@ fn format_dated_line(memory: &Memory) -> String {
 fn fill_buckets(
     mut live: Vec<&Memory>,
     sorter: &BucketSorter,
-    tokens: usize,
+    budget: Budget,
 ) -> Vec<Vec<ProfileLine>> {
     truncate_to_first(&mut live, |a, b| {
         is_standing_rule(b)
@@ -216,6 +232,6 @@ fn fill_buckets(
 
     buckets
         .iter()
-        .map(|memories| budget::select_lines(memories, format_dated_line, tokens))
+        .map(|memories| budget::select_lines(memories, format_dated_line, budget))
         .collect()
 }

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use super::{GROUP, NAMESPACE};
 use crate::SearchState;
 use crate::profile::{
-    MarkdownProfile, ProfileSections, markdown_profile, prefers_markdown, read_profile,
+    MarkdownProfile, ProfileSections, ProfileSelection, markdown_profile, prefers_markdown,
+    read_profile,
 };
 
 /// The memories and buckets to show.
@@ -76,7 +77,12 @@ pub(crate) async fn get_namespace_profile(
     check_length("buckets", bucket_keys.unwrap_or_default(), MAX_ENTRIES)?;
     let filter = Filter::parse_operators(request.filter.as_ref())?;
 
-    let mut sections = read_profile(&state, &tenant, &scope, filter.as_ref(), true).await?;
+    let selection = ProfileSelection {
+        filter: filter.as_ref(),
+        with_buckets: true,
+        max_tokens: None,
+    };
+    let mut sections = read_profile(&state, &tenant, &scope, selection).await?;
     sections.retain_buckets(bucket_keys);
     if prefers_markdown(&headers) {
         return Ok(markdown_profile(sections));

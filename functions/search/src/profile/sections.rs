@@ -17,6 +17,17 @@ pub(crate) struct ProfileSections {
     pub(crate) buckets: BTreeMap<String, Vec<ProfileLine>>,
 }
 
+/// The part of a profile that is read, and its size.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ProfileSelection<'a> {
+    /// A condition that the memories must satisfy.
+    pub(crate) filter: Option<&'a Filter>,
+    /// True if the memories are sorted into buckets as well.
+    pub(crate) with_buckets: bool,
+    /// The most estimated tokens, as [`ProfileOptions::max_tokens`].
+    pub(crate) max_tokens: Option<usize>,
+}
+
 /// Returns the profile of the container in scope, which is empty if there is no such container.
 ///
 /// # Errors
@@ -25,18 +36,17 @@ pub(crate) async fn read_profile(
     state: &SearchState,
     tenant: &Tenant,
     scope: &ContainerScope,
-    filter: Option<&Filter>,
-    with_buckets: bool,
+    selection: ProfileSelection<'_>,
 ) -> Result<ProfileSections> {
     let container = find_container(state, tenant, scope).await?;
-    let sorter = if with_buckets {
+    let sorter = if selection.with_buckets {
         let buckets = effective_buckets(state, tenant, container.as_ref()).await?;
         Some(state.sorters.get_or_create(buckets))
     } else {
         None
     };
-    let profile =
-        load_profile(state, tenant, container.as_ref(), filter, sorter.as_deref()).await?;
+    let sorted_by = sorter.as_deref();
+    let profile = load_profile(state, tenant, container.as_ref(), sorted_by, selection).await?;
 
     let known_buckets = match &sorter {
         Some(sorter) => sorter.buckets(),
@@ -99,8 +109,8 @@ pub(super) async fn load_profile(
     state: &SearchState,
     tenant: &Tenant,
     container: Option<&Container>,
-    filter: Option<&Filter>,
     sorter: Option<&BucketSorter>,
+    selection: ProfileSelection<'_>,
 ) -> Result<Profile> {
     let ids = match container {
         Some(container) => container.ids.as_slice(),
@@ -116,8 +126,9 @@ pub(super) async fn load_profile(
     Ok(build_profile(
         &ledgers,
         &ProfileOptions {
-            filter,
+            filter: selection.filter,
             sorter,
+            max_tokens: selection.max_tokens,
             ..ProfileOptions::new(now)
         },
     ))

@@ -8,6 +8,37 @@ use crate::ledger::Memory;
 /// The number of lines that did not fit after which the search for smaller ones ends.
 const MAX_MISSES: usize = 32;
 
+/// The room of a part of a profile, in estimated tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    tokens: usize,
+    /// The room of standing instructions and preferences.
+    rule_tokens: usize,
+    /// True if the newest of these is shown even if there is no room for it.
+    shows_newest_rule: bool,
+}
+
+impl Budget {
+    /// Creates a budget of which standing instructions and preferences may take twice as much. The
+    /// newest of them is always shown.
+    pub(super) fn flexible(tokens: usize) -> Self {
+        Self {
+            tokens,
+            rule_tokens: 2 * tokens,
+            shows_newest_rule: true,
+        }
+    }
+
+    /// Creates a budget that nothing exceeds.
+    pub(super) fn strict(tokens: usize) -> Self {
+        Self {
+            tokens,
+            rule_tokens: tokens,
+            shows_newest_rule: false,
+        }
+    }
+}
+
 /// The lines chosen so far, with their positions and the tokens that they take.
 #[derive(Default)]
 struct LineSelection {
@@ -32,12 +63,11 @@ impl LineSelection {
 
 /// Returns the lines of `memories` that fit into the budget, in their order.
 ///
-/// Standing instructions and preferences come before everything else, the newest first. They may
-/// take twice the budget, and the newest of them is always included.
+/// Standing instructions and preferences come before everything else, the newest first.
 pub(super) fn select_lines(
     memories: &[&Memory],
     line: impl Fn(&Memory) -> String,
-    budget: usize,
+    budget: Budget,
 ) -> Vec<ProfileLine> {
     let mut selection = LineSelection::default();
     let mut standing_rules: Vec<usize> = (0..memories.len())
@@ -45,7 +75,12 @@ pub(super) fn select_lines(
         .collect();
     standing_rules.sort_by_key(|index| Reverse(memories[*index].said_at));
     for (count, index) in standing_rules.into_iter().enumerate() {
-        let limit = if count == 0 { usize::MAX } else { 2 * budget };
+        let is_always_shown = count == 0 && budget.shows_newest_rule;
+        let limit = if is_always_shown {
+            usize::MAX
+        } else {
+            budget.rule_tokens
+        };
         if !selection.offer(index, line(memories[index]), limit) {
             break;
         }
@@ -56,7 +91,8 @@ pub(super) fn select_lines(
         if is_standing_rule(memory) {
             continue;
         }
-        if selection.used_tokens >= budget || !selection.offer(index, line(memory), budget) {
+        let is_full = selection.used_tokens >= budget.tokens;
+        if is_full || !selection.offer(index, line(memory), budget.tokens) {
             break;
         }
     }
@@ -71,6 +107,11 @@ pub(super) fn select_lines(
     }
 
     lines
+}
+
+/// Estimates the tokens of lines.
+pub(super) fn count_tokens(lines: &[ProfileLine]) -> usize {
+    lines.iter().map(|line| estimate_tokens(&line.text)).sum()
 }
 
 /// Estimates the tokens of a text: four letters are one token, and each character of a script

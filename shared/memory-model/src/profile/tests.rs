@@ -310,6 +310,31 @@ fn instructions_and_preferences_are_in_whatever_the_budget() {
 }
 
 #[test]
+fn nothing_exceeds_the_most_tokens_of_all_parts() {
+    let statements = (0..40)
+        .flat_map(|i| {
+            let order = format!("Always say the number {i:04} at the end.");
+            let mut seen = of_kind(MemoryKind::Event, &format!("User saw bird {i:04}."), i);
+            seen.is_static = false;
+            [of_kind(MemoryKind::Instruction, &order, i), seen]
+        })
+        .collect();
+    let ledger = ledger(statements);
+    for (max_tokens, statics, dynamic) in [(0, 0, 0), (8, 0, 1), (32, 2, 1), (160, 10, 7)] {
+        let options = ProfileOptions {
+            max_tokens: Some(max_tokens),
+            ..ProfileOptions::new(day(1000))
+        };
+        let found = build_profile(&[&ledger], &options);
+        assert_eq!(
+            (found.static_lines.len(), found.dynamic_lines.len()),
+            (statics, dynamic),
+            "{max_tokens}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn of_too_many_instructions_the_newest_win() {
     let order = |i: i64| {
         of_kind(
