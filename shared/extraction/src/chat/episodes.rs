@@ -6,12 +6,12 @@
 //! that no rule understands is kept as well, as an instruction.
 
 use domain::{MemoryKind, Retraction, Statement};
-use text::Language;
+use text::{Language, detect_language};
 
 use super::reading::{ReadRemark, RemarkKind};
 use super::referents::Referents;
 use super::remarks::count_units;
-use super::words::{ChatWords, chat_words_of};
+use super::words::{ChatWords, LowerText, chat_words_of};
 use crate::Passage;
 use crate::cues;
 use crate::dates::DayRange;
@@ -125,7 +125,7 @@ impl<'a> EpisodeReader<'a> {
         let is_short = count_units(&remark.lower.text) < MAX_ANSWER_UNITS;
         let is_dependent = is_short || self.conversation.is_about_other();
         let has_word = remark.text.chars().filter(|c| c.is_alphanumeric()).count() > 1;
-        self.conversation.question.is_some()
+        self.conversation.question.is_some_and(is_open_question)
             && is_dependent
             && has_word
             && !self.words.first_person.occur_in(&remark.lower)
@@ -225,6 +225,14 @@ impl<'a> EpisodeReader<'a> {
             metadata: serde_json::Map::new(),
         }
     }
+}
+
+/// Checks for a question that `yes` does not answer.
+fn is_open_question(question: &str) -> bool {
+    let words = chat_words_of(detect_language(question));
+    words
+        .open_question_words
+        .occur_in(&LowerText::new(question))
 }
 
 /// Checks for a line of code or data: JSON, XML, a call.

@@ -227,6 +227,8 @@ chat_words! {
     changes_of_subject = "changes of subject",
     /// Openings of questions.
     question_openings = "question openings",
+    /// Words of questions that `yes` does not answer.
+    open_question_words = "open question words",
     /// Endings of questions.
     question_endings = "question endings",
     /// Openings of requests and of polite phrases.
