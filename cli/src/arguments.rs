@@ -6,12 +6,14 @@ mod transfer;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::Secret;
 use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
+use transformer::FolderSettings;
 
 use crate::listen::DEFAULT_BODY_BYTES;
 
@@ -194,6 +196,18 @@ pub struct ModelOptions {
     /// The base address of the endpoint of that model, if it is another one
     #[arg(long, env = "RECOLLECT_EMBEDDING_URL", value_name = "URL")]
     pub embedding_url: Option<String>,
+    /// A folder with an embedding model that runs in this process, instead of one at an endpoint:
+    /// model.safetensors, tokenizer.json and config.json of a BERT or RoBERTa encoder
+    #[arg(long, env = "RECOLLECT_EMBEDDING_FOLDER", value_name = "FOLDER")]
+    pub embedding_folder: Option<PathBuf>,
+    /// The text before each question for the model of that folder, as in `query: `, if its own files
+    /// do not say so
+    #[arg(long, env = "RECOLLECT_EMBEDDING_QUERY_PREFIX", value_name = "TEXT")]
+    pub embedding_query_prefix: Option<String>,
+    /// The text before each passage for the model of that folder, as in `passage: `, if its own
+    /// files do not say so
+    #[arg(long, env = "RECOLLECT_EMBEDDING_PASSAGE_PREFIX", value_name = "TEXT")]
+    pub embedding_passage_prefix: Option<String>,
     /// The key of that other endpoint, by the environment only
     #[arg(
         long,
@@ -209,7 +223,8 @@ impl ModelOptions {
     /// executable, a fetcher of web pages, and the models.
     ///
     /// # Errors
-    /// Returns an error if the path of the executable is unknown.
+    /// Returns an error if the path of the executable is unknown, or if the folder of the embedding
+    /// model cannot be used.
     pub fn readers(&self) -> anyhow::Result<ContentReaders> {
         let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let settings = ModelSettings {
@@ -223,10 +238,33 @@ impl ModelOptions {
             embedding_key: non_empty(&self.embedding_key).map(Secret::new),
         };
 
+        let has_endpoint_model = settings.embedding_model.is_some();
+        let models = ModelClient::new(settings);
+        let embedder = match self.folder_settings() {
+            Some(_) if has_endpoint_model => bail!(
+                "both an embedding model at an endpoint and one in a folder are set; set either \
+                 RECOLLECT_EMBEDDING_MODEL or RECOLLECT_EMBEDDING_FOLDER"
+            ),
+            Some(folder) => Some(transformer::open_folder(&folder)?),
+            None => models.embedder(),
+        };
+
         Ok(ContentReaders {
             sandbox: Sandbox::in_child(std::env::current_exe()?),
             fetcher: Fetcher::new(Network::public_internet()),
-            models: ModelClient::new(settings),
+            models,
+            embedder,
+        })
+    }
+
+    /// Returns the folder of the embedding model, if there is one. An empty path counts as absent.
+    pub fn folder_settings(&self) -> Option<FolderSettings> {
+        let folder = self.embedding_folder.clone();
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty())?;
+        Some(FolderSettings {
+            folder,
+            query_prefix: self.embedding_query_prefix.clone(),
+            passage_prefix: self.embedding_passage_prefix.clone(),
         })
     }
 }

@@ -64,7 +64,7 @@ pub fn build_service(
     let allowed_origins = options.allowed_origins;
     let for_pages = allowed_origins.layer();
     let app = App::new(ctx, authenticator)
-        .with_embedder(external_services.readers.models.embedder())
+        .with_embedder(external_services.readers.embedder.clone())
         .with_allowed_origins(allowed_origins)
         .with_provider_names(options.provider_names);
     let routes = all_routes(

@@ -126,7 +126,7 @@ async fn queue_sources(
     ));
     let maintenance: Arc<dyn QueueWorker> = Arc::new(
         MaintenanceWorker::new(system.ctx.clone())
-            .with_embedder(external_services.readers.models.embedder()),
+            .with_embedder(external_services.readers.embedder.clone()),
     );
     let synchronizer: Arc<dyn QueueWorker> =
         Arc::new(SyncWorker::new(external_services.sync_engine(&system.ctx)));

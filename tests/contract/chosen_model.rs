@@ -23,7 +23,7 @@ const SUBJECTS: [&[&str]; 3] = [
 
 /// Answers as an endpoint whose vectors have a dimension for each subject. The model `wide` has a
 /// hundred more.
-fn answer(request: &ReceivedRequest) -> Vec<u8> {
+pub(crate) fn answer(request: &ReceivedRequest) -> Vec<u8> {
     let body: Value = serde_json::from_str(&request.body).expect("JSON");
     let mut data = Vec::new();
     for (index, text) in body["input"].as_array().expect("texts").iter().enumerate() {
@@ -43,7 +43,7 @@ fn answer(request: &ReceivedRequest) -> Vec<u8> {
     build_page("application/json", body.as_bytes())
 }
 
-fn set_model(world: &mut TestEnvironment, server: &Server, model: Option<&str>) {
+pub(crate) fn set_model(world: &mut TestEnvironment, server: &Server, model: Option<&str>) {
     world.models = ModelSettings {
         embedding_url: Some(format!("http://{}/v1", server.address)),
         embedding_model: model.map(str::to_owned),
@@ -51,7 +51,7 @@ fn set_model(world: &mut TestEnvironment, server: &Server, model: Option<&str>) 
     };
 }
 
-async fn start(world: &TestEnvironment) -> OrgClient {
+pub(crate) async fn start(world: &TestEnvironment) -> OrgClient {
     let app = TestApp::start(world, 0).await.expect("an app");
     OrgClient::of(app, "acme").await
 }
@@ -71,7 +71,7 @@ async fn add_texts(client: &OrgClient) -> Vec<String> {
 }
 
 /// Returns the ids of the documents that a search finds, the best first.
-async fn search(client: &OrgClient, question: &str) -> Vec<String> {
+pub(crate) async fn search(client: &OrgClient, question: &str) -> Vec<String> {
     let answer = client.post("/v3/search", json!({"q": question})).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let results = answer.body["results"].as_array().expect("results");

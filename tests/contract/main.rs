@@ -18,6 +18,7 @@ mod bulk;
 mod caps;
 mod check;
 mod chosen_model;
+mod chosen_model_folder;
 mod chunks;
 mod client;
 mod containers;

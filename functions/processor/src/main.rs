@@ -9,10 +9,12 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         return Ok(sandbox::child_main());
     }
 
+    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
     let readers = ContentReaders {
         sandbox: Sandbox::in_child(std::env::current_exe()?),
         fetcher: Fetcher::new(Network::public_internet()),
-        models: ModelClient::new(ModelSettings::from_environment(lambda::read_variable)),
+        embedder: models.embedder(),
+        models,
     };
 
     lambda::run_queue(|ctx| {

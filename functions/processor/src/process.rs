@@ -9,7 +9,6 @@ use domain::{
     Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
     ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
-use remote::ModelClient;
 use service::Ctx;
 use service::{protect_file, read_present_tags};
 use tokio::time::timeout;
@@ -169,7 +168,7 @@ async fn run_stages(
     let (pack, statements) = load_served(ctx, tenant, document).await?;
     let mut prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
     let is_embedded =
-        embed_by_chosen_model(&readers.models, document, &mut prepared.pack, pack.as_ref()).await;
+        embed_by_chosen_model(readers, document, &mut prepared.pack, pack.as_ref()).await;
     let authorship = determine_authorship(document, &text, &settings);
     let extracted_statements = extract_statements(
         ctx,
@@ -215,12 +214,12 @@ async fn run_stages(
 /// Adds the vectors of the model that the operator chose, if there is one. Returns `false` if it
 /// fails; the document is then found by its built-in vectors until it is embedded.
 async fn embed_by_chosen_model(
-    models: &ModelClient,
+    readers: &ContentReaders,
     document: &Document,
     pack: &mut Pack,
     previous: Option<&Pack>,
 ) -> bool {
-    let Some(model) = models.embedder().map(ChosenModel::new) else {
+    let Some(model) = readers.embedder.clone().map(ChosenModel::new) else {
         return true;
     };
     let id = &document.id;

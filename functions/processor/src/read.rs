@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use content::{ContentSource, Format};
 use domain::conversation::{self, ConversationTurn};
+use domain::ports::TextEmbedder;
 use domain::transcript::Transcript;
 use domain::{BodyForm, Document, DocumentType, FailureCode, PortError, ProcessingFailure};
 use remote::{FetchError, FetchErrorKind, Fetcher, ModelClient, ModelError};
 use sandbox::{Sandbox, SandboxError};
 use tracing::{info, warn};
 
-/// The readers of content: sandboxed parsers, a fetcher of web pages, and models for pictures and
-/// sound.
+/// The readers of content: sandboxed parsers, a fetcher of web pages, and models for pictures,
+/// sound and vectors.
 #[derive(Clone)]
 pub struct ContentReaders {
     /// Runs the parsers.
@@ -22,6 +24,8 @@ pub struct ContentReaders {
     pub fetcher: Fetcher,
     /// Describes pictures and transcribes recordings.
     pub models: ModelClient,
+    /// The model that the operator chose for vectors of texts.
+    pub embedder: Option<Arc<dyn TextEmbedder>>,
 }
 
 /// A document's canonical text, the data that shapes its chunks, and its own properties.

@@ -40,9 +40,10 @@ impl QuestionEmbedder {
         }
     }
 
-    /// Embeds a question by every model whose vectors these containers have. A model that fails is
-    /// left out: its chunks are then compared by their built-in vectors. Containers with documents
-    /// that the chosen model has not embedded are embedded in the background.
+    /// Embeds a question by every model whose vectors these containers have. A model that fails, or
+    /// cannot be asked any more, is left out: its chunks are then compared by their built-in vectors.
+    /// Containers with documents that the chosen model has not embedded are embedded in the
+    /// background.
     pub(crate) async fn embed_question(
         &self,
         ctx: &Ctx,
@@ -57,7 +58,8 @@ impl QuestionEmbedder {
 
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         for (id, chunks) in zip(ids, indexed_chunks) {
-            names.extend(chunks.index.model_names());
+            let models = chunks.index.model_names().into_iter();
+            names.extend(models.filter(|name| model.can_embed_by(name)));
             if !chunks.index.documents_without(model.name(), 1).is_empty() {
                 self.request_embedding(ctx, tenant, id).await;
             }

@@ -5,7 +5,7 @@ use std::iter::zip;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::Pack;
-use domain::ports::{PortResult, TextEmbedder};
+use domain::ports::{EmbeddingInput, PortResult, TextEmbedder};
 use search_engine::{
     CosineLevels, CosineScale, Embedder, ModelVector, QuantizedVector, QueryModel, StaticEmbedder,
 };
@@ -73,6 +73,11 @@ impl ChosenModel {
         self.embedder.model()
     }
 
+    /// Checks whether questions can be embedded by `model`, the chosen one or an earlier one.
+    pub fn can_embed_by(&self, model: &str) -> bool {
+        self.embedder.can_embed_by(model)
+    }
+
     /// Checks whether the chunks of a pack have been embedded by the model.
     pub fn has_embedded(&self, pack: &Pack) -> bool {
         pack.chunks.is_empty() || pack.chosen_model.as_deref() == Some(self.name())
@@ -116,7 +121,11 @@ impl ChosenModel {
         let embedded = if missing.is_empty() {
             Vec::new()
         } else {
-            self.embedder.embed(&model, &missing).await?
+            let passages: Vec<EmbeddingInput<'_>> = missing
+                .iter()
+                .map(|text| EmbeddingInput::Passage(text))
+                .collect();
+            self.embedder.embed(&model, &passages).await?.vectors
         };
         for (text, values) in zip(&missing, &embedded) {
             if let Some(vector) = ModelVector::quantize(model.clone(), values) {
@@ -131,8 +140,8 @@ impl ChosenModel {
         Ok(missing.len())
     }
 
-    /// Embeds a question by `model`, the chosen one or an earlier one. Returns `None` if the model
-    /// refuses the question.
+    /// Embeds a question by `model`, for which [`Self::can_embed_by`] is true. Returns `None` if the
+    /// model refuses the question.
     ///
     /// # Errors
     /// Those of the model.
@@ -142,15 +151,16 @@ impl ChosenModel {
         question: &str,
     ) -> PortResult<Option<QueryModel>> {
         let known = self.lock().get(model).copied();
-        let mut texts = vec![question];
+        let mut texts = vec![EmbeddingInput::Question(question)];
         if known.is_none() {
             for (question, answer) in LEVEL_TEXTS {
-                texts.extend([question, answer]);
+                texts.push(EmbeddingInput::Question(question));
+                texts.push(EmbeddingInput::Passage(answer));
             }
         }
 
         let mut vectors = Vec::with_capacity(texts.len());
-        for values in self.embedder.embed(model, &texts).await? {
+        for values in self.embedder.embed(model, &texts).await?.vectors {
             vectors.push(ModelVector::quantize(model.clone(), &values));
         }
 

@@ -39,7 +39,9 @@ pub use documents::{
     AlternativeId, ClaimOutcome, CreationConditions, CustomIdReference, DocumentEntry, Documents,
     OVERDUE_AFTER_SECONDS, OverdueWork,
 };
-pub use embedding::TextEmbedder;
+pub use embedding::{
+    EmbeddingInput, TextEmbedder, TextVectors, folder_model_name, is_folder_model,
+};
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
 

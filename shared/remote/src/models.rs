@@ -13,6 +13,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, Bytes};
+use domain::Secret;
 use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Request, StatusCode};
 use http_body_util::Full;
@@ -95,6 +96,24 @@ impl ModelClient {
     pub fn with_retry_pause(mut self, pause: Duration) -> Self {
         self.retry_pause = pause;
         self
+    }
+
+    /// Returns a client of another endpoint, or of the same one if there is no other.
+    fn at_endpoint(&self, url: Option<&String>, key: Option<&Secret>) -> Self {
+        // The key of one endpoint is not sent to another.
+        let (url, key) = match url {
+            Some(url) => (Some(url), key),
+            None => (self.settings.url.as_ref(), self.settings.key.as_ref()),
+        };
+        let endpoint = ModelSettings {
+            url: url.cloned(),
+            key: key.cloned(),
+            ..ModelSettings::default()
+        };
+        Self {
+            settings: Arc::new(endpoint),
+            ..self.clone()
+        }
     }
 
     #[cfg(test)]

@@ -248,6 +248,7 @@ fn no_external_systems(sandbox: Sandbox) -> ExternalServices {
         sandbox,
         fetcher: Fetcher::new(nowhere),
         models: ModelClient::new(ModelSettings::default()),
+        embedder: None,
     };
     ExternalServices {
         readers,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::PortError;
-use domain::ports::{PortResult, TextEmbedder};
+use domain::ports::{EmbeddingInput, PortResult, TextEmbedder, TextVectors, is_folder_model};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
@@ -15,7 +15,6 @@ use tracing::{info, warn};
 
 use super::chat::RETRIES;
 use super::{ModelClient, ModelError};
-use crate::settings::ModelSettings;
 
 /// The most texts of one call. Common endpoints accept at least this many.
 const BATCH_TEXTS: usize = 64;
@@ -57,21 +56,9 @@ impl ModelClient {
     pub fn embedding_client(&self) -> Option<EmbeddingClient> {
         let settings = &self.settings;
         let model = Arc::from(settings.embedding_model.as_deref()?);
-        // The key of one endpoint is not sent to another.
-        let (url, key) = match &settings.embedding_url {
-            Some(url) => (Some(url), &settings.embedding_key),
-            None => (settings.url.as_ref(), &settings.key),
-        };
-        let endpoint = ModelSettings {
-            url: url.cloned(),
-            key: key.clone(),
-            ..ModelSettings::default()
-        };
+        let (url, key) = (&settings.embedding_url, &settings.embedding_key);
         Some(EmbeddingClient {
-            client: Self {
-                settings: Arc::new(endpoint),
-                ..self.clone()
-            },
+            client: self.at_endpoint(url.as_ref(), key.as_ref()),
             model,
         })
     }
@@ -89,11 +76,17 @@ impl TextEmbedder for EmbeddingClient {
         &self.model
     }
 
-    async fn embed(&self, model: &str, texts: &[&str]) -> PortResult<Vec<Vec<f32>>> {
+    fn can_embed_by(&self, model: &str) -> bool {
+        !is_folder_model(model)
+    }
+
+    async fn embed(&self, model: &str, texts: &[EmbeddingInput<'_>]) -> PortResult<TextVectors> {
         let begun = Instant::now();
+        // The protocol has no field for the kind of a text.
+        let texts: Vec<&str> = texts.iter().map(|text| text.text()).collect();
         let mut vectors = Vec::with_capacity(texts.len());
         let mut tokens = 0;
-        let mut rest = texts;
+        let mut rest = texts.as_slice();
         while !rest.is_empty() {
             let (batch, further) = rest.split_at(batch_len(rest));
             tokens += self.embed_batch(model, batch, &mut vectors).await?;
@@ -105,7 +98,7 @@ impl TextEmbedder for EmbeddingClient {
             texts = count,
             tokens, millis, "embedded {count} texts: {tokens} tokens, {millis} ms"
         );
-        Ok(vectors)
+        Ok(TextVectors { vectors, tokens })
     }
 }
 

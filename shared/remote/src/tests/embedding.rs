@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use domain::ports::TextEmbedder;
+use domain::ports::{EmbeddingInput, TextEmbedder};
 use domain::{PortError, Secret};
 use serde_json::{Value, json};
 
@@ -22,6 +22,11 @@ fn client(server: &Server) -> EmbeddingClient {
     .with_retry_pause(Duration::ZERO)
     .embedding_client()
     .expect("a model")
+}
+
+fn passages<'a>(texts: &[&'a str]) -> Vec<EmbeddingInput<'a>> {
+    let passage = |text: &&'a str| EmbeddingInput::Passage(text);
+    texts.iter().map(passage).collect()
 }
 
 fn inputs(request: &Received) -> Vec<String> {
@@ -46,9 +51,10 @@ fn lengths(request: &Received) -> Vec<u8> {
 async fn vectors_come_back_in_the_order_of_the_texts() {
     let server = Server::start(|request: &Received| lengths(request)).await;
     let vectors = client(&server)
-        .embed("compass", &["a", "four", "to"])
+        .embed("compass", &passages(&["a", "four", "to"]))
         .await
-        .unwrap();
+        .unwrap()
+        .vectors;
     assert_eq!(vectors, [[1.0, 1.0], [4.0, 1.0], [2.0, 1.0]]);
 
     let request = server.received().remove(0);
@@ -68,7 +74,11 @@ async fn vectors_come_back_in_the_order_of_the_texts() {
 async fn many_texts_are_sent_in_batches() {
     let server = Server::start(|request: &Received| lengths(request)).await;
     let texts = vec!["text"; 130];
-    let vectors = client(&server).embed("compass", &texts).await.unwrap();
+    let vectors = client(&server)
+        .embed("compass", &passages(&texts))
+        .await
+        .unwrap()
+        .vectors;
     assert_eq!(vectors.len(), 130);
     let sizes: Vec<usize> = server
         .received()
@@ -79,7 +89,7 @@ async fn many_texts_are_sent_in_batches() {
 
     let long = "x".repeat(100_000);
     client(&server)
-        .embed("compass", &[&long, &long])
+        .embed("compass", &passages(&[&long, &long]))
         .await
         .unwrap();
     assert_eq!(server.received().len(), 5, "one text in each call");
@@ -97,8 +107,12 @@ async fn temporary_failures_are_repeated() {
             }
         })
         .await;
-        let vectors = client(&server).embed("compass", &["four"]).await.unwrap();
-        assert_eq!(vectors, [[4.0, 1.0]]);
+        let vectors = client(&server)
+            .embed("compass", &passages(&["four"]))
+            .await
+            .unwrap();
+        assert_eq!(vectors.vectors, [[4.0, 1.0]]);
+        assert_eq!(vectors.tokens, 1);
         assert_eq!(server.received().len(), 3);
     }
 }
@@ -118,7 +132,7 @@ async fn failures_that_stay_are_reported_by_their_kind() {
     for (answer, is_temporary) in cases {
         let server = Server::start(move |_| answer.clone()).await;
         let error = client(&server)
-            .embed("compass", &["four"])
+            .embed("compass", &passages(&["four"]))
             .await
             .unwrap_err();
         assert_eq!(
@@ -140,9 +154,10 @@ async fn a_text_that_is_refused_does_not_refuse_the_others() {
     })
     .await;
     let vectors = client(&server)
-        .embed("compass", &["a", "too long", "four"])
+        .embed("compass", &passages(&["a", "too long", "four"]))
         .await
-        .unwrap();
+        .unwrap()
+        .vectors;
     assert_eq!(vectors, [vec![1.0, 1.0], vec![], vec![4.0, 1.0]]);
 }
 
@@ -161,5 +176,7 @@ fn without_an_address_of_its_own_the_model_is_at_the_other_endpoint() {
     });
     let embedder = with_model.embedder().expect("a model");
     assert_eq!(embedder.model(), "compass");
+    assert!(embedder.can_embed_by("an earlier one"));
+    assert!(!embedder.can_embed_by("folder:minilm@0123456789abcdef"));
     assert!(format!("{embedder:?}").contains("127.0.0.1:9"));
 }

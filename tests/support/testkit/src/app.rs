@@ -24,6 +24,7 @@ use serde_json::Value;
 use service::{Authenticator, Backlog, OrganizationCaps, create_key};
 use tempfile::TempDir;
 use tower::ServiceExt;
+use transformer::FolderSettings;
 
 use crate::clock::TestClock;
 use crate::faults::FaultyTransport;
@@ -44,6 +45,8 @@ pub struct TestEnvironment {
     /// The models that describe pictures and transcribe recordings. There are none unless a test
     /// sets them before it starts an app.
     pub models: ModelSettings,
+    /// The folder of an embedding model, which then takes the place of one at an endpoint.
+    pub embedding_folder: Option<FolderSettings>,
     /// The settings of the cloud drive. There is none unless a test starts one and sets it before
     /// it starts an app.
     pub drive: connectors::DriveSettings,
@@ -77,6 +80,7 @@ impl TestEnvironment {
             clock,
             internet: TestInternet::default(),
             models: ModelSettings::default(),
+            embedding_folder: None,
             drive: connectors::DriveSettings::default(),
             max_unfinished: None,
             caps: OrganizationCaps::default(),
@@ -156,7 +160,7 @@ impl TestApp {
         let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator)
-            .with_embedder(external_services.readers.models.embedder())
+            .with_embedder(external_services.readers.embedder.clone())
             .with_provider_names(environment.provider_names);
         let routes = cli::all_routes(
             &app,
@@ -363,11 +367,20 @@ impl TestApp {
 impl TestEnvironment {
     /// Returns the readers of content: parsers in this process, the internet of this world and its
     /// models. They retry without a pause.
+    ///
+    /// # Panics
+    /// Panics if the embedding model's folder cannot be used.
     pub fn content_readers(&self) -> ContentReaders {
+        let models = ModelClient::new(self.models.clone()).with_retry_pause(Duration::ZERO);
+        let embedder = match &self.embedding_folder {
+            Some(folder) => Some(transformer::open_folder(folder).expect("an embedding model")),
+            None => models.embedder(),
+        };
         ContentReaders {
             sandbox: Sandbox::in_process(),
             fetcher: Fetcher::new(self.internet.as_network()).with_retry_pause(Duration::ZERO),
-            models: ModelClient::new(self.models.clone()).with_retry_pause(Duration::ZERO),
+            models,
+            embedder,
         }
     }
 
