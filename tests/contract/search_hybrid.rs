@@ -108,6 +108,42 @@ async fn optional_parts_come_when_asked_for() {
 }
 
 #[tokio::test]
+async fn a_reranker_chooses_from_more_candidates_than_the_answer_has() {
+    let client = OrgClient::new().await;
+    let answer = "The ferry to Ulva leaves from the old slipway.";
+    let lines = [
+        "The kiosk sells rope and lamps.",
+        "The crew sleeps on board.",
+        answer,
+        "Nobody counts the gulls.",
+        "Paint is stored in the blue shed.",
+    ];
+    for content in [&lines.join("\n"), "Does the ferry leave?"] {
+        client.send_document(json!({"content": content})).await;
+    }
+    client.run_until_settled().await;
+
+    for path in ["/v4/search", "/v3/search"] {
+        let mut firsts = Vec::new();
+        for (rerank, limit) in [(false, 1), (true, 1), (true, 20)] {
+            let body = json!({
+                "q": "From where does the ferry to Ulva leave?", "searchMode": "documents",
+                "threshold": 0, "limit": limit, "rerank": rerank,
+            });
+            let answer = client.post(path, body).await;
+            let first = &answer.body["results"][0];
+            let text = first["chunk"]
+                .as_str()
+                .or(first["chunks"][0]["content"].as_str());
+            firsts.push(text.expect("a chunk").to_owned());
+        }
+        assert!(!firsts[0].contains(answer), "{path}: {firsts:#?}");
+        assert!(firsts[1].contains(answer), "{path}: {firsts:#?}");
+        assert_eq!(firsts[1], firsts[2], "{path}");
+    }
+}
+
+#[tokio::test]
 async fn threshold_leaves_out_and_limit_cuts() {
     let client = OrgClient::new().await;
     for i in 0..12 {

@@ -8,6 +8,7 @@ mod profile;
 mod questions;
 mod rank;
 mod related;
+mod rerank;
 mod rows;
 mod run;
 mod summaries;
@@ -37,6 +38,7 @@ struct SearchState {
     memories: Arc<ViewCache<IndexedMemories>>,
     sorters: Arc<profile::SorterCache>,
     questions: Arc<questions::QuestionEmbedder>,
+    reranker: Arc<dyn rerank::Reranker>,
 }
 
 impl FromRef<SearchState> for App {
@@ -74,6 +76,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
             memories: Arc::new(ViewCache::new(cache_bytes / 2)),
             sorters: Arc::default(),
+            reranker: Arc::new(rerank::TextReranker),
         })
 }
 

@@ -1,11 +1,9 @@
-//! Ranking after the search: mixes memories with chunks, tries other wordings, and reranks.
+//! Ranking after the search: mixes memories with chunks, and merges the answers to other wordings.
 
 use std::collections::HashMap;
 
 use domain::Timestamp;
-use memory_model::words::{content_words, split_words};
-use search_engine::{Embedder, StaticEmbedder};
-use unicode_segmentation::UnicodeSegmentation;
+use memory_model::words::content_words;
 
 use crate::engine::{FoundChunk, FoundMemory};
 
@@ -21,6 +19,12 @@ const QUESTION_WORDS: &[&str] = &[
     "why", "will", "would",
 ];
 
+/// The rows that an answer is chosen from, each list with the most similar first.
+pub(crate) struct Candidates {
+    pub(crate) chunks: Vec<ResultRow>,
+    pub(crate) memories: Vec<ResultRow>,
+}
+
 /// One row of an answer.
 pub(crate) enum ResultRow {
     Chunk(Box<FoundChunk>),
@@ -35,14 +39,22 @@ impl ResultRow {
         }
     }
 
-    fn similarity_mut(&mut self) -> &mut f32 {
+    pub(crate) fn set_similarity(&mut self, similarity: f32) {
         match self {
-            Self::Chunk(found) => &mut found.hit.similarity,
-            Self::Memory(found) => &mut found.hit.similarity,
+            Self::Chunk(found) => found.hit.similarity = similarity,
+            Self::Memory(found) => found.hit.similarity = similarity,
         }
     }
 
-    fn text(&self) -> &str {
+    /// Returns the score by which the search sorted the row among those of its kind.
+    pub(crate) fn score(&self) -> f32 {
+        match self {
+            Self::Chunk(found) => found.hit.scores.fused,
+            Self::Memory(found) => found.hit.scores.fused,
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
         match self {
             Self::Chunk(found) => &found.hit.text,
             Self::Memory(found) => &found.hit.text,
@@ -68,43 +80,31 @@ impl ResultRow {
 }
 
 /// Merges memories and chunks into one list by similarity, with memories first among equals.
-pub(crate) fn mix_rows(
-    chunks: Vec<FoundChunk>,
-    memories: Vec<FoundMemory>,
-    limit: usize,
-) -> Vec<ResultRow> {
-    let best_memory = match memories.first() {
-        Some(found) => found.hit.similarity,
-        None => 0.0,
-    };
-    let best_chunk = match chunks.first() {
-        Some(found) => found.hit.similarity,
-        None => 0.0,
-    };
-    let memory_share = if best_memory >= best_chunk {
+pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
+    let Candidates { chunks, memories } = candidates;
+    let best_similarity = |rows: &[ResultRow]| rows.first().map_or(0.0, ResultRow::similarity);
+    let memory_share = if best_similarity(&memories) >= best_similarity(&chunks) {
         (limit as f32 * MEMORY_SHARE).ceil() as usize
     } else {
         0
     };
 
     let reserved = memory_share.max(limit.saturating_sub(chunks.len()));
-    let mut rows = Vec::new();
-    for found in memories.into_iter().take(reserved.min(limit)) {
-        rows.push(ResultRow::Memory(Box::new(found)));
-    }
+    let mut rows = memories;
+    rows.truncate(reserved.min(limit));
 
     let memory_count = rows.len();
-    for found in chunks {
+    for chunk in chunks {
         if rows.len() == limit {
             break;
         }
         // A chunk that repeats a memory word for word would be the same result twice.
-        let text = found.hit.text.trim();
+        let text = chunk.text().trim();
         let is_repetition = rows[..memory_count]
             .iter()
             .any(|row| row.text().trim() == text);
         if !is_repetition {
-            rows.push(ResultRow::Chunk(Box::new(found)));
+            rows.push(chunk);
         }
     }
     sort_rows(&mut rows);
@@ -125,8 +125,12 @@ pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
 }
 
 /// Merges the answers to several wordings of one question. Each row appears once, with the best of
-/// its similarities.
-pub(crate) fn merge_answers(answers: Vec<Vec<ResultRow>>, limit: usize) -> Vec<ResultRow> {
+/// its similarities. A single answer keeps its order.
+pub(crate) fn merge_answers(mut answers: Vec<Vec<ResultRow>>, limit: usize) -> Vec<ResultRow> {
+    if answers.len() == 1 {
+        return answers.swap_remove(0);
+    }
+
     let mut best: HashMap<(String, u32), ResultRow> = HashMap::new();
     for row in answers.into_iter().flatten() {
         match best.get(&row.identity()) {
@@ -164,43 +168,6 @@ pub(crate) fn query_wordings(question: &str) -> Vec<String> {
     }
 
     wordings
-}
-
-/// Reorders the rows by their words: by the share of the question's words that a row contains, and
-/// by the similarity of its nearest sentence to the question. The list of similarities stays the
-/// same and is reassigned in the new order.
-pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
-    let question_words = content_words(question);
-    let vector = StaticEmbedder.embed(question);
-    let score = |row: &ResultRow| {
-        let row_words = split_words(row.text());
-        let row_stems: Vec<String> = content_words(row.text());
-        let match_count = question_words
-            .iter()
-            .filter(|word| row_words.contains(word) || row_stems.contains(word))
-            .count();
-        let coverage = match_count as f32 / question_words.len().max(1) as f32;
-
-        let mut best_similarity = 0f32;
-        for sentence in row.text().unicode_sentences() {
-            let similarity = StaticEmbedder.embed(sentence).cosine(&vector);
-            best_similarity = best_similarity.max(similarity);
-        }
-
-        0.5 * row.similarity() + 0.25 * coverage + 0.25 * best_similarity
-    };
-
-    let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
-    let mut scored: Vec<(f32, ResultRow)> = Vec::with_capacity(rows.len());
-    for row in rows.drain(..) {
-        scored.push((score(&row), row));
-    }
-    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-
-    for ((_, mut row), similarity) in scored.into_iter().zip(similarities) {
-        *row.similarity_mut() = similarity;
-        rows.push(row);
-    }
 }
 
 /// Joins the memories about one subject into one row, at the position of the best of them. Their

@@ -11,8 +11,9 @@ use crate::engine::{
 };
 use crate::mask::mask_found;
 use crate::rank::{
-    ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings, rerank_rows,
+    Candidates, ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings,
 };
+use crate::rerank::{RERANK_CANDIDATES, rerank};
 use crate::v4::SearchMode;
 
 /// A checked request.
@@ -32,7 +33,7 @@ pub(crate) struct Search<'a> {
     pub(crate) includes_chunks: bool,
     /// Asks in several wordings.
     pub(crate) rewrites_query: bool,
-    /// Orders the results by a second look at their words.
+    /// Chooses the results by a second look at the texts of more candidates.
     pub(crate) reranks: bool,
     /// Joins the memories about one subject.
     pub(crate) aggregates: bool,
@@ -96,11 +97,11 @@ impl Search<'_> {
         ids: Vec<ContainerId>,
         sources: Sources,
     ) -> Result<SearchOutcome> {
-        let mut rows = self.find_rows(&sources)?;
+        let mut candidates = self.find_candidates(&sources)?;
         if self.reranks {
-            rerank_rows(self.question.text, &mut rows);
+            rerank(&*state.reranker, self.question.text, &mut candidates).await;
         }
-        rows.retain(|row| row.similarity() >= self.threshold);
+        let mut rows = mix_rows(candidates, self.question.limit);
         if self.aggregates {
             rows = aggregate_by_subject(rows);
         }
@@ -146,43 +147,67 @@ impl Search<'_> {
         Ok(Sources { memories, chunks })
     }
 
-    /// Searches by the question, or by several wordings of it if the request asks for that.
-    fn find_rows(&self, sources: &Sources) -> Result<Vec<ResultRow>> {
-        if !self.rewrites_query {
-            return self.find_rows_of(&self.question, sources);
-        }
+    /// Finds the rows that reach the threshold, by the question or by several wordings of it if the
+    /// request asks for that. A reranker sees more of them than the answer has.
+    fn find_candidates(&self, sources: &Sources) -> Result<Candidates> {
+        let wordings = match self.rewrites_query {
+            true => query_wordings(self.question.text),
+            false => vec![self.question.text.to_owned()],
+        };
+        let limit = match self.reranks {
+            true => self.question.limit.max(RERANK_CANDIDATES),
+            false => self.question.limit,
+        };
 
-        let mut answers = Vec::new();
-        for text in &query_wordings(self.question.text) {
+        let (mut chunks, mut memories) = (Vec::new(), Vec::new());
+        for text in &wordings {
             let question = SearchQuestion {
                 text,
+                limit,
                 ..self.question.clone()
             };
-            answers.push(self.find_rows_of(&question, sources)?);
+            chunks.push(self.find_chunk_rows(&question, sources)?);
+            memories.push(self.find_memory_rows(&question, sources)?);
         }
 
-        Ok(merge_answers(answers, self.question.limit))
+        Ok(Candidates {
+            chunks: merge_answers(chunks, limit),
+            memories: merge_answers(memories, limit),
+        })
     }
 
-    fn find_rows_of(
+    fn find_chunk_rows(
         &self,
         question: &SearchQuestion<'_>,
         sources: &Sources,
     ) -> Result<Vec<ResultRow>> {
-        let mut chunks = match self.mode {
-            SearchMode::Memories => Vec::new(),
-            SearchMode::Hybrid | SearchMode::Documents => find_chunks(&sources.chunks, question)?,
-        };
+        if self.mode == SearchMode::Memories {
+            return Ok(Vec::new());
+        }
+
+        let mut chunks = find_chunks(&sources.chunks, question)?;
         chunks.retain(|found| {
             let is_recorded = self
                 .recorded_until
                 .is_none_or(|time| found.document.created_at <= time.as_millis());
             is_recorded && found.hit.similarity >= self.threshold
         });
-
         mask_found(&mut chunks, &sources.memories);
-        let memories = find_memories(&sources.memories, question)?;
-        Ok(mix_rows(chunks, memories, question.limit))
+
+        let rows = chunks.into_iter().map(Box::new).map(ResultRow::Chunk);
+        Ok(rows.collect())
+    }
+
+    fn find_memory_rows(
+        &self,
+        question: &SearchQuestion<'_>,
+        sources: &Sources,
+    ) -> Result<Vec<ResultRow>> {
+        let mut memories = find_memories(&sources.memories, question)?;
+        memories.retain(|found| found.hit.similarity >= self.threshold);
+
+        let rows = memories.into_iter().map(Box::new).map(ResultRow::Memory);
+        Ok(rows.collect())
     }
 
     /// Returns the reason why there are no results, and what to do.
@@ -200,8 +225,9 @@ impl Search<'_> {
             threshold: 0.0,
             ..self.clone()
         };
-        let rows = without_threshold.find_rows(sources)?;
-        let similarities = rows.iter().map(ResultRow::similarity);
+        let candidates = without_threshold.find_candidates(sources)?;
+        let rows = candidates.chunks.iter().chain(&candidates.memories);
+        let similarities = rows.map(ResultRow::similarity);
         reasons.extend(explain_threshold(
             "result",
             similarities,

@@ -26,7 +26,8 @@ use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
     find_physical_containers, load_document_chunks, open_chunks,
 };
-use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
+use crate::rank::{Candidates, ResultRow, merge_answers, query_wordings};
+use crate::rerank::{RERANK_CANDIDATES, Reranker, rerank};
 use crate::summaries::{summary_schema, summary_within};
 use crate::v4::{
     MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question, check_threshold, non_empty_metadata,
@@ -78,7 +79,7 @@ pub(crate) struct DocumentSearchRequest {
     /// False to get the chunks before and after each hit as well.
     #[schemars(extend("default" = true))]
     only_matching_chunks: Option<bool>,
-    /// Orders the chunks by a second look at their words. No model takes part.
+    /// Orders the best chunks, at least 50, by a second look at their texts. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,
@@ -211,7 +212,8 @@ pub(crate) async fn search_documents(
             question.text,
         )
         .await;
-    let found = find_document_chunks(&indexed_chunks, &question, &request)?;
+    let found =
+        find_document_chunks(&*state.reranker, &indexed_chunks, &question, &request).await?;
     let mut results = Vec::new();
     for mut group in group_by_document(&found, threshold, limit) {
         if request.only_matching_chunks == Some(false) {
@@ -257,32 +259,43 @@ async fn explain_empty_results(
 }
 
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request
-/// asks for.
-fn find_document_chunks(
+/// asks for. A reranker sees more of them than are examined.
+async fn find_document_chunks(
+    reranker: &dyn Reranker,
     indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
     request: &DocumentSearchRequest,
 ) -> Result<Vec<FoundChunk>> {
-    let mut rows = if request.rewrite_query {
-        let mut answers = Vec::new();
-        for text in &query_wordings(question.text) {
-            let question = SearchQuestion {
-                text,
-                ..question.clone()
-            };
-            answers.push(find_chunk_rows(indexed_chunks, &question)?);
-        }
-        merge_answers(answers, question.limit)
-    } else {
-        find_chunk_rows(indexed_chunks, question)?
+    let wordings = match request.rewrite_query {
+        true => query_wordings(question.text),
+        false => vec![question.text.to_owned()],
+    };
+    let limit = match request.rerank {
+        true => question.limit.max(RERANK_CANDIDATES),
+        false => question.limit,
     };
 
-    if request.rerank {
-        rerank_rows(question.text, &mut rows);
+    let mut answers = Vec::new();
+    for text in &wordings {
+        let question = SearchQuestion {
+            text,
+            limit,
+            ..question.clone()
+        };
+        answers.push(find_chunk_rows(indexed_chunks, &question)?);
     }
 
-    let mut chunks = Vec::with_capacity(rows.len());
-    for row in rows {
+    let mut candidates = Candidates {
+        chunks: merge_answers(answers, limit),
+        memories: Vec::new(),
+    };
+    if request.rerank {
+        rerank(reranker, question.text, &mut candidates).await;
+        candidates.chunks.truncate(question.limit);
+    }
+
+    let mut chunks = Vec::with_capacity(candidates.chunks.len());
+    for row in candidates.chunks {
         if let ResultRow::Chunk(found) = row {
             chunks.push(*found);
         }

@@ -67,8 +67,9 @@ pub(crate) struct SearchRequest {
     /// The additional parts of each result.
     #[serde(deserialize_with = "deserialize_optional_object")]
     include: Option<IncludedParts>,
-    /// Orders the results by a second look at their words: the share of the question's words that
-    /// each has, and the similarity of its best sentence. No model takes part.
+    /// Orders the best 50 memories and the best 50 chunks by a second look at their texts, and
+    /// returns the first of them: the share of the question's words that each has, and the
+    /// similarity of its nearest line. No model takes part.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,

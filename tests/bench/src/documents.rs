@@ -54,14 +54,18 @@ pub(crate) fn is_documents_folder(folder: &Path) -> bool {
 
 /// Measures and prints the figures.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(crate) async fn run(folder: &Path, failures: bool) -> Result<()> {
-    let report = measure(folder, failures).await?;
+pub(crate) async fn run(folder: &Path, rerank: bool, failures: bool) -> Result<()> {
+    let report = measure(folder, rerank, failures).await?;
     println!("{report}");
     Ok(())
 }
 
 /// Uploads the documents, asks every question, and ranks the same chunks with the baselines.
-pub(crate) async fn measure(folder: &Path, failures: bool) -> Result<DocumentsReport> {
+pub(crate) async fn measure(
+    folder: &Path,
+    rerank: bool,
+    failures: bool,
+) -> Result<DocumentsReport> {
     let documents = load_documents(folder)?;
     let questions = load_questions(&documents)?;
     let mut rig = BenchSystem::new().await?;
@@ -74,7 +78,7 @@ pub(crate) async fn measure(folder: &Path, failures: bool) -> Result<DocumentsRe
     let mut times = Vec::new();
     let bar = progress_bar("asking about documents", questions.len());
     for question in &questions {
-        let (found, time) = search_service(&rig, &stored, question).await?;
+        let (found, time) = search_service(&rig, &stored, question, rerank).await?;
         let by_words = chunk_rows(&chunks, bm25.rank(&question.question, LIMIT));
         let by_vectors = chunk_rows(&chunks, rank_by_vectors(&chunks, &question.question));
         if failures && !score::is_found(question, &found) {
@@ -146,10 +150,11 @@ async fn search_service(
     rig: &BenchSystem,
     stored: &[StoredDocument],
     question: &Question,
+    rerank: bool,
 ) -> Result<(Vec<FoundRow>, Duration)> {
     let body = json!({
         "q": question.question, "containerTag": TAG, "searchMode": "hybrid", "limit": LIMIT,
-        "include": {"documents": true}, "explain": true,
+        "rerank": rerank, "include": {"documents": true}, "explain": true,
     });
     let begun = Instant::now();
     let answer = rig.post("/v4/search", &body).await?;

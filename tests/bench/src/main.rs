@@ -51,6 +51,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use recall::RecallOptions;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -89,6 +90,9 @@ enum What {
         /// Search with this many results
         #[arg(long, default_value_t = recall::DEFAULT_LIMIT)]
         limit: usize,
+        /// Search with `rerank: true`
+        #[arg(long)]
+        rerank: bool,
         /// Also draw recall over tokens into this SVG file, which takes ten times as long
         #[arg(long)]
         plot: Option<PathBuf>,
@@ -105,6 +109,9 @@ enum What {
     Documents {
         /// The folder that documents.py filled
         folder: PathBuf,
+        /// Search with `rerank: true`
+        #[arg(long)]
+        rerank: bool,
         /// Print the questions whose passages are not all among the first five results
         #[arg(long)]
         failures: bool,
@@ -197,10 +204,15 @@ async fn run(what: What) -> Result<()> {
         What::Recall {
             folder,
             limit,
+            rerank,
             plot,
-        } => recall::run(&folder, limit, plot.as_deref()).await,
+        } => recall::run(&folder, RecallOptions { limit, rerank }, plot.as_deref()).await,
         What::Chat { folder, failures } => chat::run(&folder, failures).await,
-        What::Documents { folder, failures } => documents::run(&folder, failures).await,
+        What::Documents {
+            folder,
+            rerank,
+            failures,
+        } => documents::run(&folder, rerank, failures).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
         What::Extraction {
             folder,

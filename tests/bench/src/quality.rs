@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::chat::{self, ChatReport};
 use crate::documents::{self, DocumentsReport};
 use crate::extraction::{self, ExtractionReport};
-use crate::recall::{self, DEFAULT_LIMIT, RecallReport};
+use crate::recall::{self, DEFAULT_LIMIT, RecallOptions, RecallReport};
 
 /// The data sets that are looked for in a folder.
 const KNOWN: &str = "conversations.json; dataset.jsonl and labels.jsonl; dev.jsonl; or the documents of documents.py";
@@ -94,7 +94,7 @@ async fn measure_folder(
     }
     if has_conversations(folder) {
         extraction::measure_rate(folder, false)?;
-        let report = recall::measure(folder, DEFAULT_LIMIT, None).await?;
+        let report = recall::measure(folder, RecallOptions::default(), None).await?;
         print_details(details, &report);
         sections.push(conversations_section(&report));
     }
@@ -104,7 +104,7 @@ async fn measure_folder(
         sections.push(chats_section(&report));
     }
     if documents::is_documents_folder(folder) {
-        let report = documents::measure(folder, false).await?;
+        let report = documents::measure(folder, false, false).await?;
         print_details(details, &report);
         sections.push(documents_section(&report));
     }

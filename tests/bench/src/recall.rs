@@ -32,6 +32,23 @@ const CATEGORIES: [&str; 5] = ["", "multi-hop", "temporal", "open-domain", "sing
 /// The results of a search unless another number is requested.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 
+/// The fields of each search.
+#[derive(Clone, Copy)]
+pub(crate) struct RecallOptions {
+    /// The number of results.
+    pub(crate) limit: usize,
+    pub(crate) rerank: bool,
+}
+
+impl Default for RecallOptions {
+    fn default() -> Self {
+        Self {
+            limit: DEFAULT_LIMIT,
+            rerank: false,
+        }
+    }
+}
+
 /// The sums over all questions of a category.
 #[derive(Default)]
 struct RecallSums {
@@ -55,7 +72,7 @@ struct RecallSums {
 /// The figures of the conversations.
 pub(crate) struct RecallReport {
     conversations: usize,
-    limit: usize,
+    options: RecallOptions,
     by_category: [RecallSums; CATEGORIES.len()],
     all: RecallSums,
     latency: (f64, f64, f64),
@@ -90,8 +107,8 @@ impl RecallReport {
 /// Measures and prints the figures. With `plot`, also measures recall for several numbers of
 /// results and draws it over the tokens into that file.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(crate) async fn run(folder: &Path, limit: usize, plot: Option<&Path>) -> Result<()> {
-    let report = measure(folder, limit, plot).await?;
+pub(crate) async fn run(folder: &Path, options: RecallOptions, plot: Option<&Path>) -> Result<()> {
+    let report = measure(folder, options, plot).await?;
     println!("{report}");
     Ok(())
 }
@@ -99,7 +116,7 @@ pub(crate) async fn run(folder: &Path, limit: usize, plot: Option<&Path>) -> Res
 /// Sends the conversations and asks every question. See [`run`] about `plot`.
 pub(crate) async fn measure(
     folder: &Path,
-    limit: usize,
+    options: RecallOptions,
     plot: Option<&Path>,
 ) -> Result<RecallReport> {
     let samples = read_samples(folder)?;
@@ -109,7 +126,7 @@ pub(crate) async fn measure(
     let bar = progress_bar("asking about conversations", questions);
     let mut report = RecallReport {
         conversations: samples.len(),
-        limit,
+        options,
         by_category: Default::default(),
         all: RecallSums::default(),
         latency: (0.0, 0.0, 0.0),
@@ -130,12 +147,13 @@ pub(crate) async fn measure(
                 sample,
                 sessions: &sessions,
                 question,
+                rerank: options.rerank,
             };
             let ranked = windows.rank(question);
             let place = usize::from(question.category);
             let category = report.by_category.get_mut(place).context("a category")?;
             asked
-                .add_to(limit, &ranked, [&mut report.all, category])
+                .add_to(options.limit, &ranked, [&mut report.all, category])
                 .await?;
             if plot.is_some() {
                 curve.add(&asked, &ranked).await?;
@@ -156,14 +174,12 @@ pub(crate) async fn measure(
 
 impl fmt::Display for RecallReport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            conversations,
-            limit,
-            ..
-        } = self;
+        let Self { conversations, .. } = self;
+        let RecallOptions { limit, rerank } = self.options;
+        let reranked = if rerank { ", reranked" } else { "" };
         writeln!(
             out,
-            "LoCoMo, {conversations} conversations, POST /v4/search hybrid, limit {limit}, default threshold; \
+            "LoCoMo, {conversations} conversations, POST /v4/search hybrid, limit {limit}, default threshold{reranked}; \
              beside it BM25 over windows of three turns: {limit} of them, and filled to the same tokens"
         )?;
         writeln!(
@@ -188,7 +204,7 @@ impl fmt::Display for RecallReport {
         write_sums(out, "all", &self.all)?;
         let (p50, p99, _) = self.latency;
         writeln!(out, "search: p50 {p50:.2} ms, p99 {p99:.2} ms")?;
-        let configuration = describe_configuration(*limit);
+        let configuration = describe_configuration(limit);
         let digest: String = Sha256::digest(&configuration)
             .iter()
             .take(8)
@@ -232,6 +248,7 @@ struct AskedQuestion<'a> {
     sample: &'a Sample,
     sessions: &'a [Session],
     question: &'a Question,
+    rerank: bool,
 }
 
 /// The figures of one answer.
@@ -250,7 +267,8 @@ impl AskedQuestion<'_> {
     async fn search(&self, limit: usize, threshold: f32) -> Result<Value> {
         let body = json!({
             "q": self.question.question, "containerTag": self.sample.sample_id, "searchMode": "hybrid",
-            "limit": limit, "threshold": threshold, "include": {"documents": true}, "explain": true,
+            "limit": limit, "threshold": threshold, "rerank": self.rerank,
+            "include": {"documents": true}, "explain": true,
         });
         self.rig.post("/v4/search", &body).await
     }

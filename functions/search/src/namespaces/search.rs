@@ -86,7 +86,8 @@ enum Rerank {
     /// Nothing.
     #[default]
     None,
-    /// They are ordered by a second look at their words. No model takes part.
+    /// The best 50 memories and the best 50 chunks are ordered by a second look at their texts, and
+    /// the first of them are returned. No model takes part.
     Order,
     /// They are ordered as with `order`, and the memories about one subject are joined into one
     /// result. Their sentences are not changed.
