@@ -5,6 +5,8 @@
 //! cargo run --release -p bench -- durability            cost of surviving a power cut
 //! cargo run --release -p bench -- hostile               files that are built to be slow
 //! cargo run --release -p bench -- cost                  request units, dollars per million calls
+//! cargo run --release -p bench -- embedding             time, tokens and price of a text with an
+//!                                                       embedding model
 //! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds
 //!                                                       conversations.json
 //! cargo run --release -p bench -- extraction FOLDER     labelled memories that the built-in
@@ -31,6 +33,7 @@ mod cost;
 mod documents;
 mod drive;
 mod durability;
+mod embedding;
 mod extraction;
 mod formats;
 mod hostile;
@@ -83,6 +86,9 @@ enum What {
     Hostile,
     /// Requests and request units of each operation, and what they cost on AWS
     Cost,
+    /// Time, tokens, bytes and price of a text with the built-in table, or with the embedding model
+    /// that the options of the server name
+    Embedding(Box<embedding::EmbeddingOptions>),
     /// Evidence recall on LoCoMo conversations
     Recall {
         /// The folder with conversations.json
@@ -201,6 +207,7 @@ async fn run(what: What) -> Result<()> {
         What::Durability { documents } => durability::run(documents).await,
         What::Hostile => hostile::run().await,
         What::Cost => cost::run().await,
+        What::Embedding(options) => embedding::run(*options).await,
         What::Recall {
             folder,
             limit,
