@@ -79,7 +79,8 @@ impl ResultRow {
     }
 }
 
-/// Merges memories and chunks into one list by similarity, with memories first among equals.
+/// Chooses the rows of an answer from memories and chunks. The memories come first, and are followed
+/// by the chunks.
 pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
     let Candidates { chunks, memories } = candidates;
     let best_similarity = |rows: &[ResultRow]| rows.first().map_or(0.0, ResultRow::similarity);
@@ -107,7 +108,6 @@ pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
             rows.push(chunk);
         }
     }
-    sort_rows(&mut rows);
 
     rows
 }
@@ -121,6 +121,17 @@ pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
             .then(is_chunk(a).cmp(&is_chunk(b)))
             .then(b.updated_at().cmp(&a.updated_at()))
             .then_with(|| a.identity().cmp(&b.identity()))
+    });
+}
+
+/// Sorts the best rows first, with memories first among equals. Equal rows of one kind keep the order
+/// that a reranker has given them.
+pub(crate) fn sort_reranked_rows(rows: &mut [ResultRow]) {
+    let is_chunk = |row: &ResultRow| matches!(row, ResultRow::Chunk(_));
+    rows.sort_by(|a, b| {
+        b.similarity()
+            .total_cmp(&a.similarity())
+            .then(is_chunk(a).cmp(&is_chunk(b)))
     });
 }
 

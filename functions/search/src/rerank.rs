@@ -148,6 +148,7 @@ mod tests {
 
     use super::*;
     use crate::engine::FoundChunk;
+    use crate::rank::{mix_rows, sort_reranked_rows};
 
     /// Returns the given scores, or fails without any.
     struct FixedScores(Option<Vec<f32>>);
@@ -205,6 +206,20 @@ mod tests {
             reranked,
             expected.map(|(text, similarity)| (text.to_owned(), similarity))
         );
+    }
+
+    #[tokio::test]
+    async fn equal_similarities_keep_the_order_of_the_scores() {
+        let mut candidates = Candidates {
+            chunks: vec![chunk_row(0, 0.9), chunk_row(1, 0.9), chunk_row(2, 0.9)],
+            memories: Vec::new(),
+        };
+        let scores = FixedScores(Some(vec![1.0, 2.0, 3.0]));
+        rerank(&scores, "which?", &mut candidates).await;
+        let mut rows = mix_rows(candidates, 2);
+        sort_reranked_rows(&mut rows);
+        let texts: Vec<&str> = rows.iter().map(ResultRow::text).collect();
+        assert_eq!(texts, ["chunk 2", "chunk 1"]);
     }
 
     #[tokio::test]

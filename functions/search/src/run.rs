@@ -12,6 +12,7 @@ use crate::engine::{
 use crate::mask::mask_found;
 use crate::rank::{
     Candidates, ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings,
+    sort_reranked_rows, sort_rows,
 };
 use crate::rerank::{RERANK_CANDIDATES, rerank};
 use crate::v4::SearchMode;
@@ -102,6 +103,11 @@ impl Search<'_> {
             rerank(&*state.reranker, self.question.text, &mut candidates).await;
         }
         let mut rows = mix_rows(candidates, self.question.limit);
+        if self.reranks {
+            sort_reranked_rows(&mut rows);
+        } else {
+            sort_rows(&mut rows);
+        }
         if self.aggregates {
             rows = aggregate_by_subject(rows);
         }
