@@ -216,6 +216,22 @@ pub struct ModelOptions {
         hide_env_values = true
     )]
     pub embedding_key: Option<String>,
+    /// The model that reranks the results of searches with `rerank`; without it words and built-in
+    /// vectors do
+    #[arg(long, env = "RECOLLECT_RERANK_MODEL", value_name = "NAME")]
+    pub rerank_model: Option<String>,
+    /// The base address of the endpoint of that model, which has the operation `/rerank`, if it is
+    /// another one
+    #[arg(long, env = "RECOLLECT_RERANK_URL", value_name = "URL")]
+    pub rerank_url: Option<String>,
+    /// The key of that other endpoint, by the environment only
+    #[arg(
+        long,
+        env = "RECOLLECT_RERANK_KEY",
+        hide = true,
+        hide_env_values = true
+    )]
+    pub rerank_key: Option<String>,
 }
 
 impl ModelOptions {
@@ -236,6 +252,9 @@ impl ModelOptions {
             embedding_model: non_empty(&self.embedding_model),
             embedding_url: non_empty(&self.embedding_url),
             embedding_key: non_empty(&self.embedding_key).map(Secret::new),
+            rerank_model: non_empty(&self.rerank_model),
+            rerank_url: non_empty(&self.rerank_url),
+            rerank_key: non_empty(&self.rerank_key).map(Secret::new),
         };
 
         let has_endpoint_model = settings.embedding_model.is_some();

@@ -65,6 +65,7 @@ pub fn build_service(
     let for_pages = allowed_origins.layer();
     let app = App::new(ctx, authenticator)
         .with_embedder(external_services.readers.embedder.clone())
+        .with_rerank_model(external_services.readers.models.rerank_model())
         .with_allowed_origins(allowed_origins)
         .with_provider_names(options.provider_names);
     let routes = all_routes(

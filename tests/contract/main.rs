@@ -76,6 +76,7 @@ mod read;
 mod repeats;
 mod request_log;
 mod request_log_secrets;
+mod rerank_model;
 mod retry;
 mod reuse;
 mod search_documents;

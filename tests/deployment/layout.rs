@@ -71,12 +71,19 @@ fn functions_get_exactly_the_variables_that_are_read() {
             .map(|(name, _)| name.as_str())
             .collect();
         let wanted = match id {
-            "ProcessorFunction" => model_variables(),
-            // Questions and documents are embedded, and nothing else is asked of a model.
+            "ProcessorFunction" => {
+                let mut wanted = model_variables();
+                wanted.retain(|name| !name.contains("RERANK"));
+                wanted
+            }
+            // Questions and documents are embedded, results of searches are reranked, and nothing
+            // else is asked of a model.
             "SearchFunction" | "MaintenanceFunction" => {
                 let mut wanted = model_variables();
                 wanted.retain(|name| {
-                    name.contains("EMBEDDING") || name.starts_with("RECOLLECT_MODEL_")
+                    name.contains("EMBEDDING")
+                        || name.starts_with("RECOLLECT_MODEL_")
+                        || (name.contains("RERANK") && id == "SearchFunction")
                 });
                 wanted
             }
@@ -87,7 +94,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
             // pictures nor recordings.
             "SynchronizerFunction" => {
                 let mut wanted = model_variables();
-                let other_models = ["VISION", "TRANSCRIPTION", "EMBEDDING"];
+                let other_models = ["VISION", "TRANSCRIPTION", "EMBEDDING", "RERANK"];
                 wanted.retain(|name| !other_models.iter().any(|model| name.contains(model)));
                 wanted.extend(drive_variables());
                 wanted

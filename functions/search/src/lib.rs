@@ -9,6 +9,7 @@ mod questions;
 mod rank;
 mod related;
 mod rerank;
+mod rerank_model;
 mod rows;
 mod run;
 mod summaries;
@@ -72,11 +73,11 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
         )
         .with_state(SearchState {
             questions: Arc::new(questions::QuestionEmbedder::new(app.embedder.clone())),
+            reranker: rerank_model::build_reranker(app.rerank_model.clone()),
             app,
             chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
             memories: Arc::new(ViewCache::new(cache_bytes / 2)),
             sorters: Arc::default(),
-            reranker: Arc::new(rerank::TextReranker),
         })
 }
 

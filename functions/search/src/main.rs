@@ -6,7 +6,8 @@ fn main() -> anyhow::Result<()> {
     let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
     lambda::run_http(move |app| {
         search::router(
-            app.with_embedder(models.embedder()),
+            app.with_embedder(models.embedder())
+                .with_rerank_model(models.rerank_model()),
             search::LAMBDA_CACHE_BYTES,
         )
     })

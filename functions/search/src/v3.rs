@@ -79,7 +79,8 @@ pub(crate) struct DocumentSearchRequest {
     /// False to get the chunks before and after each hit as well.
     #[schemars(extend("default" = true))]
     only_matching_chunks: Option<bool>,
-    /// Orders the best chunks, at least 50, by a second look at their texts. No model takes part.
+    /// Orders the best chunks, at least 50, by a second look at their texts, or by the reranking model
+    /// that the operator has chosen.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,

@@ -69,7 +69,8 @@ pub(crate) struct SearchRequest {
     include: Option<IncludedParts>,
     /// Orders the best 50 memories and the best 50 chunks by a second look at their texts, and
     /// returns the first of them: the share of the question's words that each has, and the
-    /// similarity of its nearest line. No model takes part.
+    /// similarity of its nearest line. A reranking model that the operator has chosen takes their
+    /// place.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     rerank: bool,
@@ -374,8 +375,9 @@ pub(crate) fn operations() -> Vec<Operation> {
             .group("Recall (Search)")
             .summary("Find memories, chunks, or both on one scale, the most similar first.")
             .description(
-                "No model takes part in a search, except an embedding model that the operator has \
-                 chosen, so it costs the same with every option. A \
+                "No model takes part in a search, except an embedding model and, with `rerank`, a \
+                 reranking model that the operator has chosen. Without them it costs the same with \
+                 every option. A \
                  memory that has expired, was forgotten or replaced is not a result; it is shown \
                  where the request asks for it.",
             )

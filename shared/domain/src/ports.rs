@@ -15,6 +15,7 @@ mod documents;
 mod embedding;
 mod index;
 mod organization;
+mod reranking;
 
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ pub use embedding::{
 };
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
+pub use reranking::RerankModel;
 
 /// The result of a port method.
 pub type PortResult<T> = Result<T, PortError>;

@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use domain::Error;
-use domain::ports::TextEmbedder;
+use domain::ports::{RerankModel, TextEmbedder};
 use http::{HeaderName, HeaderValue};
 use service::Authenticator;
 use service::Ctx;
@@ -33,6 +33,8 @@ pub struct App {
     pub provider_names: ProviderNames,
     /// The model that the operator chose for vectors of texts.
     pub embedder: Option<Arc<dyn TextEmbedder>>,
+    /// The model that the operator chose for a second look at search results.
+    pub rerank_model: Option<Arc<dyn RerankModel>>,
     /// Records requests in the request log.
     pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
@@ -49,6 +51,7 @@ impl App {
             authenticator,
             provider_names: ProviderNames::default(),
             embedder: None,
+            rerank_model: None,
             log_content_cache: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
             allowed_origins: AllowedOrigins::default(),
@@ -68,6 +71,15 @@ impl App {
     #[must_use]
     pub fn with_embedder(self, embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
         Self { embedder, ..self }
+    }
+
+    /// Sets the model that reranks search results. Without this, words and built-in vectors do.
+    #[must_use]
+    pub fn with_rerank_model(self, rerank_model: Option<Arc<dyn RerankModel>>) -> Self {
+        Self {
+            rerank_model,
+            ..self
+        }
     }
 
     /// Sets the names that the answers of `/v3` and `/v4` have for the cloud drive. Without this,

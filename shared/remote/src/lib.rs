@@ -41,7 +41,7 @@ pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
 #[cfg(feature = "client")]
 pub use guard::url_refusal;
 #[cfg(feature = "client")]
-pub use models::{AnswerError, EmbeddingClient, ModelClient, ModelError, Question};
+pub use models::{AnswerError, EmbeddingClient, ModelClient, ModelError, Question, RerankClient};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]

@@ -5,6 +5,7 @@
 mod chat;
 mod embedding;
 mod multipart;
+mod reranking;
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::tls::system_tls;
 
 pub use chat::{AnswerError, Question};
 pub use embedding::EmbeddingClient;
+pub use reranking::RerankClient;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause before the first repetition of a question.

@@ -9,6 +9,9 @@ pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
 pub(crate) const EMBEDDING_MODEL: &str = "RECOLLECT_EMBEDDING_MODEL";
 pub(crate) const EMBEDDING_URL: &str = "RECOLLECT_EMBEDDING_URL";
 pub(crate) const EMBEDDING_KEY: &str = "RECOLLECT_EMBEDDING_KEY";
+pub(crate) const RERANK_MODEL: &str = "RECOLLECT_RERANK_MODEL";
+pub(crate) const RERANK_URL: &str = "RECOLLECT_RERANK_URL";
+pub(crate) const RERANK_KEY: &str = "RECOLLECT_RERANK_KEY";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 
 /// An endpoint that speaks OpenAI's protocol, and the models to use there.
@@ -31,6 +34,12 @@ pub struct ModelSettings {
     pub embedding_url: Option<String>,
     /// The key of that other endpoint.
     pub embedding_key: Option<Secret>,
+    /// The model that reranks search results. Without it, words and built-in vectors do.
+    pub rerank_model: Option<String>,
+    /// The base URL of the endpoint of that model, if it is another one.
+    pub rerank_url: Option<String>,
+    /// The key of that other endpoint.
+    pub rerank_key: Option<Secret>,
 }
 
 impl ModelSettings {
@@ -50,6 +59,9 @@ impl ModelSettings {
             embedding_model: value(EMBEDDING_MODEL),
             embedding_url: value(EMBEDDING_URL),
             embedding_key: value(EMBEDDING_KEY).map(Secret::new),
+            rerank_model: value(RERANK_MODEL),
+            rerank_url: value(RERANK_URL),
+            rerank_key: value(RERANK_KEY).map(Secret::new),
         }
     }
 }

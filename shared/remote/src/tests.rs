@@ -10,6 +10,7 @@ mod models;
 mod names;
 mod pages;
 mod redirects;
+mod reranking;
 mod retries;
 mod server;
 mod transport;

@@ -87,7 +87,8 @@ enum Rerank {
     #[default]
     None,
     /// The best 50 memories and the best 50 chunks are ordered by a second look at their texts, and
-    /// the first of them are returned. No model takes part.
+    /// the first of them are returned. A reranking model that the operator has chosen does it
+    /// instead, if there is one.
     Order,
     /// They are ordered as with `order`, and the memories about one subject are joined into one
     /// result. Their sentences are not changed.
@@ -203,8 +204,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .group(GROUP)
             .summary("Find memories, chunks, or both on one scale, the most similar first.")
             .description(
-                "No model takes part in a search, except an embedding model that the operator has \
-                 chosen, so it costs the same with every option. A \
+                "No model takes part in a search, except an embedding model and, for reranking, a \
+                 reranking model that the operator has chosen. Without them it costs the same with \
+                 every option. A \
                  memory that has expired, was forgotten or replaced is not a result; it is shown \
                  where the request asks for it. A namespace that does not exist has no results.",
             )

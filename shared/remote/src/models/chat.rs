@@ -54,7 +54,7 @@ const FORMATS: [RequestFormat; 5] = [
     },
 ];
 
-/// The format that the endpoint has accepted before, shared by all clones of a [`ModelClient`].
+/// The number of the format that the endpoint has accepted before, shared by all clones of a client.
 /// Initially there is none.
 #[derive(Debug)]
 pub(super) struct AcceptedFormat(AtomicUsize);
@@ -66,16 +66,16 @@ impl Default for AcceptedFormat {
 }
 
 impl AcceptedFormat {
-    /// Returns the formats to try. Once a format has been accepted, a refusal is about the
+    /// Returns the formats to try, of this number. Once a format has been accepted, a refusal is about the
     /// question, not about the format.
-    fn candidate_formats(&self) -> std::ops::Range<usize> {
+    pub(super) fn candidate_formats(&self, count: usize) -> std::ops::Range<usize> {
         match self.0.load(Ordering::Relaxed) {
-            accepted if accepted < FORMATS.len() => accepted..accepted + 1,
-            _ => 0..FORMATS.len(),
+            accepted if accepted < count => accepted..accepted + 1,
+            _ => 0..count,
         }
     }
 
-    fn remember_format(&self, format: usize) {
+    pub(super) fn remember_format(&self, format: usize) {
         self.0.store(format, Ordering::Relaxed);
     }
 }
@@ -195,7 +195,7 @@ impl ModelClient {
     /// Asks once, in the first format that the endpoint accepts.
     async fn ask_once(&self, model: &str, question: &Question<'_>) -> Result<String, AnswerError> {
         let mut last_refusal = AnswerError::Unusable;
-        for index in self.accepted_format.candidate_formats() {
+        for index in self.accepted_format.candidate_formats(FORMATS.len()) {
             let body = Bytes::from(build_body(model, question, FORMATS[index]).to_string());
             match self.exchange_chat(body).await {
                 Err(error @ AnswerError::Refused(400 | 422)) => last_refusal = error,

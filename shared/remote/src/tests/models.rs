@@ -375,6 +375,9 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         "RECOLLECT_EMBEDDING_MODEL" => Some("compass".into()),
         "RECOLLECT_EMBEDDING_URL" => Some("http://127.0.0.1:11435/v1".into()),
         "RECOLLECT_EMBEDDING_KEY" => Some("another-secret".into()),
+        "RECOLLECT_RERANK_MODEL" => Some("judge".into()),
+        "RECOLLECT_RERANK_URL" => Some("http://127.0.0.1:11436/v1".into()),
+        "RECOLLECT_RERANK_KEY" => Some("third-secret".into()),
         other => panic!("{other} is no setting of ours"),
     });
 
@@ -387,6 +390,11 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     assert_eq!(
         settings.embedding_url.as_deref(),
         Some("http://127.0.0.1:11435/v1")
+    );
+    assert_eq!(settings.rerank_model.as_deref(), Some("judge"));
+    assert_eq!(
+        settings.rerank_url.as_deref(),
+        Some("http://127.0.0.1:11436/v1")
     );
     let debug_output = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
     assert!(

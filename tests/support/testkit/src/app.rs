@@ -161,6 +161,7 @@ impl TestApp {
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator)
             .with_embedder(external_services.readers.embedder.clone())
+            .with_rerank_model(external_services.readers.models.rerank_model())
             .with_provider_names(environment.provider_names);
         let routes = cli::all_routes(
             &app,
