@@ -4,7 +4,8 @@
 use super::super::dates::FoundDate;
 use super::grammar::find_adverb_before;
 use super::lexicon::{
-    VerbForm, is_adverb, is_auxiliary, is_modal, is_pronoun, parse_verb, to_third_person,
+    VerbForm, is_adverb, is_auxiliary, is_content_word, is_modal, is_pronoun, parse_verb,
+    to_third_person,
 };
 use super::words::{Clause, Word};
 
@@ -225,11 +226,12 @@ fn is_unknown_verb(clause: Clause<'_>, at: usize) -> bool {
     let is_base = lower.len() > 2
         && lower.bytes().all(|byte| byte.is_ascii_lowercase())
         && !lower.ends_with('s')
+        && !lower.ends_with("ly")
+        && is_content_word(lower)
         && !is_auxiliary(lower)
         && !is_modal(lower)
         && parse_verb(lower).is_none();
-    let next = parse_verb(clause.lower_at(at + 1));
-    let is_before_verb = matches!(next, Some((_, VerbForm::Base)));
+    let is_before_verb = parse_verb(clause.lower_at(at + 1)).is_some();
     is_base && at > 0 && clause.lower_at(at - 1) == "i" && !is_before_verb
 }
 

@@ -313,8 +313,12 @@ fn remarks_are_written_as_sentences() {
             "User: every week its Sunday roast at User's aunts.",
         ),
         (
-            "i flog knitted dinosaurs at the market",
-            "User flogs knitted dinosaurs at the market.",
+            "i flog dinosaurs at the market",
+            "User flogs dinosaurs at the market.",
+        ),
+        (
+            "i just took my kids camping in wales",
+            "User just took their kids camping in wales.",
         ),
         (
             "standing order with fennimore bank",
