@@ -149,35 +149,36 @@ impl MessageReader<'_> {
     }
 
     /// Adds the statement of a remark to the one before it if it needs that to be understood, or if
-    /// both are parts of a sentence that no rule understands.
+    /// no rule has understood either. The statements from `from` on are those of the remark.
     fn continue_previous(&mut self, sentence: &Sentence<'_>, read: &ReadRemark, from: usize) {
         let statements = self.rules.statements();
-        let is_listed = sentence.block == BlockKind::ListItem;
-        let previous = self.previous.take_if(|_| statements.len() > from);
+        if statements.len() == from {
+            return;
+        }
+
+        // An item of a list stands alone, and so does what follows it.
         let Some(last) = statements
             .last()
-            .filter(|_| statements.len() > from && !is_listed)
+            .filter(|_| sentence.block != BlockKind::ListItem)
         else {
+            self.previous = None;
             return;
         };
 
         let is_episode = chat::is_episode(last);
-        let is_continuation = previous.as_ref().is_some_and(|previous| {
-            let is_same_sentence = previous.sentence_start == sentence.start;
-            is_episode && previous.is_episode
-                || needs_previous(read, self.language, is_same_sentence)
-        });
-        if is_continuation
-            && let Some(previous) = previous
+        if let Some(previous) = &self.previous
             && statements.len() == from + 1
+            && (is_episode && previous.is_episode
+                || needs_previous(
+                    read,
+                    self.language,
+                    previous.sentence_start == sentence.start,
+                ))
             && let Some(next) = statements.pop()
         {
             match continue_statement(&mut statements[previous.index], next, read) {
                 Some(next) => statements.push(next),
-                None => {
-                    self.previous = Some(previous);
-                    return;
-                }
+                None => return,
             }
         }
 
