@@ -373,15 +373,16 @@ impl<'a> Participants<'a> {
 /// The longest question that is kept with its answer, in bytes.
 const MAX_QUESTION_BYTES: usize = 140;
 
-/// Returns the question with which a text ends.
+/// Returns the question with which a text ends, or `Tell me about him.`
 fn find_last_question(text: &str) -> Option<&str> {
     let text = text.trim_end();
-    let body = text.strip_suffix(['?', '？'])?;
+    let body = text.trim_end_matches(['?', '？', '.']);
     let from = body
         .rfind(['.', '!', '?', '\n', '。', '！', '？', ':'])
         .map_or(0, |at| {
             at + body[at..].chars().next().map_or(1, char::len_utf8)
         });
     let question = text[from..].trim();
-    (question.len() <= MAX_QUESTION_BYTES).then_some(question)
+    let is_question = question.ends_with(['?', '？']) || question.starts_with("Tell me");
+    (is_question && question.len() <= MAX_QUESTION_BYTES).then_some(question)
 }
