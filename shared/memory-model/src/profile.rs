@@ -108,7 +108,7 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
         static_budget,
     );
 
-    // What the lasting traits leave is there for the rest.
+    // The rest may take the tokens that the lasting traits leave.
     let rest_budget = match options.max_tokens {
         Some(tokens) => Budget::strict(tokens.saturating_sub(budget::count_tokens(&static_lines))),
         None => Budget::flexible(options.dynamic_tokens),

@@ -111,7 +111,7 @@ impl EncoderConfig {
     }
 }
 
-/// How a folder turns the hidden states of a text into its vector.
+/// The way in which the hidden states of a text become its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pooling {
     /// The mean of all tokens.

@@ -44,7 +44,7 @@ pub struct FolderSettings {
 pub struct FolderError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong with it, and what to change.
+    /// The problem, and the change that solves it.
     pub problem: String,
 }
 

@@ -32,12 +32,11 @@ impl FolderModel {
     pub(crate) fn open(settings: &FolderSettings) -> Result<Self, FolderError> {
         let folder = &settings.folder;
         let files = ModelFiles::read(folder)?;
-        let passage_prefix = settings.passage_prefix.as_ref();
-        let passage_prefix = passage_prefix.or(files.passage_prefix.as_ref());
-        let passage_prefix = passage_prefix.cloned().unwrap_or_default();
-        let query_prefix = settings.query_prefix.as_ref();
-        let query_prefix = query_prefix.or(files.query_prefix.as_ref());
-        let query_prefix = query_prefix.cloned().unwrap_or_default();
+        let choose_prefix = |set: &Option<String>, read: &Option<String>| {
+            set.as_ref().or(read.as_ref()).cloned().unwrap_or_default()
+        };
+        let passage_prefix = choose_prefix(&settings.passage_prefix, &files.passage_prefix);
+        let query_prefix = choose_prefix(&settings.query_prefix, &files.query_prefix);
 
         let mut digest = Sha256::new();
         let config_path = folder.join("config.json");

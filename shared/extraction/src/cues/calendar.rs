@@ -208,11 +208,13 @@ impl DateReader<'_> {
             None if calendar.after_day_of_month.is_empty() => after,
             None => return false,
         };
+        // A word at the end of the text is followed by a space as well.
+        let next_words = format!("{} ", tail.trim_start());
         let mut others = calendar.after_other_numbers.iter();
         let is_other = tail.starts_with(|c: char| c.is_ascii_digit() || c == ':' || c == '/')
-            || tail.trim_start().starts_with(['%', '€', '°'])
+            || next_words.starts_with(['%', '€', '°'])
             || tail.len() == after.len() && tail.starts_with(char::is_alphabetic)
-            || others.any(|word| strip_word(&format!("{} ", tail.trim_start()), word).is_some());
+            || others.any(|word| strip_word(&next_words, word).is_some());
         has_word && !is_other
     }
 

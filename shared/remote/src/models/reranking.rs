@@ -37,11 +37,11 @@ const FORMATS: [RequestFormat; 3] = [
 /// The form of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestFormat {
-    /// That of Cohere and Jina. Some servers answer ten texts only, unless `top_n` says how many.
+    /// The form of Cohere and Jina. Some servers answer ten texts only, unless `top_n` says how many.
     WithTopN,
     /// The same without `top_n`, which Voyage refuses.
     WithoutTopN,
-    /// That of Text Embeddings Inference.
+    /// The form of Text Embeddings Inference.
     Texts,
 }
 
