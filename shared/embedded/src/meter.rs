@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::InProcessTransport;
 use crate::blocking::lock_mutex;
+use crate::network::Service;
 use crate::transport::{collect_body, user_error};
 
 /// The counts of a meter.
@@ -31,6 +32,11 @@ pub struct RequestCounts {
     pub sqs: u64,
     /// KMS requests.
     pub kms: u64,
+    /// The bytes of the answers of S3.
+    pub s3_bytes: u64,
+    /// The length of the longest chain of requests that waited for each other: each one began after
+    /// the answer to the one before.
+    pub dependent: u64,
 }
 
 /// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3,
@@ -92,6 +98,21 @@ impl MeteredTransport {
         lock_mutex(&self.counts)
     }
 
+    fn count_request(&self, service: Service, method: &http::Method) {
+        let mut counts = self.lock_counts();
+        counts.requests += 1;
+        match service {
+            Service::DynamoDb => {}
+            Service::Sqs => counts.sqs += 1,
+            Service::Kms => counts.kms += 1,
+            Service::S3 if [http::Method::GET, http::Method::HEAD].contains(method) => {
+                counts.s3_gets += 1;
+            }
+            Service::S3 if *method != http::Method::DELETE => counts.s3_puts += 1,
+            Service::S3 => {}
+        }
+    }
+
     fn add_dynamodb(&self, operation: &str, body: &[u8]) {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let units_of = |table: &Value| table["CapacityUnits"].as_f64().unwrap_or_default();
@@ -127,35 +148,26 @@ impl HttpConnector for MeteredTransport {
 
         let this = self.clone();
         HttpConnectorFuture::new(async move {
+            let begun_after = this.lock_counts().dependent;
+            // Requests that begin together are all seen before the first of them is answered.
+            tokio::task::yield_now().await;
+
             let request = request.try_into_http1x().map_err(user_error)?;
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
             let mut body = collect_body(body).await?;
-            let target = match parts.headers.get("x-amz-target") {
-                Some(target) => target.to_str().unwrap_or_default().to_owned(),
-                None => String::new(),
-            };
-            let operation = target.strip_prefix("DynamoDB_20120810.");
-            this.lock_counts().requests += 1;
-            if operation.is_some()
+            let target = parts.headers.get("x-amz-target").cloned();
+            let service = Service::of_target(target.as_ref());
+            this.count_request(service, &parts.method);
+            if service == Service::DynamoDb
                 && let Ok(mut json) = serde_json::from_slice::<Value>(&body)
             {
                 json["ReturnConsumedCapacity"] = "TOTAL".into();
                 body = json.to_string().into();
-            } else if target.starts_with("AmazonSQS") {
-                this.lock_counts().sqs += 1;
-            } else if target.starts_with("TrentService") {
-                this.lock_counts().kms += 1;
-            } else if parts.method == http::Method::GET || parts.method == http::Method::HEAD {
-                this.lock_counts().s3_gets += 1;
-            } else if parts.method != http::Method::DELETE {
-                this.lock_counts().s3_puts += 1;
+                // The new body is longer, so the length is no longer right. S3 signs the length, so
+                // it stays there.
+                parts.headers.remove(http::header::CONTENT_LENGTH);
             }
-            let mut request = http::Request::from_parts(parts, SdkBody::from(body));
-            if operation.is_some() {
-                // The new body of a DynamoDB request is longer, so its length is no longer right.
-                // S3 signs the length, so it stays there.
-                request.headers_mut().remove(http::header::CONTENT_LENGTH);
-            }
+            let request = http::Request::from_parts(parts, SdkBody::from(body));
             let response = this
                 .inner
                 .call(HttpRequest::try_from(request).map_err(user_error)?)
@@ -163,9 +175,19 @@ impl HttpConnector for MeteredTransport {
             let response = response.try_into_http1x().map_err(user_error)?;
             let (parts, body) = response.into_parts();
             let body = collect_body(body).await?;
-            if let Some(operation) = operation {
-                this.add_dynamodb(operation, &body);
+            match (service, target) {
+                (Service::DynamoDb, Some(target)) => {
+                    let target = target.to_str().unwrap_or_default();
+                    let operation = target.rsplit('.').next().unwrap_or_default();
+                    this.add_dynamodb(operation, &body);
+                }
+                (Service::S3, _) => this.lock_counts().s3_bytes += body.len() as u64,
+                _ => {}
             }
+            let mut counts = this.lock_counts();
+            counts.dependent = counts.dependent.max(begun_after + 1);
+            drop(counts);
+
             HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body)))
                 .map_err(user_error)
         })

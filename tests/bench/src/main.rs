@@ -22,6 +22,9 @@
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
 //! cargo run --release -p bench -- drive                 synchronization of a large cloud drive
 //! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
+//! cargo run --release -p bench -- scale FOLDER          cold and warm requests to containers of any
+//!                                                       size with the response times of AWS;
+//!                                                       FOLDER keeps the containers
 //! cargo run --release -p bench -- reuse                 cost of one changed paragraph of a long
 //!                                                       document
 //! ```
@@ -46,6 +49,7 @@ mod quality;
 mod recall;
 mod reuse;
 mod rig;
+mod scale;
 mod speed;
 mod text;
 
@@ -179,6 +183,27 @@ enum What {
     },
     /// Ingest rate of full batches
     Batch,
+    /// Cold and warm requests to large containers as a Lambda function sees them: time, dependent
+    /// calls, read units, bytes, memory
+    Scale {
+        /// The folder that keeps the containers
+        folder: PathBuf,
+        /// Containers of these many chunks
+        #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
+        chunks: Vec<usize>,
+        /// Cold requests of each operation
+        #[arg(long, default_value_t = 10)]
+        requests: usize,
+    },
+    /// Measures one container of that benchmark
+    #[command(hide = true)]
+    ScaleFunction {
+        /// The folder of the container
+        folder: PathBuf,
+        /// Cold requests of each operation
+        #[arg(long)]
+        requests: usize,
+    },
     /// Embeddings and time that one changed paragraph of a long document costs
     Reuse,
 }
@@ -234,6 +259,12 @@ async fn run(what: What) -> Result<()> {
         What::Drive { files } => drive::run(files).await,
         What::DriveServer { files } => drive::serve_drive(files).await,
         What::Batch => batch::run().await,
+        What::Scale {
+            folder,
+            chunks,
+            requests,
+        } => scale::run(&folder, &chunks, requests).await,
+        What::ScaleFunction { folder, requests } => scale::run_as_function(&folder, requests).await,
         What::Reuse => reuse::run().await,
     }
 }

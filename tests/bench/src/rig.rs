@@ -1,5 +1,6 @@
 //! The product in this process, reached through its routes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,8 @@ use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
 use edge::{App, LoopbackPeer};
 use embedded::{
-    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, MeteredTransport, REGION,
-    SECRET_ACCESS_KEY,
+    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, MeteredTransport,
+    NetworkProfile, REGION, SECRET_ACCESS_KEY,
 };
 use http::Request;
 use http_body_util::BodyExt;
@@ -35,7 +36,7 @@ pub(crate) struct BenchSystem {
     routes: Router,
     sandbox: Sandbox,
     workers: Option<Workers>,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 impl BenchSystem {
@@ -57,7 +58,31 @@ impl BenchSystem {
     pub(crate) async fn with_durability(durability: Durability) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let services = EmbeddedServices::open_durable(folder.path(), durability)?;
-        let meter = MeteredTransport::new(InProcessTransport::new(services.clone()));
+        let transport = InProcessTransport::new(services.clone());
+        Ok(Self {
+            _folder: Some(folder),
+            ..Self::over(services, transport).await?
+        })
+    }
+
+    /// Opens the system of a folder, which is created if it does not exist, and which stays.
+    pub(crate) async fn in_folder(folder: &Path) -> Result<Self> {
+        let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
+        let transport = InProcessTransport::new(services.clone());
+        Self::over(services, transport).await
+    }
+
+    /// Opens the system of a folder as a function in Lambda sees it: each answer of a service takes
+    /// as long as on AWS.
+    pub(crate) async fn as_function(folder: &Path) -> Result<Self> {
+        let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
+        let transport =
+            InProcessTransport::new(services.clone()).with_network(NetworkProfile::lambda());
+        Self::over(services, transport).await
+    }
+
+    async fn over(services: EmbeddedServices, transport: InProcessTransport) -> Result<Self> {
+        let meter = MeteredTransport::new(transport);
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let system = LocalSystem::over_services(
             services,
@@ -66,16 +91,7 @@ impl BenchSystem {
             None,
         )
         .await?;
-        let ctx = system.ctx.clone();
-        let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = cli::all_routes(
-            &App::new(ctx, authenticator),
-            CACHE_BYTES,
-            Connectors::default(),
-            None,
-            false,
-        );
+        let routes = start_routes(&system)?;
 
         Ok(Self {
             system,
@@ -83,8 +99,14 @@ impl BenchSystem {
             routes,
             sandbox: Sandbox::in_process(),
             workers: None,
-            _folder: folder,
+            _folder: None,
         })
+    }
+
+    /// Forgets everything that is warm, as a new function has nothing warm.
+    pub(crate) fn become_cold(&mut self) -> Result<()> {
+        self.routes = start_routes(&self.system)?;
+        Ok(())
     }
 
     /// Starts the workers.
@@ -218,6 +240,20 @@ impl BenchSystem {
             workers.stop().await;
         }
     }
+}
+
+/// Returns the routes with empty caches.
+fn start_routes(system: &LocalSystem) -> Result<Router> {
+    let ctx = system.ctx.clone();
+    let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
+    Ok(cli::all_routes(
+        &App::new(ctx, authenticator),
+        CACHE_BYTES,
+        Connectors::default(),
+        None,
+        false,
+    ))
 }
 
 /// Returns the resident memory of this process in megabytes; 0 if the system does not provide it.

@@ -86,6 +86,21 @@ impl TextGenerator {
         text
     }
 
+    /// Returns a text of about `chars` characters with three statements in two chunks, as documents
+    /// and chats have on average.
+    pub(crate) fn generate_mixed_text(&mut self, chars: usize) -> String {
+        let mut text = String::with_capacity(chars + 500);
+        while text.len() < chars {
+            text.push_str(&self.generate_text(310));
+            text.push_str(". ");
+            text.push_str(&self.generate_note(60));
+            text.push('\n');
+        }
+
+        text.truncate(chars);
+        text
+    }
+
     /// Returns a question of a few words.
     pub(crate) fn generate_question(&mut self) -> String {
         (0..5)
