@@ -207,8 +207,8 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
             // retry would not help.
             DeliveryOutcome::Retry if source.is_dead_letter_queue => Ok(()),
             DeliveryOutcome::Retry => {
-                let pause = Duration::from_secs(1 << message.receive_count.min(6));
-                source.receiver.retry_after(message, pause).await
+                let receiver = &source.receiver;
+                receiver.retry_after(message, message.retry_delay()).await
             }
         };
         if let Err(error) = result {

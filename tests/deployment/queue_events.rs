@@ -1,7 +1,7 @@
 //! Recorded SQS events through the Lambda glue. Each message succeeds or fails on its own.
 
 use domain::{Document, DocumentId, Job, JobMessage, OrgId, Tenant};
-use lambda::handle_batch;
+use lambda::{Queues, handle_batch};
 use maintenance::MaintenanceWorker;
 use processor::Processor;
 use serde_json::{Value, json};
@@ -40,6 +40,10 @@ fn reported_failures(answer: &Value) -> Vec<&str> {
         .iter()
         .map(|failure| failure["itemIdentifier"].as_str().unwrap())
         .collect()
+}
+
+fn queues_of(app: &TestApp) -> Queues {
+    Queues::new(app.system.clients.clone(), app.system.names.clone())
 }
 
 fn org() -> OrgId {
@@ -109,7 +113,9 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
             run_processor(&second),
         ],
     );
-    let answer = handle_batch(&processor, batch).await.unwrap();
+    let answer = handle_batch(&processor, &queues_of(&app), batch)
+        .await
+        .unwrap();
     assert_eq!(reported_failures(&answer), [IDS[1]]);
     for document in [&first, &second] {
         assert_eq!(
@@ -122,7 +128,9 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
         "sqs-commit",
         ["{}".into(), run_committer(&first), run_committer(&second)],
     );
-    let answer = handle_batch(&processor, batch).await.unwrap();
+    let answer = handle_batch(&processor, &queues_of(&app), batch)
+        .await
+        .unwrap();
     assert_eq!(reported_failures(&answer), [IDS[0]]);
     for document in [&first, &second] {
         assert_eq!(document_state(&app, &key, document).await["status"], "done");
@@ -144,6 +152,34 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
 }
 
 #[tokio::test]
+async fn a_message_that_could_not_be_handled_comes_again_after_seconds() {
+    let app = TestApp::new().await;
+    let (sqs, queue) = (&app.system.clients.sqs, &app.system.names.process_queue);
+    let send = sqs.send_message().queue_url(queue).message_body("poison");
+    send.send().await.unwrap();
+    let receive = || async {
+        let answer = sqs.receive_message().queue_url(queue).send().await.unwrap();
+        answer.messages.unwrap_or_default()
+    };
+    let [received] = <[_; 1]>::try_from(receive().await).unwrap();
+
+    let mut event = event_with_bodies("sqs-process", ["poison".into(), "".into(), "".into()]);
+    event["Records"].as_array_mut().unwrap().truncate(1);
+    event["Records"][0]["receiptHandle"] = received.receipt_handle.unwrap().into();
+    event["Records"][0]["eventSourceARN"] = "arn:aws:sqs:us-east-1:000000000000:process".into();
+    event["Records"][0]["attributes"]["ApproximateReceiveCount"] = "1".into();
+    let processor = Processor::new(app.system.ctx.clone(), app.environment.content_readers());
+    let answer = handle_batch(&processor, &queues_of(&app), event)
+        .await
+        .unwrap();
+    assert_eq!(reported_failures(&answer), [IDS[0]]);
+
+    assert!(receive().await.is_empty(), "the pause is not over");
+    app.environment.clock.advance_seconds(3);
+    assert_eq!(receive().await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_batch_that_comes_twice_changes_nothing_more() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
@@ -156,7 +192,9 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
         ] {
             let batch =
                 event_with_bodies(name, [message(&first), message(&second), message(&first)]);
-            let answer = handle_batch(&processor, batch).await.unwrap();
+            let answer = handle_batch(&processor, &queues_of(&app), batch)
+                .await
+                .unwrap();
             assert_eq!(reported_failures(&answer), Vec::<&str>::new(), "{name}");
         }
         seen.push(document_state(&app, &key, &first).await);
@@ -186,7 +224,9 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
         let (key, [first, second]) = two_documents(&app).await;
         let worker = MaintenanceWorker::new(app.system.ctx.clone());
         let batch = event_with_bodies(name, [message(&first), "poison".into(), message(&second)]);
-        let answer = handle_batch(&worker, batch).await.unwrap();
+        let answer = handle_batch(&worker, &queues_of(&app), batch)
+            .await
+            .unwrap();
         assert_eq!(
             reported_failures(&answer),
             [IDS[1]],
@@ -236,7 +276,9 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
             run_processor(&old),
         ],
     );
-    let answer = handle_batch(&worker, batch).await.unwrap();
+    let answer = handle_batch(&worker, &queues_of(&app), batch)
+        .await
+        .unwrap();
     assert_eq!(reported_failures(&answer), Vec::<&str>::new());
     assert_eq!(document_state(&app, &key, &old).await["status"], "done");
 }
@@ -254,7 +296,9 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
             "poison".into(),
         ],
     );
-    let answer = handle_batch(&worker, batch).await.unwrap();
+    let answer = handle_batch(&worker, &queues_of(&app), batch)
+        .await
+        .unwrap();
     assert_eq!(reported_failures(&answer), IDS);
     assert_eq!(document_state(&app, &key, &first).await["status"], "queued");
     app.run_until_settled().await.unwrap();
@@ -266,7 +310,7 @@ async fn an_event_of_something_else_is_an_error_and_not_a_success() {
     let app = TestApp::new().await;
     let worker = MaintenanceWorker::new(app.system.ctx.clone());
     assert!(
-        handle_batch(&worker, json!({"Records": "none"}))
+        handle_batch(&worker, &queues_of(&app), json!({"Records": "none"}))
             .await
             .is_err()
     );

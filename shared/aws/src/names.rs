@@ -81,6 +81,20 @@ impl ResourceNames {
         })
     }
 
+    /// Returns the address of the queue with this name, which is in the account and region of the
+    /// queues that are known. Returns `None` if none is known.
+    pub fn queue_address(&self, name: &str) -> Option<String> {
+        let addresses = [
+            &self.process_queue,
+            &self.commit_queue,
+            &self.maintenance_queue,
+            &self.sync_queue,
+        ];
+        let known = addresses.into_iter().find(|address| !address.is_empty())?;
+        let (account, _) = known.rsplit_once('/')?;
+        Some(format!("{account}/{name}"))
+    }
+
     /// Returns the variables and their values, for the environment of another process.
     pub fn to_environment(&self) -> Vec<(&'static str, String)> {
         let values = [

@@ -1,4 +1,5 @@
-//! Receiving from a queue without an event source mapping, for the workers of one machine.
+//! Receiving from a queue without an event source mapping, for the workers of one machine, and
+//! early retries of messages, which event source mappings do not have.
 
 use std::time::Duration;
 
@@ -16,6 +17,23 @@ pub struct ReceivedMessage {
     receipt: String,
     /// The number of times that the message was received, including this one.
     pub receive_count: u32,
+}
+
+impl ReceivedMessage {
+    /// Returns a message that an event source mapping has received.
+    pub fn from_event(body: String, receipt: String, receive_count: u32) -> Self {
+        Self {
+            body,
+            receipt,
+            receive_count,
+        }
+    }
+
+    /// Returns the pause before the next attempt at a message that could not be handled: 2, 4, 8, 16
+    /// and 32 seconds.
+    pub fn retry_delay(&self) -> Duration {
+        Duration::from_secs(1 << self.receive_count.clamp(1, 5))
+    }
 }
 
 /// A receiver of one queue.

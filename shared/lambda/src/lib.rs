@@ -8,17 +8,19 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use aws::{Clients, ResourceNames, SystemClock};
+use aws::{Clients, QueueReceiver, ResourceNames, SystemClock};
 use axum::Router;
-use domain::QueueWorker;
 use domain::ports::PortResult;
+use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
 use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 use service::Authenticator;
 use service::Ctx;
+use tracing::warn;
 
-pub use events::{batch_response, parse_deliveries};
+use events::{EventMessage, batch_response, parse_messages};
+
 pub use stage::strip_stage;
 
 /// Serves the routes of `router`, which gets the ports.
@@ -27,7 +29,7 @@ pub use stage::strip_stage;
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start_runtime(async move {
-        let ctx = connect_context().await?;
+        let Connected { ctx, .. } = Connected::from_environment().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let app = App::new(ctx, authenticator)
             .with_allowed_origins(read_setting("RECOLLECT_CORS_ORIGINS")?)
@@ -45,10 +47,11 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
     start_runtime(async move {
-        let worker = worker(connect_context().await?);
-        let worker = &worker;
+        let connected = Connected::from_environment().await?;
+        let worker = worker(connected.ctx);
+        let (worker, queues) = (&worker, &connected.queues);
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            let response = handle_batch(worker, event.payload).await?;
+            let response = handle_batch(worker, queues, event.payload).await?;
             Ok::<_, lambda_runtime::Error>(response)
         });
         lambda_runtime::run(handler)
@@ -68,13 +71,13 @@ where
     F: Future<Output = PortResult<()>>,
 {
     start_runtime(async move {
-        let ctx = connect_context().await?;
+        let Connected { ctx, queues } = Connected::from_environment().await?;
         let worker = worker(ctx.clone());
-        let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
+        let (worker, queues, ctx, scheduled) = (&worker, &queues, &ctx, &scheduled);
 
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             if event.payload.get("Records").is_some() {
-                return Ok(handle_batch(worker, event.payload).await?);
+                return Ok(handle_batch(worker, queues, event.payload).await?);
             }
             scheduled(ctx.clone()).await?;
             Ok::<_, lambda_runtime::Error>(Value::Null)
@@ -86,18 +89,57 @@ where
     })
 }
 
-/// Handles an SQS event as every queue function does. Tests send recorded events through the same
-/// code.
+/// The queues of a deployment, to which messages return for another attempt.
+#[derive(Debug, Clone)]
+pub struct Queues {
+    clients: Clients,
+    names: ResourceNames,
+}
+
+impl Queues {
+    /// Returns the queues beside those in `names`.
+    pub fn new(clients: Clients, names: ResourceNames) -> Self {
+        Self { clients, names }
+    }
+
+    /// Makes a message visible again after a few seconds. Otherwise it would come again after the
+    /// visibility time-out of its queue, which is six times the time-out of the function.
+    async fn retry_soon(&self, message: &EventMessage) {
+        let Some(address) = self.names.queue_address(&message.queue) else {
+            return;
+        };
+        let receiver = QueueReceiver::new(self.clients.sqs.clone(), address);
+        let delay = message.message.retry_delay();
+        if let Err(error) = receiver.retry_after(&message.message, delay).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "a message comes again only after the visibility time-out"
+            );
+        }
+    }
+}
+
+/// Handles an SQS event as every queue function does. A message that has to come again does so after
+/// a few seconds. A dead letter that cannot be handled waits for the visibility time-out, because a
+/// retry would not help. Tests send recorded events through the same code.
 ///
 /// # Errors
 /// Fails if `event` is not an SQS event.
 pub async fn handle_batch(
     worker: &impl QueueWorker,
+    queues: &Queues,
     event: Value,
 ) -> Result<Value, serde_json::Error> {
-    let (ids, deliveries) = parse_deliveries(event)?;
+    let messages = parse_messages(event)?;
+    let deliveries: Vec<QueueDelivery> = messages.iter().map(EventMessage::to_delivery).collect();
     let outcomes = worker.handle_batch(&deliveries).await;
-    Ok(batch_response(&ids, &outcomes))
+
+    for (message, outcome) in messages.iter().zip(&outcomes) {
+        if *outcome == DeliveryOutcome::Retry && !message.is_dead_letter() {
+            queues.retry_soon(message).await;
+        }
+    }
+    Ok(batch_response(&messages, &outcomes))
 }
 
 fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
@@ -123,10 +165,21 @@ fn read_setting<T: Default + FromStr<Err = domain::Error>>(name: &str) -> Result
     }
 }
 
-async fn connect_context() -> Result<Ctx> {
-    let clients = Clients::new(&aws::load_config().await);
-    let names = ResourceNames::from_environment(read_variable)?;
-    Ok(aws::build_context(&clients, &names, Arc::new(SystemClock)))
+/// The ports and the queues of a deployment.
+struct Connected {
+    ctx: Ctx,
+    queues: Queues,
+}
+
+impl Connected {
+    async fn from_environment() -> Result<Self> {
+        let clients = Clients::new(&aws::load_config().await);
+        let names = ResourceNames::from_environment(read_variable)?;
+        Ok(Self {
+            ctx: aws::build_context(&clients, &names, Arc::new(SystemClock)),
+            queues: Queues::new(clients, names),
+        })
+    }
 }
 
 /// Returns a variable of the function's environment.
