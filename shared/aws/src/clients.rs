@@ -17,6 +17,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest wait for the answer to one attempt before the next. Large objects stream within it.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The longest wait for DynamoDB, which answers within milliseconds. A lost connection would
+/// otherwise hold a request for [`ATTEMPT_TIMEOUT`].
+const DYNAMODB_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Loads the standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` if it
 /// is set.
 pub async fn load_config() -> SdkConfig {
@@ -81,8 +85,15 @@ impl Clients {
         let s3 = aws_sdk_s3::config::Builder::from(config)
             .force_path_style(true)
             .build();
+        let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(config);
+        if let Some(timeouts) = config.timeout_config() {
+            let timeouts = timeouts
+                .to_builder()
+                .operation_attempt_timeout(DYNAMODB_ATTEMPT_TIMEOUT);
+            dynamodb = dynamodb.timeout_config(timeouts.build());
+        }
         Self {
-            dynamodb: aws_sdk_dynamodb::Client::new(config),
+            dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
             s3: aws_sdk_s3::Client::from_conf(s3),
             sqs: aws_sdk_sqs::Client::new(config),
             kms: aws_sdk_kms::Client::new(config),
