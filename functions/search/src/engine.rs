@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use container_index::{IndexedChunks, IndexedMemories, decode_attributes};
+use container_index::{
+    ContainerState, ContainerView, IndexedChunks, IndexedMemories, decode_attributes,
+};
 use domain::{
     ContainerId, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant, Timestamp,
 };
+use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Memory;
 use search_engine::{
     ChunkInput, ContainerIndex, DocumentView, Embedder, QueryModel, SearchHit, SearchQuery,
@@ -104,6 +107,77 @@ pub(crate) async fn find_physical_containers(
     Ok(ids)
 }
 
+/// The number of containers that are opened at the same time.
+const PARALLEL_CONTAINERS: usize = 8;
+
+/// The views that a search opens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeededViews {
+    pub(crate) memories: bool,
+    pub(crate) chunks: bool,
+}
+
+/// Opens these containers. A view that is not needed is empty.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn open_containers(
+    state: &SearchState,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+    needed: NeededViews,
+) -> Result<(Vec<IndexedMemories>, Vec<IndexedChunks>)> {
+    let mut opening = Vec::with_capacity(ids.len());
+    for id in ids {
+        opening.push(open_container(state, tenant, id, needed));
+    }
+    let opened: Vec<_> = stream::iter(opening)
+        .buffered(PARALLEL_CONTAINERS)
+        .try_collect()
+        .await?;
+    Ok(opened.into_iter().unzip())
+}
+
+/// Opens one container, from one read of its head.
+async fn open_container(
+    state: &SearchState,
+    tenant: &Tenant,
+    id: &ContainerId,
+    needed: NeededViews,
+) -> Result<(IndexedMemories, IndexedChunks)> {
+    let ctx = &state.app.ctx;
+    let is_warm = (!needed.memories || state.memories.is_warm(tenant, id))
+        && (!needed.chunks || state.chunks.is_warm(tenant, id));
+    let container_state = match is_warm {
+        true => ContainerState::read_head(ctx, tenant, id).await?,
+        false => ContainerState::read_all(ctx, tenant, id).await?,
+    };
+
+    let open_memories = async {
+        match needed.memories {
+            true => {
+                let cache = &state.memories;
+                cache
+                    .open_at(ctx, tenant, id, container_state.clone())
+                    .await
+            }
+            false => Ok(IndexedMemories::empty(id)),
+        }
+    };
+    let open_chunks = async {
+        match needed.chunks {
+            true => {
+                let cache = &state.chunks;
+                cache
+                    .open_at(ctx, tenant, id, container_state.clone())
+                    .await
+            }
+            false => Ok(IndexedChunks::empty(id)),
+        }
+    };
+    Ok(tokio::try_join!(open_memories, open_chunks)?)
+}
+
 /// Opens the chunks of these containers.
 ///
 /// # Errors
@@ -113,11 +187,12 @@ pub(crate) async fn open_chunks(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedChunks>> {
-    let mut indexed_chunks = Vec::with_capacity(ids.len());
-    for id in ids {
-        indexed_chunks.push(state.chunks.open(&state.app.ctx, tenant, id).await?);
-    }
-    Ok(indexed_chunks)
+    let needed = NeededViews {
+        memories: false,
+        chunks: true,
+    };
+    let (_, chunks) = open_containers(state, tenant, ids, needed).await?;
+    Ok(chunks)
 }
 
 /// Opens the memories of these containers.
@@ -129,11 +204,12 @@ pub(crate) async fn open_memories(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedMemories>> {
-    let mut indexed_memories = Vec::with_capacity(ids.len());
-    for id in ids {
-        indexed_memories.push(state.memories.open(&state.app.ctx, tenant, id).await?);
-    }
-    Ok(indexed_memories)
+    let needed = NeededViews {
+        memories: true,
+        chunks: false,
+    };
+    let (memories, _) = open_containers(state, tenant, ids, needed).await?;
+    Ok(memories)
 }
 
 /// Finds the chunks that answer a question, the best first.

@@ -6,8 +6,8 @@ use service::{ContainerScope, explain_emptiness, join_reasons};
 
 use crate::SearchState;
 use crate::engine::{
-    SearchQuestion, explain_threshold, find_chunks, find_memories, find_physical_containers,
-    open_chunks, open_memories,
+    NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
+    find_physical_containers, open_containers,
 };
 use crate::mask::mask_found;
 use crate::rank::{
@@ -134,21 +134,17 @@ impl Search<'_> {
         tenant: &Tenant,
         ids: &[ContainerId],
     ) -> Result<Sources> {
-        let mut memories = match self.mode {
-            SearchMode::Memories | SearchMode::Hybrid => open_memories(state, tenant, ids).await?,
-            SearchMode::Documents => Vec::new(),
+        let needed = NeededViews {
+            memories: self.mode != SearchMode::Documents,
+            chunks: self.mode != SearchMode::Memories || self.includes_chunks,
         };
+        let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {
             let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);
             }
         }
-
-        let chunks = match self.mode {
-            SearchMode::Memories if !self.includes_chunks => Vec::new(),
-            _ => open_chunks(state, tenant, ids).await?,
-        };
 
         Ok(Sources { memories, chunks })
     }

@@ -20,16 +20,17 @@ use domain::ports::{
     BlobContent, BlobStore, Blobs, Clock, InventoryPage, PortResult, UploadArrival, UploadForm,
 };
 use domain::{PortError, Tenant, Timestamp};
-use futures::future::try_join_all;
+use futures::future::try_join;
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::arrivals;
 use crate::clients::Clients;
 use crate::error::{build_error, port_error};
 use crate::presign::Presigner;
 use crate::records::blobs::{BlobRecord, read_blob};
-use crate::records::record_item;
+use crate::records::{Item, record_item};
 use crate::table::Table;
-use crate::table_keys;
+use crate::table_keys::{self, Key};
 
 /// The number of objects that are read at the same time.
 const PARALLEL_READS: usize = 16;
@@ -83,6 +84,15 @@ impl AwsBlobs {
         match object.body.collect().await {
             Ok(bytes) => Ok(BlobContent::Intact(bytes.into_bytes())),
             Err(error) => Err(PortError::Unavailable(Box::new(error))),
+        }
+    }
+
+    /// Reads the items of inline blobs, in the order of `keys`.
+    async fn read_items(&self, keys: &[Key]) -> PortResult<Vec<Option<Item>>> {
+        match keys {
+            [] => Ok(Vec::new()),
+            [key] => Ok(vec![self.table.get(key).await?]),
+            keys => self.table.get_many(keys).await,
         }
     }
 
@@ -180,21 +190,19 @@ impl Blobs for AwsBlobs {
             }
         }
 
-        let items = match inline_keys.as_slice() {
-            [] => Vec::new(),
-            [key] => vec![self.table.get(key).await?],
-            keys => self.table.get_many(keys).await?,
-        };
+        let mut reads = Vec::with_capacity(objects.len());
+        for (i, path) in objects {
+            reads.push(async move { Ok((i, self.get_object(tenant, path).await?)) });
+        }
+        let read_objects = stream::iter(reads)
+            .buffer_unordered(PARALLEL_READS)
+            .try_collect::<Vec<_>>();
+        let (items, contents) = try_join(self.read_items(&inline_keys), read_objects).await?;
         for (i, item) in zip(inline_places, items) {
             found[i] = read_blob(item);
         }
-
-        for batch in objects.chunks(PARALLEL_READS) {
-            let reads = batch.iter().map(|(_, path)| self.get_object(tenant, path));
-            let contents = try_join_all(reads).await?;
-            for ((i, _), stored) in zip(batch, contents) {
-                found[*i] = stored;
-            }
+        for (i, stored) in contents {
+            found[i] = stored;
         }
 
         Ok(found)

@@ -130,6 +130,31 @@ impl Index for DynamoIndex {
         Ok(head.unwrap_or_default())
     }
 
+    async fn read_head_and_log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<(IndexHead, Vec<LogRecord>)> {
+        let partition = table_keys::container_partition(tenant, container);
+        let items = self
+            .0
+            .get_range(&partition, table_keys::HEAD, table_keys::LOG_END)
+            .await?;
+
+        let (mut head, mut records) = (IndexHead::default(), Vec::new());
+        for item in items {
+            if read_sort_key(&item)? == table_keys::HEAD {
+                head = read_head(item)?;
+            } else {
+                records.push(read_commit(item)?);
+            }
+        }
+        let covered = head.covered_through();
+        records.retain(|record| record.seq > covered);
+
+        Ok((head, records))
+    }
+
     async fn read_log(
         &self,
         tenant: &Tenant,

@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{DeleteRequest, KeysAndAttributes, Select, WriteRequest};
 use domain::ports::PortResult;
 use domain::{PortError, Timestamp};
+use futures::stream::{self, StreamExt};
 
 use crate::error::{build_error, port_error};
 use crate::layout::DUE_INDEX;
@@ -17,6 +18,8 @@ use crate::table_keys::{self, Key};
 
 /// The most keys of one `BatchGetItem`.
 const BATCH_KEYS: usize = 100;
+/// The number of `BatchGetItem` calls at the same time.
+const PARALLEL_BATCHES: usize = 4;
 /// The most writes of one `BatchWriteItem`.
 const BATCH_WRITES: usize = 25;
 /// The most attempts at the part of a batch that DynamoDB leaves unprocessed.
@@ -81,9 +84,15 @@ impl Table {
         let mut unique: Vec<&Key> = keys.iter().collect();
         unique.sort();
         unique.dedup();
-        for batch in unique.chunks(BATCH_KEYS) {
-            let key_items = batch.iter().map(|key| key_item(key)).collect();
-            for item in self.get_batch(key_items).await? {
+        let batches: Vec<Vec<Item>> = unique
+            .chunks(BATCH_KEYS)
+            .map(|batch| batch.iter().map(|key| key_item(key)).collect())
+            .collect();
+        let mut found = stream::iter(batches)
+            .map(|batch| self.get_batch(batch))
+            .buffer_unordered(PARALLEL_BATCHES);
+        while let Some(items) = found.next().await {
+            for item in items? {
                 let key = (
                     read_partition_key(&item)?.to_owned(),
                     read_sort_key(&item)?.to_owned(),

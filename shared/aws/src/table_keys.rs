@@ -67,7 +67,8 @@ pub(crate) fn head_key(tenant: &Tenant, id: &ContainerId) -> Key {
     (container_partition(tenant, id), HEAD.into())
 }
 
-const HEAD: &str = "HEAD";
+/// The sort key of the head, which comes right before the log records.
+pub(crate) const HEAD: &str = "HEAD";
 
 /// The sort key of the owner record, which says which tag a physical container belongs to now. A
 /// container that belongs to the tag it was made for has none.

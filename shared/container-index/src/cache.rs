@@ -9,7 +9,7 @@ use domain::{ContainerId, OrgId, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
 
-use crate::view::{ContainerView, Loaded};
+use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
 /// exists. Each check costs one read.
@@ -66,8 +66,32 @@ impl<V: ContainerView> ViewCache<V> {
     /// # Errors
     /// Returns the errors of the ports.
     pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
+        let state = match self.is_warm(tenant, id) {
+            true => ContainerState::read_head(ctx, tenant, id).await?,
+            false => ContainerState::read_all(ctx, tenant, id).await?,
+        };
+        self.open_at(ctx, tenant, id, state).await
+    }
+
+    /// Checks whether a view of the container is warm, so that its head tells what is new.
+    pub fn is_warm(&self, tenant: &Tenant, id: &ContainerId) -> bool {
+        let key = (tenant.org().clone(), id.clone());
+        self.lock().by_container.contains_key(&key)
+    }
+
+    /// Returns the container's view, which includes everything up to `state`.
+    ///
+    /// # Errors
+    /// Returns the errors of the ports.
+    pub async fn open_at(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        state: ContainerState,
+    ) -> PortResult<V> {
         self.drop_gone(ctx).await;
-        let head = ctx.index.get_head(tenant, id).await?;
+        let head = &state.head;
         let key = (tenant.org().clone(), id.clone());
         if head.seq == 0 {
             self.lock().by_container.remove(&key);
@@ -97,7 +121,10 @@ impl<V: ContainerView> ViewCache<V> {
         let mut next = match followed {
             Some(next) => next,
             None => {
-                let fresh = Loaded::read(ctx, tenant, id, head).await?;
+                // Others make room before the view takes it.
+                self.account(&key, V::expected_bytes(head));
+                let read = Loaded::read(ctx, tenant, id, state).await;
+                let fresh = read.inspect_err(|_| self.account(&key, 0))?;
                 if fresh.is_recovered {
                     report_damage(ctx, tenant, id, &[]).await;
                 }

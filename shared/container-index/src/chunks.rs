@@ -9,8 +9,8 @@ use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PackedChunk,
-    PortError, SegmentRef, Tenant,
+    ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord, Pack,
+    PackedChunk, PortError, SegmentRef, Tenant,
 };
 use search_engine::{
     ChunkInput, ContainerIndex, DIMENSIONS, Document, ModelVector, QuantizedVector, Segment,
@@ -18,8 +18,10 @@ use search_engine::{
 use service::Ctx;
 use tracing::debug;
 
-use crate::view::ContainerView;
+use crate::view::{ContainerView, FetchedBlobs};
 
+/// The bytes that the chunks of a log record usually take in memory.
+const EXPECTED_RECORD_BYTES: u64 = 16 * 1024;
 /// The number of packs that one read fetches.
 const PACK_BATCH_SIZE: usize = 100;
 
@@ -112,7 +114,18 @@ impl ContainerView for IndexedChunks {
             }
         }
 
-        self.put_all(ctx, tenant, &missing).await
+        self.put_all(ctx, tenant, &missing, FetchedBlobs::default())
+            .await
+    }
+
+    fn list_blobs(records: &[LogRecord]) -> Vec<BlobRef> {
+        let mut packs = Vec::new();
+        for entry in last_of_each(records) {
+            if let LogEntry::Put { pack, .. } = entry {
+                packs.push(pack.clone());
+            }
+        }
+        packs
     }
 
     async fn apply_records(
@@ -120,6 +133,7 @@ impl ContainerView for IndexedChunks {
         ctx: &Ctx,
         tenant: &Tenant,
         records: &[LogRecord],
+        fetched: FetchedBlobs,
     ) -> PortResult<()> {
         let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
         for entry in last_of_each(records) {
@@ -131,7 +145,7 @@ impl ContainerView for IndexedChunks {
                 LogEntry::Edit { .. } => {}
             }
         }
-        self.put_all(ctx, tenant, &puts).await
+        self.put_all(ctx, tenant, &puts, fetched).await
     }
 
     fn take_unreadable(&mut self) -> Vec<DocumentId> {
@@ -140,6 +154,12 @@ impl ContainerView for IndexedChunks {
 
     fn size_bytes(&self) -> usize {
         self.index.estimated_bytes()
+    }
+
+    fn expected_bytes(head: &IndexHead) -> usize {
+        let segments: u64 = head.segments.iter().map(|segment| segment.bytes).sum();
+        let records = head.seq - head.covered_through();
+        usize::try_from(segments + records * EXPECTED_RECORD_BYTES).unwrap_or(usize::MAX)
     }
 
     fn tail_len(&self) -> usize {
@@ -164,10 +184,11 @@ impl IndexedChunks {
         ctx: &Ctx,
         tenant: &Tenant,
         puts: &[(&BlobRef, &IndexedDocument)],
+        mut fetched: FetchedBlobs,
     ) -> PortResult<()> {
         for batch in puts.chunks(PACK_BATCH_SIZE) {
             let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
-            let contents = ctx.blobs.read(tenant, &blobs).await?;
+            let contents = fetched.take(ctx, tenant, &blobs).await?;
             for ((_, document), stored) in zip(batch, contents) {
                 self.put(document, stored);
             }

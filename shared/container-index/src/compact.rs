@@ -12,7 +12,7 @@ use tracing::info;
 use crate::chunks::IndexedChunks;
 use crate::count::live_memories;
 use crate::memories::{IndexedMemories, MemoryFile};
-use crate::view::Loaded;
+use crate::view::{ContainerState, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
 /// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
@@ -27,13 +27,13 @@ const LEVEL_FACTOR: u64 = 4;
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.get_head(tenant, id).await?;
-    let (generation, covered) = (head.generation, head.covered_through());
-    if head.seq == covered {
+    let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let (generation, covered) = (state.head.generation, state.head.covered_through());
+    if state.head.seq == covered {
         return Ok(());
     }
 
-    let Some((loaded, memories)) = read_both(ctx, tenant, id, head).await? else {
+    let Some((loaded, memories)) = read_both(ctx, tenant, id, state).await? else {
         return Ok(());
     };
 
@@ -94,14 +94,13 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.get_head(tenant, id).await?;
-    if head.seq == 0 {
+    let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let previous_head = state.head.clone();
+    if previous_head.seq == 0 {
         return Ok(());
     }
 
-    let previous_head = head.clone();
-
-    let Some((chunks, memories)) = read_both(ctx, tenant, id, head).await? else {
+    let Some((chunks, memories)) = read_both(ctx, tenant, id, state).await? else {
         return Ok(());
     };
     replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
@@ -228,10 +227,10 @@ async fn read_both(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    head: IndexHead,
+    state: ContainerState,
 ) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)>> {
-    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
     let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }

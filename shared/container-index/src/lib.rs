@@ -17,4 +17,4 @@ pub use count::count_memories;
 pub use embedding::ChosenModel;
 pub use memories::{IndexedMemories, MemoryIndex};
 pub use repair::{IndexFaults, repair_index, verify_index};
-pub use view::ContainerView;
+pub use view::{ContainerState, ContainerView, FetchedBlobs};

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    BlobRef, ContainerId, Document as Record, DocumentId, IndexedDocument, LogRecord, MemoryEdit,
-    MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
+    BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
+    MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
 };
 use memory_model::asking::topic_question_words;
 use memory_model::{DocumentStatements, Ledger, Memory};
@@ -21,10 +21,14 @@ use service::Ctx;
 use tracing::debug;
 
 use crate::chunks::last_of_each;
-use crate::view::ContainerView;
+use crate::view::{ContainerView, FetchedBlobs};
 use file::FiledDocument;
 pub(crate) use file::MemoryFile;
 
+/// The bytes that a memory usually takes with its statements and its place in the index.
+const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
+/// The memories that a log record usually adds.
+const EXPECTED_RECORD_MEMORIES: u64 = 4;
 /// The number of documents whose statements one read fetches.
 const BLOB_BATCH_SIZE: usize = 100;
 /// The number of memories from which a newly read index becomes a segment. As a tail, it would be
@@ -301,11 +305,27 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             }
         }
 
-        inner.tell_all(ctx, tenant, &missing).await?;
+        inner
+            .tell_all(ctx, tenant, &missing, FetchedBlobs::default())
+            .await?;
         inner.ledger.recompute_memories();
         inner.index_all();
 
         Ok(())
+    }
+
+    fn list_blobs(records: &[LogRecord]) -> Vec<BlobRef> {
+        let mut blobs = Vec::new();
+        for entry in last_of_each(records) {
+            if let LogEntry::Put {
+                statements: Some(statements),
+                ..
+            } = entry
+            {
+                blobs.push(statements.clone());
+            }
+        }
+        blobs
     }
 
     async fn apply_records(
@@ -313,6 +333,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         ctx: &Ctx,
         tenant: &Tenant,
         records: &[LogRecord],
+        fetched: FetchedBlobs,
     ) -> PortResult<()> {
         let inner = Arc::make_mut(&mut self.inner);
         let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
@@ -329,7 +350,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             }
         }
 
-        inner.tell_all(ctx, tenant, &puts).await?;
+        inner.tell_all(ctx, tenant, &puts, fetched).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
             if let LogEntry::Edit { edit } = entry {
                 inner.ledger.apply_edit(edit);
@@ -349,6 +370,12 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         self.inner.ledger.estimated_bytes() + self.inner.index.bytes()
     }
 
+    fn expected_bytes(head: &IndexHead) -> usize {
+        let records = head.seq - head.covered_through();
+        let memories = head.memories.unwrap_or_default() + records * EXPECTED_RECORD_MEMORIES;
+        usize::try_from(memories * EXPECTED_MEMORY_BYTES).unwrap_or(usize::MAX)
+    }
+
     fn tail_len(&self) -> usize {
         self.inner.tail.documents.len() + self.inner.tail.edits.len()
     }
@@ -360,10 +387,11 @@ impl<I: MemoryIndex> Inner<I> {
         ctx: &Ctx,
         tenant: &Tenant,
         puts: &[(&BlobRef, &IndexedDocument)],
+        mut fetched: FetchedBlobs,
     ) -> PortResult<()> {
         for batch in puts.chunks(BLOB_BATCH_SIZE) {
             let blobs: Vec<BlobRef> = batch.iter().map(|(blob, _)| (*blob).clone()).collect();
-            let contents = ctx.blobs.read(tenant, &blobs).await?;
+            let contents = fetched.take(ctx, tenant, &blobs).await?;
             for ((_, document), stored) in zip(batch, contents) {
                 self.tell(document, stored);
             }

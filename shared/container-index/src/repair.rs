@@ -10,7 +10,7 @@ use service::repair_document;
 use crate::chunks::IndexedChunks;
 use crate::compact::rewrite_index;
 use crate::memories::IndexedMemories;
-use crate::view::{ContainerView, Loaded, served_documents};
+use crate::view::{ContainerState, ContainerView, Loaded, served_documents};
 
 /// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
 /// read are processed again or become `failed`. Segments are rewritten if they cannot be read or
@@ -24,10 +24,10 @@ pub async fn repair_index(
     id: &ContainerId,
     suspects: &[DocumentId],
 ) -> Result<()> {
-    let head = ctx.index.get_head(tenant, id).await?;
-    let has_removed_data = head.last_removal.is_some();
-    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
+    let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let has_removed_data = state.head.last_removal.is_some();
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
 
     let mut suspects: BTreeSet<DocumentId> = suspects.iter().cloned().collect();
     suspects.extend(chunks.view.take_unreadable());
@@ -73,9 +73,9 @@ impl IndexFaults {
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<IndexFaults> {
-    let head = ctx.index.get_head(tenant, id).await?;
-    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
+    let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
     let mut unreadable = chunks.view.take_unreadable();
     unreadable.extend(memories.view.take_unreadable());
 

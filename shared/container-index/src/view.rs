@@ -1,11 +1,13 @@
 //! Views: values computed from a container's segments and log.
 
+use std::collections::HashMap;
+use std::iter::zip;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::ports::PortResult;
+use domain::ports::{BlobContent, PortResult};
 use domain::{
-    ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
+    BlobRef, ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
 };
 use service::Ctx;
 use tracing::warn;
@@ -44,6 +46,9 @@ pub trait ContainerView: Clone + Send + Sync {
         documents: &[Document],
     ) -> PortResult<()>;
 
+    /// Returns the blobs that [`ContainerView::apply_records`] reads for these records.
+    fn list_blobs(records: &[LogRecord]) -> Vec<BlobRef>;
+
     /// Applies records of the log, in their order. A document whose blobs cannot be read is left
     /// out and remembered.
     async fn apply_records(
@@ -51,6 +56,7 @@ pub trait ContainerView: Clone + Send + Sync {
         ctx: &Ctx,
         tenant: &Tenant,
         records: &[LogRecord],
+        fetched: FetchedBlobs,
     ) -> PortResult<()>;
 
     /// Returns the documents whose blobs could not be read since the last call.
@@ -59,8 +65,80 @@ pub trait ContainerView: Clone + Send + Sync {
     /// Returns the approximate size in bytes.
     fn size_bytes(&self) -> usize;
 
+    /// Estimates the size in bytes of the view of a container before it is read.
+    fn expected_bytes(head: &IndexHead) -> usize;
+
     /// Returns the size of the part that is not from segments, in chunks or a similar unit.
     fn tail_len(&self) -> usize;
+}
+
+/// The state of a container's index: its head, and the log records that no segment covers, if they
+/// were read with it.
+#[derive(Debug, Clone)]
+pub struct ContainerState {
+    pub(crate) head: IndexHead,
+    records: Option<Vec<LogRecord>>,
+}
+
+impl ContainerState {
+    /// Reads the head, for a view that is warm.
+    ///
+    /// # Errors
+    /// Returns the errors of the ports.
+    pub async fn read_head(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
+        Ok(Self {
+            head: ctx.index.get_head(tenant, id).await?,
+            records: None,
+        })
+    }
+
+    /// Reads the head and the log, for a view that is read from scratch.
+    ///
+    /// # Errors
+    /// Returns the errors of the ports.
+    pub async fn read_all(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
+        let (head, records) = ctx.index.read_head_and_log(tenant, id).await?;
+        Ok(Self {
+            head,
+            records: Some(records),
+        })
+    }
+}
+
+/// Blobs that were fetched before they are needed. The others are read when they are needed.
+#[derive(Debug, Default)]
+pub struct FetchedBlobs(HashMap<BlobRef, BlobContent>);
+
+impl FetchedBlobs {
+    /// The most blobs that are held before they are needed.
+    const MAX_BLOBS: usize = 512;
+
+    /// Fetches the first of these blobs.
+    async fn fetch(ctx: &Ctx, tenant: &Tenant, mut blobs: Vec<BlobRef>) -> PortResult<Self> {
+        blobs.truncate(Self::MAX_BLOBS);
+        let contents = ctx.blobs.read(tenant, &blobs).await?;
+        Ok(Self(zip(blobs, contents).collect()))
+    }
+
+    /// Returns the contents of these blobs, and reads those that were not fetched.
+    pub(crate) async fn take(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        blobs: &[BlobRef],
+    ) -> PortResult<Vec<BlobContent>> {
+        let mut missing = blobs.to_vec();
+        missing.retain(|blob| !self.0.contains_key(blob));
+        if !missing.is_empty() {
+            let contents = ctx.blobs.read(tenant, &missing).await?;
+            self.0.extend(zip(missing, contents));
+        }
+
+        let contents = blobs.iter().map(|blob| self.0.remove(blob));
+        Ok(contents
+            .map(|content| content.unwrap_or(BlobContent::Missing))
+            .collect())
+    }
 }
 
 /// A view with the point of the log up to which it is complete.
@@ -76,7 +154,7 @@ pub(crate) struct Loaded<V> {
 }
 
 impl<V: ContainerView> Loaded<V> {
-    /// Reads a container from scratch, up to at least `head`.
+    /// Reads a container from scratch, up to at least the head of `state`.
     ///
     /// # Errors
     /// Returns the errors of the ports.
@@ -84,9 +162,10 @@ impl<V: ContainerView> Loaded<V> {
         ctx: &Ctx,
         tenant: &Tenant,
         id: &ContainerId,
-        head: IndexHead,
+        state: ContainerState,
     ) -> PortResult<Self> {
-        let mut head = head;
+        let ContainerState { mut head, records } = state;
+        let mut records = records.unwrap_or_default();
         for _ in 0..ATTEMPTS {
             // Between the read of the head and the reads below, compaction may have deleted a
             // segment (a minute after it was replaced) or trimmed the log. The new head then leads
@@ -99,13 +178,18 @@ impl<V: ContainerView> Loaded<V> {
                 view: V::empty(id),
             };
 
-            let is_complete = loaded
-                .view
-                .read_segments(ctx, tenant, &head.segments)
-                .await?;
-            if is_complete && loaded.follow(ctx, tenant, id, head.seq).await? {
+            // The blobs of the log are fetched while the segments are read.
+            let (is_complete, fetched) = tokio::try_join!(
+                loaded.view.read_segments(ctx, tenant, &head.segments),
+                FetchedBlobs::fetch(ctx, tenant, V::list_blobs(&records)),
+            )?;
+            if is_complete
+                && loaded.apply(ctx, tenant, &records, fetched).await?
+                && loaded.follow(ctx, tenant, id, head.seq).await?
+            {
                 return Ok(loaded);
             }
+            records.clear();
 
             let current_head = ctx.index.get_head(tenant, id).await?;
             if !is_complete && current_head.generation == generation {
@@ -166,7 +250,9 @@ impl<V: ContainerView> Loaded<V> {
             .recover_from_documents(ctx, tenant, &documents)
             .await?;
         let records = ctx.index.read_log(tenant, id, 0).await?;
-        self.view.apply_records(ctx, tenant, &records).await?;
+        self.view
+            .apply_records(ctx, tenant, &records, FetchedBlobs::default())
+            .await?;
         if let Some(last) = records.last() {
             self.seq = self.seq.max(last.seq);
         }
@@ -194,21 +280,38 @@ impl<V: ContainerView> Loaded<V> {
             }
 
             let records = ctx.index.read_log(tenant, id, self.seq).await?;
-            let is_contiguous = records
-                .iter()
-                .zip(self.seq + 1..)
-                .all(|(record, expected)| record.seq == expected);
-            if !is_contiguous {
+            let fetched = FetchedBlobs::default();
+            if !self.apply(ctx, tenant, &records, fetched).await? {
                 return Ok(false);
-            }
-
-            if let Some(last) = records.last() {
-                self.view.apply_records(ctx, tenant, &records).await?;
-                self.seq = last.seq;
             }
         }
 
         Ok(self.seq >= seq)
+    }
+
+    /// Applies the next records of the log. Returns `false` when one of them is missing.
+    async fn apply(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+        fetched: FetchedBlobs,
+    ) -> PortResult<bool> {
+        let is_contiguous = records
+            .iter()
+            .zip(self.seq + 1..)
+            .all(|(record, expected)| record.seq == expected);
+        if !is_contiguous {
+            return Ok(false);
+        }
+
+        if let Some(last) = records.last() {
+            self.view
+                .apply_records(ctx, tenant, records, fetched)
+                .await?;
+            self.seq = last.seq;
+        }
+        Ok(true)
     }
 }
 

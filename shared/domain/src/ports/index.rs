@@ -37,6 +37,15 @@ pub trait Index: Send + Sync {
     /// Returns the current head, which is the default for a container that never had a commit.
     async fn get_head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
 
+    /// Returns the current head, and the log records that its segments do not cover, in ascending
+    /// order. This is one read for a caller that has nothing of the container yet. A transaction
+    /// that is under way may show its head before its record.
+    async fn read_head_and_log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<(IndexHead, Vec<LogRecord>)>;
+
     /// Returns the log records after `after`, in ascending order.
     async fn read_log(
         &self,
