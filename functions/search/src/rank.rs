@@ -119,6 +119,7 @@ pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
         b.similarity()
             .total_cmp(&a.similarity())
             .then(is_chunk(a).cmp(&is_chunk(b)))
+            .then(b.score().total_cmp(&a.score()))
             .then(b.updated_at().cmp(&a.updated_at()))
             .then_with(|| a.identity().cmp(&b.identity()))
     });
@@ -209,8 +210,66 @@ pub(crate) fn aggregate_by_subject(rows: Vec<ResultRow>) -> Vec<ResultRow> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod test_rows {
+    //! Rows for tests.
+
+    use search_engine::{HitScores, SearchHit};
+    use serde_json::json;
+
     use super::*;
+
+    /// Returns a chunk whose similarity is its score.
+    pub(crate) fn chunk_row(headings: &str, text: &str, score: f32) -> ResultRow {
+        let document = json!({
+            "id": "note", "revision": "1", "tag": "box", "kind": "text", "created_at": 0,
+            "updated_at": 0,
+        });
+        let hit = SearchHit {
+            container: 0,
+            document: "note".to_owned(),
+            attributes: Default::default(),
+            position: 0,
+            text: text.to_owned(),
+            headings: headings.to_owned(),
+            start: 0,
+            end: 0,
+            scores: HitScores {
+                fused: score,
+                ..HitScores::default()
+            },
+            similarity: score,
+        };
+        ResultRow::Chunk(Box::new(FoundChunk {
+            hit,
+            document: serde_json::from_value(document).unwrap(),
+        }))
+    }
+
+    /// Returns the texts of rows with their similarities.
+    pub(crate) fn texts_of(rows: &[ResultRow]) -> Vec<(String, f32)> {
+        let pair = |row: &ResultRow| (row.text().to_owned(), row.similarity());
+        rows.iter().map(pair).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_rows::{chunk_row, texts_of};
+    use super::*;
+
+    #[test]
+    fn equal_rows_are_sorted_by_their_scores() {
+        let mut rows = Vec::new();
+        for (text, score) in [("second", 0.5), ("first", 0.7), ("third", 0.4)] {
+            let mut row = chunk_row("", text, score);
+            row.set_similarity(0.6);
+            rows.push(row);
+        }
+        sort_rows(&mut rows);
+        let texts = texts_of(&rows);
+        let order: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(order, ["first", "second", "third"]);
+    }
 
     #[test]
     fn a_question_is_worded_as_its_answer_and_by_its_content() {

@@ -128,7 +128,8 @@ fn to_rerank_candidates(rows: &[ResultRow]) -> Vec<RerankCandidate<'_>> {
     rows.iter().map(candidate).collect()
 }
 
-/// Sorts rows by their scores and reassigns the list of similarities.
+/// Sorts rows of one kind by new scores and reassigns the list of similarities. Equal rows keep their
+/// order.
 fn reorder_rows(rows: &mut Vec<ResultRow>, scores: Vec<f32>) {
     let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
     let mut scored: Vec<(f32, ResultRow)> = scores.into_iter().zip(rows.drain(..)).collect();
@@ -143,12 +144,14 @@ fn reorder_rows(rows: &mut Vec<ResultRow>, scores: Vec<f32>) {
 #[cfg(test)]
 mod tests {
     use domain::PortError;
-    use search_engine::{HitScores, SearchHit};
-    use serde_json::json;
 
     use super::*;
-    use crate::engine::FoundChunk;
+    use crate::rank::test_rows::{chunk_row, texts_of};
     use crate::rank::{mix_rows, sort_reranked_rows};
+
+    fn numbered_row(position: u32, similarity: f32) -> ResultRow {
+        chunk_row("", &format!("chunk {position}"), similarity)
+    }
 
     /// Returns the given scores, or fails without any.
     struct FixedScores(Option<Vec<f32>>);
@@ -161,41 +164,17 @@ mod tests {
         }
     }
 
-    fn chunk_row(position: u32, similarity: f32) -> ResultRow {
-        let document = json!({
-            "id": "note", "revision": "1", "tag": "box", "kind": "text", "created_at": 0,
-            "updated_at": 0,
-        });
-        let hit = SearchHit {
-            container: 0,
-            document: "note".to_owned(),
-            attributes: Default::default(),
-            position,
-            text: format!("chunk {position}"),
-            headings: String::new(),
-            start: 0,
-            end: 0,
-            scores: HitScores {
-                fused: similarity,
-                ..HitScores::default()
-            },
-            similarity,
-        };
-        ResultRow::Chunk(Box::new(FoundChunk {
-            hit,
-            document: serde_json::from_value(document).unwrap(),
-        }))
-    }
-
     async fn reranked_texts(scores: Option<Vec<f32>>) -> Vec<(String, f32)> {
         let mut candidates = Candidates {
-            chunks: vec![chunk_row(0, 0.9), chunk_row(1, 0.8), chunk_row(2, 0.7)],
+            chunks: vec![
+                numbered_row(0, 0.9),
+                numbered_row(1, 0.8),
+                numbered_row(2, 0.7),
+            ],
             memories: Vec::new(),
         };
         rerank(&FixedScores(scores), "which?", &mut candidates).await;
-        let rows = candidates.chunks.iter();
-        rows.map(|row| (row.text().to_owned(), row.similarity()))
-            .collect()
+        texts_of(&candidates.chunks)
     }
 
     #[tokio::test]
@@ -211,7 +190,11 @@ mod tests {
     #[tokio::test]
     async fn equal_similarities_keep_the_order_of_the_scores() {
         let mut candidates = Candidates {
-            chunks: vec![chunk_row(0, 0.9), chunk_row(1, 0.9), chunk_row(2, 0.9)],
+            chunks: vec![
+                numbered_row(0, 0.9),
+                numbered_row(1, 0.9),
+                numbered_row(2, 0.9),
+            ],
             memories: Vec::new(),
         };
         let scores = FixedScores(Some(vec![1.0, 2.0, 3.0]));
