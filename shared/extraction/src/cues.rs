@@ -170,6 +170,17 @@ pub(crate) fn find_days(text: &str, language: Language, said_at: Timestamp) -> O
     )
 }
 
+/// Returns the days that a question names, and true if the same days of every year are meant. Returns
+/// nothing for English and for languages without rules.
+pub(crate) fn find_question_days(
+    question: &str,
+    language: Language,
+    asked_at: Timestamp,
+) -> Option<(DayRange, bool)> {
+    let lower = wording::lowercase_chars(question);
+    calendar::find_question_days(&rules_of(language)?.calendar, &lower, asked_at)
+}
+
 /// Returns the text of a statement that is kept word for word, with its days in digits.
 pub(crate) fn format_remark(passage: &Passage<'_>, text: &str, days: Option<DayRange>) -> String {
     engine::add_days(wording::format_statement(passage, text), days)

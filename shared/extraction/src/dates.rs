@@ -11,10 +11,13 @@ use jiff::civil::Date;
 use super::english::classes;
 use super::english::words::Clause;
 pub use calendar::DayRange;
-pub(crate) use calendar::utc_day;
-use calendar::{add_days, date_of, month_range, season_range, year_range};
-pub(crate) use names::{EnglishCalendar, is_full_date_name, parse_number_word};
-use names::{parse_day, parse_month, parse_season, parse_weekday, parse_year};
+use calendar::{add_days, date_of};
+pub(crate) use calendar::{month_range, season_range, utc_day, year_range};
+use names::parse_weekday;
+pub(crate) use names::{
+    EnglishCalendar, is_full_date_name, parse_day, parse_month, parse_number_word, parse_season,
+    parse_year,
+};
 
 /// The direction in which a date without a year or week is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod golden;
 mod languages;
 mod message;
 mod orders;
+mod question_days;
 mod quoted;
 mod sentences;
 mod summary;
@@ -28,6 +29,7 @@ use text::{Language, detect_language};
 
 pub use dates::DayRange;
 pub use orders::is_order_to_model;
+pub use question_days::QuestionDays;
 pub use sentences::{BlockKind, Sentence, split_sentences};
 pub use summary::{is_hidden_character, summarize};
 

@@ -1,10 +1,13 @@
 //! Dates in the words of a language.
 
 mod numbers;
+mod question;
 
 use domain::Timestamp;
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
+
+pub(super) use self::question::find_question_days;
 
 use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_before, span_of};
 use super::answers::strip_word;

@@ -110,13 +110,13 @@ pub(super) fn date_of(year: i16, month: i8, day: i8) -> Option<Date> {
 }
 
 /// Returns the days of a month.
-pub(super) fn month_range(year: i16, month: i8) -> Option<DayRange> {
+pub(crate) fn month_range(year: i16, month: i8) -> Option<DayRange> {
     let first = Date::new(year, month, 1).ok()?;
     Some(DayRange::new(first, first.last_of_month()))
 }
 
 /// Returns the days of a year.
-pub(super) fn year_range(year: i16) -> Option<DayRange> {
+pub(crate) fn year_range(year: i16) -> Option<DayRange> {
     (1..=9998)
         .contains(&year)
         .then(|| DayRange::new(date(year, 1, 1), date(year, 12, 31)))
@@ -124,7 +124,7 @@ pub(super) fn year_range(year: i16) -> Option<DayRange> {
 
 /// Returns the days of a season on the northern hemisphere. `season` counts from spring (0) to
 /// winter (3), which begins in December.
-pub(super) fn season_range(year: i16, season: i8) -> Option<DayRange> {
+pub(crate) fn season_range(year: i16, season: i8) -> Option<DayRange> {
     let first = month_range(year, season * 3 + 3)?.from;
     let last = add_units(first, TimeUnit::Month, 2)?;
     Some(DayRange::new(first, last.last_of_month()))

@@ -71,7 +71,7 @@ fn number_words(lists: &[Vec<&'static str>], first: i8) -> WordTable<i8> {
 }
 
 /// Returns the number of a month, counted from January (1), by its name or short form.
-pub(super) fn parse_month(lower: &str) -> Option<i8> {
+pub(crate) fn parse_month(lower: &str) -> Option<i8> {
     vocabulary().calendar.months.get(lower).copied()
 }
 
@@ -81,7 +81,7 @@ pub(super) fn parse_weekday(lower: &str) -> Option<i8> {
 }
 
 /// Returns the number of a season, counted from spring (0).
-pub(super) fn parse_season(lower: &str) -> Option<i8> {
+pub(crate) fn parse_season(lower: &str) -> Option<i8> {
     vocabulary().calendar.seasons.get(lower).copied()
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn is_full_date_name(lower: &str) -> bool {
 }
 
 /// Parses a day of the month: `15`, `15th`.
-pub(super) fn parse_day(lower: &str) -> Option<i8> {
+pub(crate) fn parse_day(lower: &str) -> Option<i8> {
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
     let ending = &lower[digits.len()..];
     let day = digits.parse().ok().filter(|day| (1..=31).contains(day))?;
@@ -109,7 +109,7 @@ pub(super) fn parse_day(lower: &str) -> Option<i8> {
 }
 
 /// Parses a year of four digits.
-pub(super) fn parse_year(lower: &str) -> Option<i16> {
+pub(crate) fn parse_year(lower: &str) -> Option<i16> {
     (lower.len() == 4)
         .then(|| lower.parse().ok())
         .flatten()
