@@ -25,7 +25,7 @@ pub use error::SegmentError;
 pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, merge_segments};
 pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
-    SearchQuery, search_containers,
+    SearchQuery, WiderLimit, search_containers,
 };
 pub use segment::{Segment, SegmentBuilder, StoredDocument};
 pub use vector::{DIMENSIONS, MAX_MODEL_DIMENSIONS, ModelVector, QuantizedVector};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, StaticEmbedder,
-    search_containers,
+    WiderLimit, search_containers,
 };
 
 fn index(texts: &[&str]) -> ContainerIndex {
@@ -324,6 +324,25 @@ fn the_limit_holds_and_zero_is_nothing() {
             limit
         );
     }
+}
+
+#[test]
+fn a_hit_within_the_limit_can_call_for_more_hits() {
+    let index = index(&["green tea", "green paint", "green apples"]);
+    let count_hits = |is_wanted: &dyn Fn(&SearchHit) -> bool| {
+        let query = SearchQuery {
+            limit: 1,
+            wider: Some(WiderLimit {
+                limit: 2,
+                is_wanted,
+            }),
+            ..SearchQuery::new("green tea", StaticEmbedder.embed("green tea"))
+        };
+        let found = search_containers(&[&index], &query).expect("what the test wrote is valid");
+        found.hits.len()
+    };
+    assert_eq!(count_hits(&|hit| hit.text == "green tea"), 2);
+    assert_eq!(count_hits(&|hit| hit.text == "green paint"), 1);
 }
 
 #[test]

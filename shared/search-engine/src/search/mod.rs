@@ -45,6 +45,8 @@ pub struct SearchQuery<'a> {
     pub models: &'a [QueryModel],
     /// The most hits to return.
     pub limit: usize,
+    /// Returns more hits if one of the first ones calls for it.
+    pub wider: Option<WiderLimit<'a>>,
     /// A filter of documents. It is called at most once per document, and only for documents that
     /// could be hits.
     pub admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
@@ -63,11 +65,21 @@ impl<'a> SearchQuery<'a> {
             vector,
             models: &[],
             limit: 10,
+            wider: None,
             admit: None,
             only_document: None,
             config: RankingConfig::default(),
         }
     }
+}
+
+/// A limit that replaces that of a query.
+#[derive(Clone, Copy)]
+pub struct WiderLimit<'a> {
+    /// The most hits to return then.
+    pub limit: usize,
+    /// Checks whether a hit within the limit of the query calls for more hits.
+    pub is_wanted: &'a dyn Fn(&SearchHit) -> bool,
 }
 
 /// The vector of a query by a model, and the calibration of its cosines.
@@ -216,20 +228,28 @@ pub fn search_containers(
     scored
         .candidates
         .sort_by(|a, b| compare_scored(&scope, (b.fused, b), (a.fused, a)));
-    scored.candidates.truncate(query.limit);
     let best = scored
         .candidates
         .first()
         .map_or(0.0, |candidate| candidate.fused);
 
     let confidence = query.config.calibration.query_confidence(&features);
-    let mut hits = Vec::with_capacity(scored.candidates.len());
+    let mut hits = Vec::with_capacity(query.limit.min(scored.candidates.len()));
+    let mut limit = query.limit;
+    let mut wider = query.wider;
     for candidate in &scored.candidates {
+        if hits.len() == limit {
+            break;
+        }
         let similarity = query
             .config
             .calibration
             .hit_similarity(confidence, candidate.fused, best);
-        hits.push(build_hit(&scope, candidate, similarity)?);
+        let hit = build_hit(&scope, candidate, similarity)?;
+        if let Some(wanted) = wider.take_if(|wider| (wider.is_wanted)(&hit)) {
+            limit = limit.max(wanted.limit);
+        }
+        hits.push(hit);
     }
 
     Ok(SearchOutcome { hits, features })
