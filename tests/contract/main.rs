@@ -79,6 +79,7 @@ mod request_log_secrets;
 mod rerank_model;
 mod retry;
 mod reuse;
+mod search_boosts;
 mod search_documents;
 mod search_hybrid;
 mod search_memories;

@@ -1,6 +1,7 @@
 //! Search and profiles: `/v4/search`, `/v3/search`, `/v4/profile`, the profile of a container tag,
 //! and the same of a namespace.
 
+mod boosts;
 mod engine;
 mod mask;
 mod namespaces;

@@ -54,6 +54,13 @@ impl ResultRow {
         }
     }
 
+    pub(crate) fn set_score(&mut self, score: f32) {
+        match self {
+            Self::Chunk(found) => found.hit.scores.fused = score,
+            Self::Memory(found) => found.hit.scores.fused = score,
+        }
+    }
+
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Chunk(found) => &found.hit.text,
@@ -123,6 +130,19 @@ pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
             .then(b.updated_at().cmp(&a.updated_at()))
             .then_with(|| a.identity().cmp(&b.identity()))
     });
+}
+
+/// Sorts rows of one kind by new scores and reassigns the list of similarities. Equal rows keep their
+/// order.
+pub(crate) fn reorder_rows(rows: &mut Vec<ResultRow>, scores: Vec<f32>) {
+    let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
+    let mut scored: Vec<(f32, ResultRow)> = scores.into_iter().zip(rows.drain(..)).collect();
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+
+    for ((_, mut row), similarity) in scored.into_iter().zip(similarities) {
+        row.set_similarity(similarity);
+        rows.push(row);
+    }
 }
 
 /// Sorts the best rows first, with memories first among equals. Equal rows of one kind keep the order

@@ -8,7 +8,7 @@ use memory_model::words::{content_words, split_words};
 use search_engine::{Embedder, StaticEmbedder};
 use tracing::warn;
 
-use crate::rank::{Candidates, ResultRow};
+use crate::rank::{Candidates, ResultRow, reorder_rows};
 
 /// The number of candidates of each kind, memories and chunks, that a reranker sees.
 pub(crate) const RERANK_CANDIDATES: usize = 50;
@@ -126,19 +126,6 @@ fn to_rerank_candidates(rows: &[ResultRow]) -> Vec<RerankCandidate<'_>> {
         score_share: ResultRow::score(row) / best,
     };
     rows.iter().map(candidate).collect()
-}
-
-/// Sorts rows of one kind by new scores and reassigns the list of similarities. Equal rows keep their
-/// order.
-fn reorder_rows(rows: &mut Vec<ResultRow>, scores: Vec<f32>) {
-    let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
-    let mut scored: Vec<(f32, ResultRow)> = scores.into_iter().zip(rows.drain(..)).collect();
-    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-
-    for ((_, mut row), similarity) in scored.into_iter().zip(similarities) {
-        row.set_similarity(similarity);
-        rows.push(row);
-    }
 }
 
 #[cfg(test)]

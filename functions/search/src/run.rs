@@ -5,6 +5,7 @@ use domain::{ContainerId, Result, Tenant, Timestamp};
 use service::{ContainerScope, explain_emptiness, join_reasons};
 
 use crate::SearchState;
+use crate::boosts::Boosts;
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
     find_physical_containers, open_containers,
@@ -161,15 +162,21 @@ impl Search<'_> {
             false => self.question.limit,
         };
 
+        let boosts = Boosts::new(self.question.text, self.question.now);
         let (mut chunks, mut memories) = (Vec::new(), Vec::new());
         for text in &wordings {
             let question = SearchQuestion {
                 text,
-                limit,
+                limit: boosts.candidate_limit(limit),
                 ..self.question.clone()
             };
-            chunks.push(self.find_chunk_rows(&question, sources)?);
-            memories.push(self.find_memory_rows(&question, sources)?);
+            let mut chunk_rows = self.find_chunk_rows(&question, sources)?;
+            boosts.apply(&mut chunk_rows, limit);
+            chunks.push(chunk_rows);
+
+            let mut memory_rows = self.find_memory_rows(&question, sources)?;
+            boosts.apply(&mut memory_rows, limit);
+            memories.push(memory_rows);
         }
 
         Ok(Candidates {

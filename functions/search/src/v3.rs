@@ -22,6 +22,7 @@ use serde_json::{Map, Value, json};
 use service::{ContainerScope, explain_emptiness, find_document, join_reasons, read_document_text};
 
 use crate::SearchState;
+use crate::boosts::Boosts;
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
     find_physical_containers, load_document_chunks, open_chunks,
@@ -276,14 +277,17 @@ async fn find_document_chunks(
         false => question.limit,
     };
 
+    let boosts = Boosts::new(question.text, question.now);
     let mut answers = Vec::new();
     for text in &wordings {
         let question = SearchQuestion {
             text,
-            limit,
+            limit: boosts.candidate_limit(limit),
             ..question.clone()
         };
-        answers.push(find_chunk_rows(indexed_chunks, &question)?);
+        let mut rows = find_chunk_rows(indexed_chunks, &question)?;
+        boosts.apply(&mut rows, limit);
+        answers.push(rows);
     }
 
     let mut candidates = Candidates {

@@ -45,6 +45,15 @@ impl Timestamp {
         time.strftime("%A, %-d %B %Y").to_string()
     }
 
+    /// Parses a day in the form of [`Timestamp::format_long_date`], which stands for its first moment.
+    pub fn parse_long_date(text: &str) -> Option<Self> {
+        let day = jiff::civil::Date::strptime("%A, %d %B %Y", text).ok()?;
+        let midnight = jiff::tz::TimeZone::UTC
+            .to_timestamp(day.at(0, 0, 0, 0))
+            .ok()?;
+        Some(Self(midnight.as_millisecond()))
+    }
+
     /// Parses an ISO 8601 timestamp, or a date, which stands for its first moment. Without an offset,
     /// it is in UTC.
     ///
@@ -124,6 +133,11 @@ mod tests {
             Timestamp::from_millis(1_744_709_400_000).format_long_date(),
             "Tuesday, 15 April 2025"
         );
+        assert_eq!(
+            Timestamp::parse_long_date("Tuesday, 15 April 2025"),
+            Timestamp::parse("day", "2025-04-15").ok()
+        );
+        assert_eq!(Timestamp::parse_long_date("Caroline, Melanie"), None);
     }
 
     #[test]
