@@ -1,8 +1,14 @@
-//! Searches whose order depends on the days that a question names.
+//! Searches whose order depends on the days that a question names, and on who said something.
 
 use serde_json::{Value, json};
 
 use crate::client::OrgClient;
+
+/// An answer of an assistant that repeats the words of a question many times.
+fn long_answer() -> String {
+    let sentence = "A parrot that moved to Lisbon is a parrot that needs time in Lisbon. ";
+    sentence.repeat(12)
+}
 
 async fn add_conversation(client: &OrgClient, date: &str, messages: Value) {
     let body = json!({
@@ -57,5 +63,37 @@ async fn what_was_said_on_the_days_of_a_question_comes_first() {
         let first = &answer.body["results"][0]["chunks"][0]["content"];
         let text = first.as_str().unwrap_or_default();
         assert!(text.contains(place), "{question} {first}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_said_comes_before_long_answers_of_the_assistant() {
+    const SAID: &str = "My parrot and I have moved to Lisbon.";
+    let question = "Which parrot moved to Lisbon?";
+    for (user, assistant, expected) in [
+        (None, None, "User: My parrot"),
+        (Some("Ana"), None, "Ana: My parrot"),
+        (Some("Ana"), Some("Ben"), "Ben: A parrot"),
+    ] {
+        let client = OrgClient::new().await;
+        let turn = |role: &str, name: Option<&str>, content: &str| {
+            let mut turn = json!({"role": role, "content": content});
+            if let Some(name) = name {
+                turn["name"] = json!(name);
+            }
+            turn
+        };
+        let messages = json!([
+            turn("user", user, SAID),
+            turn("assistant", assistant, &long_answer().repeat(2)),
+        ]);
+        add_conversation(&client, "2026-05-04", messages).await;
+        client.run_until_settled().await;
+
+        let first = find_first(&client, question, "documents").await;
+        assert!(
+            first.starts_with(expected),
+            "{user:?} {assistant:?} {first}"
+        );
     }
 }

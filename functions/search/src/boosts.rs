@@ -1,11 +1,15 @@
-//! Boosts: factors on the scores of candidates, by the days that a question names.
+//! Boosts: factors on the scores of candidates, by the days that a question names and by the role of
+//! the speaker.
 //!
 //! A boost changes the order of the rows of one kind. The similarities of the rows stay the same and
 //! are reassigned in the new order, so that the threshold and the mix of both kinds do not depend on
 //! it.
 
+use std::collections::HashSet;
+
 use domain::Timestamp;
 use extraction::QuestionDays;
+use search_engine::SearchHit;
 
 use crate::engine::{FoundChunk, FoundMemory};
 use crate::rank::{ResultRow, reorder_rows};
@@ -17,6 +21,16 @@ pub(crate) const BOOST_CANDIDATES: usize = 100;
 const DAY_FACTOR: f32 = 1.15;
 /// The factor of what names one of these days and was said on another day.
 const NAMED_DAY_FACTOR: f32 = 1.1;
+/// The amount that is added to the factor of a chunk of which all text is the user's. The square root
+/// of the share of the user's text decides how much of it is added, because the user's words are
+/// few beside those of an answer.
+const USER_WEIGHT: f32 = 0.5;
+
+/// The speaker of a turn of the user that has no name.
+const UNNAMED_USER: &str = "User";
+/// The speakers of other turns that have no name.
+const OTHER_UNNAMED_SPEAKERS: &[&str] = &["Assistant", "System", "Tool"];
+
 /// The boosts of a question.
 pub(crate) struct Boosts {
     days: QuestionDays,
@@ -42,11 +56,12 @@ impl Boosts {
     /// Sorts rows of one kind by their boosted scores, and keeps the first `limit`. Rows without any
     /// boost keep their order.
     pub(crate) fn apply(&self, rows: &mut Vec<ResultRow>, limit: usize) {
+        let user_documents = documents_with_unnamed_user(rows);
         let mut scores = Vec::with_capacity(rows.len());
         let mut is_boosted = false;
         for row in rows.iter_mut() {
             let factor = match row {
-                ResultRow::Chunk(found) => self.chunk_factor(found),
+                ResultRow::Chunk(found) => self.chunk_factor(found, &user_documents),
                 ResultRow::Memory(found) => self.memory_factor(found),
             };
             is_boosted |= factor > 1.0;
@@ -61,12 +76,20 @@ impl Boosts {
     }
 
     /// Returns the factor of a chunk, which is 1 unless it belongs to a conversation.
-    fn chunk_factor(&self, found: &FoundChunk) -> f32 {
-        let mut lines = found.hit.headings.lines();
-        match lines.find_map(Timestamp::parse_long_date) {
-            Some(day) => self.day_factor(self.days.include(day), &found.hit.text, day),
-            None => 1.0,
-        }
+    fn chunk_factor(&self, found: &FoundChunk, user_documents: &HashSet<String>) -> f32 {
+        let Some(conversation) = ConversationHeadings::parse(&found.hit.headings) else {
+            return 1.0;
+        };
+
+        let text = &found.hit.text;
+        let has_unnamed_user = user_documents.contains(&found.hit.document);
+        let user_share = match conversation.user_name(has_unnamed_user) {
+            Some(user) => user_text_share(text, user),
+            None => 0.0,
+        };
+
+        self.day_factor(self.days.include(conversation.day), text, conversation.day)
+            * (1.0 + USER_WEIGHT * user_share.sqrt())
     }
 
     fn memory_factor(&self, found: &FoundMemory) -> f32 {
@@ -90,6 +113,85 @@ impl Boosts {
     }
 }
 
+/// Checks whether a chunk belongs to a conversation in which one side may be an assistant.
+pub(crate) fn may_have_assistant(hit: &SearchHit) -> bool {
+    ConversationHeadings::parse(&hit.headings)
+        .is_some_and(|conversation| conversation.user_name(false).is_some())
+}
+
+/// The headings of a chunk of a conversation: the day of its first turn, and the names of all
+/// speakers who have one.
+struct ConversationHeadings<'a> {
+    day: Timestamp,
+    names: &'a str,
+}
+
+impl<'a> ConversationHeadings<'a> {
+    /// Parses the headings of a chunk. Those of other documents have no day.
+    fn parse(headings: &'a str) -> Option<Self> {
+        let mut lines = headings.lines();
+        let day = lines.find_map(Timestamp::parse_long_date)?;
+        let names = lines.next().unwrap_or_default();
+        Some(Self { day, names })
+    }
+
+    /// Returns the name before the turns of the user, or `None` if several speakers have names: then
+    /// people talk with each other, and all count alike.
+    fn user_name(&self, has_unnamed_user: bool) -> Option<&'a str> {
+        if self.names.is_empty() {
+            Some(UNNAMED_USER)
+        } else if self.names.contains(", ") {
+            None
+        } else if has_unnamed_user {
+            // The name is that of the assistant.
+            Some(UNNAMED_USER)
+        } else {
+            Some(self.names)
+        }
+    }
+}
+
+/// Returns the share of a chunk's text that is in turns of the user. The rest of a long turn, which
+/// was cut into several chunks, does not count as the user's.
+fn user_text_share(text: &str, user: &str) -> f32 {
+    let mut is_user = false;
+    let mut user_len = 0;
+    for paragraph in text.split("\n\n") {
+        if let Some((speaker, _)) = paragraph.split_once(": ") {
+            if speaker == user {
+                is_user = true;
+            } else if speaker == UNNAMED_USER || OTHER_UNNAMED_SPEAKERS.contains(&speaker) {
+                is_user = false;
+            }
+        }
+        if is_user {
+            user_len += paragraph.len();
+        }
+    }
+
+    user_len as f32 / text.len().max(1) as f32
+}
+
+/// Returns the documents with a turn of a user without a name, among those of the rows.
+fn documents_with_unnamed_user(rows: &[ResultRow]) -> HashSet<String> {
+    let mut documents = HashSet::new();
+    for row in rows {
+        let ResultRow::Chunk(found) = row else {
+            continue;
+        };
+        let mut paragraphs = found.hit.text.split("\n\n");
+        let is_user = |paragraph: &str| {
+            let speaker = paragraph.split_once(": ").map(|(speaker, _)| speaker);
+            speaker == Some(UNNAMED_USER)
+        };
+        if paragraphs.any(is_user) {
+            documents.insert(found.hit.document.clone());
+        }
+    }
+
+    documents
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +199,7 @@ mod tests {
 
     const MAY: &str = "Monday, 8 May 2023\nAna, Ben";
     const JUNE: &str = "Thursday, 8 June 2023\nAna, Ben";
+    const CHAT: &str = "Monday, 8 May 2023";
 
     /// Returns the texts of chunks in their order for a question, with their similarities.
     fn boosted(question: &str, chunks: &[(&str, &str, f32)]) -> Vec<(String, f32)> {
@@ -140,5 +243,49 @@ mod tests {
         let order = boosted("What did Ana do on 8 May 2023?", &chunks);
         assert_eq!(order[0].0, "Ana: I swam.");
         assert_eq!(order[1].0, "Ana: I swam on 8 May.");
+    }
+
+    #[test]
+    fn the_user_counts_more_than_the_assistant_but_not_among_people() {
+        let long_answer = "Assistant: You swim. ".to_owned() + &"Swimming helps. ".repeat(20);
+        for (headings, user) in [(CHAT, "User"), ("Monday, 8 May 2023\nAna", "Ana")] {
+            let words = format!("{user}: I swim.");
+            let chunks = [
+                (headings, long_answer.as_str(), 0.9),
+                (headings, words.as_str(), 0.7),
+            ];
+            assert_eq!(boosted("Who swims?", &chunks)[0].0, words);
+        }
+
+        let chunks = [(MAY, "Ben: You swim.", 0.9), (MAY, "Ana: I swim.", 0.7)];
+        assert_eq!(boosted("Who swims?", &chunks)[0].0, "Ben: You swim.");
+        let chunks = [
+            ("Manual", "Ben: You swim.", 0.9),
+            ("Manual", "User: I swim.", 0.7),
+        ];
+        assert_eq!(boosted("Who swims?", &chunks)[0].0, "Ben: You swim.");
+    }
+
+    #[test]
+    fn the_name_of_an_assistant_is_not_that_of_the_user() {
+        let headings = "Monday, 8 May 2023\nClaude";
+        let chunks = [
+            (headings, "Claude: You swim.", 0.9),
+            (headings, "User: I swim.", 0.7),
+        ];
+        assert_eq!(boosted("Who swims?", &chunks)[0].0, "User: I swim.");
+    }
+
+    #[test]
+    fn the_share_of_the_user_decides() {
+        assert_eq!(
+            user_text_share("User: I swim.\n\nDaily.", "User"),
+            19.0 / 21.0
+        );
+        assert_eq!(
+            user_text_share("Assistant: Hi.\n\nUser: Hello.", "User"),
+            12.0 / 28.0
+        );
+        assert_eq!(user_text_share("and that is why.", "User"), 0.0);
     }
 }

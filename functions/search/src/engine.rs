@@ -13,12 +13,13 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Memory;
 use search_engine::{
     ChunkInput, ContainerIndex, DocumentView, Embedder, QueryModel, SearchHit, SearchQuery,
-    StaticEmbedder,
+    StaticEmbedder, WiderLimit,
 };
 use service::Ctx;
 use service::{ContainerScope, find_containers, path_matches};
 
 use crate::SearchState;
+use crate::boosts::{BOOST_CANDIDATES, may_have_assistant};
 
 /// A question, and the restrictions on its answers.
 #[derive(Debug, Clone)]
@@ -227,6 +228,10 @@ pub(crate) fn find_chunks(
         &indexes,
         question,
         if is_filtered { Some(&admit) } else { None },
+        Some(WiderLimit {
+            limit: BOOST_CANDIDATES,
+            is_wanted: &may_have_assistant,
+        }),
     )?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
@@ -275,7 +280,7 @@ pub(crate) fn find_memories(
         .iter()
         .map(IndexedMemories::index)
         .collect();
-    let hits = search_index(&indexes, question, Some(&admit))?;
+    let hits = search_index(&indexes, question, Some(&admit), None)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         if let Some((_, memory)) = lookup(&hit.document) {
@@ -294,9 +299,11 @@ fn search_index(
     indexes: &[&ContainerIndex],
     question: &SearchQuestion<'_>,
     admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
+    wider: Option<WiderLimit<'_>>,
 ) -> Result<Vec<SearchHit>> {
     let query = SearchQuery {
         limit: question.limit,
+        wider,
         admit,
         models: &question.models,
         only_document: question.only_document,
