@@ -55,6 +55,8 @@ word_lists! {
     receiving_words = "receiving words",
     /// Words for a text whose kind is not named.
     unnamed_text_words = "unnamed text words",
+    /// Words after `got this` that show that a text was received rather than a thing.
+    words_after_received_text = "words after a received text",
     /// Words before a text that is the writer's own.
     own_text_words = "own text words",
     /// Words that ask to remember what follows.

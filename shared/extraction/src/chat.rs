@@ -9,6 +9,7 @@
 
 mod continuation;
 mod episodes;
+mod fiction;
 mod reading;
 mod referents;
 mod remarks;
@@ -22,6 +23,7 @@ use words::{LowerText, chat_words_of};
 
 pub(crate) use continuation::{continue_statement, needs_previous};
 pub(crate) use episodes::{EpisodeReader, is_episode};
+pub(crate) use fiction::find_words_of_others;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
 pub(crate) use retractions::{

@@ -26,7 +26,7 @@ pub(crate) fn read_message(
     let mut reader = MessageReader {
         rules: MessageRules::new(passage, conversation, language),
         episodes: EpisodeReader::new(passage, conversation, language),
-        quotations: find_quotations(passage),
+        quotations: find_quotations(passage, language),
         language,
         is_about_other: conversation.is_about_other(),
         previous: None,
@@ -350,10 +350,13 @@ fn find_handed_over_list(
     is_data.then_some(heading.end)
 }
 
-/// Returns the ranges of a passage that quote somebody, as positions in the canonical text.
-fn find_quotations(passage: &Passage<'_>) -> Vec<Range<usize>> {
+/// Returns the ranges of a passage that quote somebody or that somebody else speaks, as positions in
+/// the canonical text.
+fn find_quotations(passage: &Passage<'_>, language: Language) -> Vec<Range<usize>> {
     let position = |at: usize| passage.start_char + passage.text[..at].chars().count();
-    chat::find_quotations(passage.text)
+    let mut quotations = chat::find_quotations(passage.text);
+    quotations.extend(chat::find_words_of_others(passage.text, language));
+    quotations
         .into_iter()
         .map(|range| position(range.start)..position(range.end))
         .collect()

@@ -196,6 +196,15 @@ fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Pa
         }
     }
 
+    // A blank line separates the text from the words about it.
+    if text[end..].starts_with('\n') && marks::announces_received_text(line) {
+        let asks = line.trim_end().ends_with('?') || marks::asks_for_work(line);
+        let medium = (!asks).then_some(SourceMedium::Paste);
+        if let Some(part) = handed_over_part(text, end, medium) {
+            return Some(part);
+        }
+    }
+
     if let Some(after) = marks::find_reported_speech(line) {
         let to = text[at + after..]
             .find("\n\n")

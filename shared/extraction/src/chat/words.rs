@@ -251,6 +251,10 @@ chat_words! {
     ironies = "ironies",
     /// Words of messages whose text is made up or somebody else's.
     made_up_texts = "made-up texts",
+    /// Words for a made-up text that a colon announces.
+    fiction_words = "fiction words",
+    /// Words with which people introduce themselves, before the name.
+    introductions = "introductions",
     /// Openings of a request to forget what was said.
     forget_openings = "forget openings",
     /// Verbs of a request to forget, before `forget objects`.

@@ -150,6 +150,19 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)>
         .then_some((after, Some(named_medium.unwrap_or(SourceMedium::Paste))))
 }
 
+/// Checks whether a line says that the text below it was received: `got this from a guy, is it a
+/// scam?`
+pub(super) fn announces_received_text(line: &str) -> bool {
+    let lists = all_languages();
+    let words = split_words(line);
+    line.len() <= MAX_LEAD_BYTES
+        && words.windows(3).any(|part| {
+            lists.receiving_words.has(&part[0])
+                && lists.unnamed_text_words.has(&part[1])
+                && lists.words_after_received_text.has(&part[2])
+        })
+}
+
 /// Checks whether a line asks for work on the text that it hands over.
 pub(super) fn asks_for_work(line: &str) -> bool {
     split_words(line)

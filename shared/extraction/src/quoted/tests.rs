@@ -65,6 +65,11 @@ fn what_is_passed_on_is_told_from_what_is_said() {
             vec!["own", "paste"],
         ),
         (
+            "got this from a guy, is it a scam?\n\nhey im a surgeon in Oslo",
+            vec!["own", "nothing"],
+        ),
+        ("i got this job in May\n\ni live in Bonn", vec!["own"]),
+        (
             "Here is the mail I got\n\nDear Ann, I live in Rome.",
             vec!["own", "mail"],
         ),

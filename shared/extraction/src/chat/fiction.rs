@@ -1,0 +1,118 @@
+//! Words of a message that are not the person's own although nothing quotes them: a draft of a
+//! novel, lyrics, the introductions of several people.
+
+use std::ops::Range;
+
+use text::Language;
+
+use super::words::{ChatWords, LowerText, chat_words_of, first_word, word_ranges};
+
+/// The longest clause before a colon that announces a made-up text, in bytes.
+const MAX_ANNOUNCEMENT_BYTES: usize = 120;
+/// The fewest lines in which people introduce themselves that cannot all be one person's.
+const MIN_INTRODUCTIONS: usize = 2;
+
+/// Returns the byte ranges of a message in which somebody else speaks.
+pub(crate) fn find_words_of_others(text: &str, language: Language) -> Vec<Range<usize>> {
+    let words = chat_words_of(language);
+    let mut ranges: Vec<Range<usize>> = find_fiction(text, words).into_iter().collect();
+    ranges.extend(find_introductions(text, words));
+    ranges
+}
+
+/// Returns the range of a made-up text, from the colon after its announcement to the end of the
+/// paragraph: `for my novel: i was born on a ship`.
+fn find_fiction(text: &str, words: &ChatWords) -> Option<Range<usize>> {
+    let colons = text.match_indices([':', '：']);
+    let (at, mark) = colons.into_iter().find(|(at, _)| {
+        let before = &text[..*at];
+        let from = before
+            .rfind(['.', '!', '?', '\n', '。'])
+            .map_or(0, |end| end + 1);
+        let clause = before.get(from..).unwrap_or_default();
+        clause.len() <= MAX_ANNOUNCEMENT_BYTES
+            && words.fiction_words.occur_in(&LowerText::new(clause))
+    })?;
+
+    let from = at + mark.len();
+    let rest = &text[from..];
+    let lead = rest.len() - rest.trim_start().len();
+    let end = rest[lead..]
+        .find("\n\n")
+        .map_or(text.len(), |blank| from + lead + blank);
+    Some(from..end)
+}
+
+/// Returns the ranges of the lines in which several people introduce themselves: `im Omar and i run
+/// the depot`, and in the next line `im Keisha, night supervisor`. Another line asks for something
+/// to be done with them and names nobody.
+fn find_introductions(text: &str, words: &ChatWords) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let mut names = Vec::new();
+    let mut is_for_work = false;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if let Some(name) = introduced_name(line, words) {
+            lines.push(start..start + line.len());
+            names.push(name);
+        } else {
+            let lower = LowerText::new(line.trim());
+            is_for_work |= words.request_openings.opening_len(&lower.text).is_some()
+                && !words.first_person.occur_in(&lower);
+        }
+        start += line.len();
+    }
+
+    names.sort_unstable();
+    names.dedup();
+    if names.len() < MIN_INTRODUCTIONS || !is_for_work {
+        lines.clear();
+    }
+    lines
+}
+
+/// Returns the name in lower case with which a line introduces its speaker: one word after `i'm`,
+/// before a comma or a conjunction.
+fn introduced_name(line: &str, words: &ChatWords) -> Option<String> {
+    let lower = line.trim_start().to_lowercase();
+    let len = words.introductions.opening_len(&lower)?;
+    let rest = lower[len..].trim_start();
+    let name = first_word(rest);
+    let after = &rest[name.len()..];
+    let is_followed = after.starts_with(',')
+        || words
+            .clause_conjunctions
+            .opening_len(after.trim_start())
+            .is_some();
+    let is_name = !name.is_empty() && !words.stop_words.contains_key(name) && !name.ends_with("ed");
+    let has_more = word_ranges(after).count() > 1;
+    (is_followed && is_name && has_more).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drafts_and_introductions_are_not_the_persons_own() {
+        for (text, expected) in [
+            (
+                "for my novel: i was born on a ship",
+                vec![" i was born on a ship"],
+            ),
+            ("my novel is done. next: i want a dog", vec![]),
+            (
+                "im omar and i run the depot\nim keisha, night shift lead\n\nmake these formal",
+                vec![
+                    "im omar and i run the depot\n",
+                    "im keisha, night shift lead\n",
+                ],
+            ),
+            ("im omar, i run the depot\nwe ship at 6", vec![]),
+        ] {
+            let found = find_words_of_others(text, Language::English);
+            let found: Vec<_> = found.into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
