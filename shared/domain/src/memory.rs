@@ -175,6 +175,11 @@ pub struct Statement {
     /// The topic, if it has one answer at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<Topic>,
+    /// The aspects of the speaker's life that it is about, in lower case: `job`, `residence`. A
+    /// later change of one of them takes it back. `school of another` is the school of somebody
+    /// else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aspects: Vec<String>,
     /// The statements before it that it takes back, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retraction: Option<Retraction>,
@@ -190,6 +195,10 @@ pub struct Retraction {
     pub effect: RetractionEffect,
     /// Words in lower case. An earlier statement that has one of them is taken back.
     pub words: Vec<String>,
+    /// Aspects of the speaker's life that have changed or ended: `job`. An earlier statement about
+    /// one of them is taken back, whatever its words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aspects: Vec<String>,
     /// Words in lower case. An earlier statement that has one of them stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_words: Vec<String>,

@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+use text::WordTable;
 use text::file::{LanguageFile, LanguageFileError, LanguageSections};
 
+use crate::chat::KeyedPhrases;
 use crate::word_list::WordList;
 
 const FILE: LanguageFile = LanguageFile {
@@ -18,6 +20,14 @@ macro_rules! word_lists {
         #[derive(Default)]
         pub(crate) struct AllLanguageWords {
             $($(#[$note])* pub(crate) $list: WordList,)*
+            /// Names and units, each with the aspect of a person's life that it tells.
+            pub(crate) aspect_names: WordTable<&'static str>,
+            /// Phrases before the answer of an aspect of the speaker's life.
+            pub(crate) aspects: KeyedPhrases,
+            /// Phrases that only mention an aspect.
+            pub(crate) aspect_mentions: KeyedPhrases,
+            /// Phrases that say that an aspect has changed or ended.
+            pub(crate) aspect_changes: KeyedPhrases,
         }
 
         impl AllLanguageWords {
@@ -25,6 +35,10 @@ macro_rules! word_lists {
                 let mut sections = LanguageSections::parse(FILE)?;
                 let words = Self {
                     $($list: sections.take($section)?.words()?.into_iter().collect(),)*
+                    aspect_names: load_aspect_names(&mut sections)?,
+                    aspects: KeyedPhrases::load(&mut sections, "aspects")?,
+                    aspect_mentions: KeyedPhrases::load(&mut sections, "aspect mentions")?,
+                    aspect_changes: KeyedPhrases::load(&mut sections, "aspect changes")?,
                 };
                 sections.finish()?;
 
@@ -75,6 +89,17 @@ word_lists! {
     final_abbreviations = "final abbreviations",
     /// Words before an ordinal day or place, in German.
     words_before_ordinals = "words before ordinals",
+}
+
+fn load_aspect_names(
+    sections: &mut LanguageSections,
+) -> Result<WordTable<&'static str>, LanguageFileError> {
+    let mut names = WordTable::default();
+    for entry in sections.take("aspect names")?.entries()? {
+        names.extend(entry.words.into_iter().map(|word| (word, entry.key)));
+    }
+
+    Ok(names)
 }
 
 /// Returns the words of all languages. The file is read once.

@@ -5,8 +5,10 @@
 //! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
 //! that tells something and that no rule understands is kept word for word ([`episodes`]). A remark
 //! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
-//! takes back what was said before is a retraction ([`retractions`]).
+//! takes back what was said before is a retraction ([`retractions`]), by its words or by the aspect
+//! of the person's life that it changes ([`aspects`]).
 
+mod aspects;
 mod continuation;
 mod episodes;
 mod fiction;
@@ -21,6 +23,7 @@ use text::Language;
 
 use words::{LowerText, chat_words_of};
 
+pub(crate) use aspects::{find_aspect_change, mark_aspects};
 pub(crate) use continuation::{continue_statement, needs_previous};
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
@@ -30,6 +33,7 @@ pub(crate) use retractions::{
     ForgetRequest, find_change, find_ending, find_forget_request, find_kept_words,
 };
 pub(crate) use spelling::spell_out;
+pub(crate) use words::KeyedPhrases;
 
 /// Checks whether a line announces what follows.
 pub(crate) fn is_announcement(text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The golden tables: sentences of each language with the statements that are expected of them.
 //! `languages/README.md` documents their form.
 
-use domain::{Statement, Timestamp, Trust};
+use domain::{Retraction, Statement, Timestamp, Trust};
 use text::{Language, detect_language};
 
 use crate::chat::is_episode;
@@ -56,8 +56,7 @@ fn format_statement(statement: &Statement) -> String {
         .as_ref()
         .filter(|_| statement.only_retracts())
     {
-        let effect = format!("{:?}", retraction.effect).to_lowercase();
-        return format!("{effect} {}", retraction.words.join(" "));
+        return format_retraction(retraction);
     }
 
     let mut formatted = if is_episode(statement) {
@@ -79,8 +78,20 @@ fn format_statement(statement: &Statement) -> String {
     }
 
     if let Some(retraction) = &statement.retraction {
-        let effect = format!("{:?}", retraction.effect).to_lowercase();
-        formatted += &format!(" {effect} {}", retraction.words.join(" "));
+        formatted += &format!(" {}", format_retraction(retraction));
+    }
+
+    formatted
+}
+
+/// Formats a retraction: its effect, its words, and its aspects after a star.
+fn format_retraction(retraction: &Retraction) -> String {
+    let mut formatted = format!("{:?}", retraction.effect).to_lowercase();
+    for word in &retraction.words {
+        formatted += &format!(" {word}");
+    }
+    for aspect in &retraction.aspects {
+        formatted += &format!(" *{aspect}");
     }
 
     formatted

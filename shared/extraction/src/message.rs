@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use domain::{MemoryKind, Statement, Trust};
+use domain::{MemoryKind, Retraction, Statement, Trust};
 use text::Language;
 
 use crate::chat::{
     self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continue_statement,
-    continues_clause, find_change, find_ending, find_forget_request, find_kept_words,
-    is_announcement, names_speaker, needs_previous, read_remark, split_remarks,
+    continues_clause, find_aspect_change, find_change, find_ending, find_forget_request,
+    find_kept_words, is_announcement, mark_aspects, names_speaker, needs_previous, read_remark,
+    split_remarks,
 };
 use crate::english::{Conversation, SentenceReader};
 use crate::sentences::{BlockKind, Sentence};
@@ -34,6 +35,7 @@ pub(crate) fn read_message(
         has_request: false,
         handed_over_from: find_handed_over_list(passage, sentences, language),
         previous_turn_start,
+        changed_aspects: Vec::new(),
     };
     for (at, sentence) in sentences.iter().enumerate() {
         if !is_skipped(sentence.block) {
@@ -64,6 +66,8 @@ struct MessageReader<'a> {
     handed_over_from: Option<usize>,
     /// The start of the turn of the same speaker before this one.
     previous_turn_start: Option<usize>,
+    /// The aspects of the speaker's life that the message has changed so far.
+    changed_aspects: Vec<String>,
 }
 
 impl MessageReader<'_> {
@@ -137,14 +141,13 @@ impl MessageReader<'_> {
             self.rules.push(episode);
         }
 
+        let language = self.language;
+        for statement in &mut self.rules.statements()[count..] {
+            mark_aspects(statement, read, language);
+        }
         if let Some(statement) = self.rules.statements().get_mut(count) {
-            statement.retraction = find_ending(read, self.language);
-            // A statement with a topic replaces the others with that topic.
-            let is_replacing =
-                statement.topic.is_none() && statement.kind != MemoryKind::Instruction;
-            if is_replacing && statement.retraction.is_none() {
-                statement.retraction = find_change(read, self.language);
-            }
+            statement.retraction = find_retraction(statement, read, language);
+            note_changed_aspects(statement, &mut self.changed_aspects);
         }
     }
 
@@ -319,6 +322,55 @@ impl<'a> MessageRules<'a> {
             Self::English(reader) => reader.finish(),
             Self::Cues { statements, .. } => statements,
         }
+    }
+}
+
+/// Notes the aspects that a statement changes, which it is then about. What a message says about an
+/// aspect that it has changed before is new as well, and is not taken back: `i start at the bank on
+/// monday. handed in my notice at the shop`.
+fn note_changed_aspects(statement: &mut Statement, changed_aspects: &mut Vec<String>) {
+    let Some(retraction) = &mut statement.retraction else {
+        return;
+    };
+
+    for aspect in &retraction.aspects {
+        if !statement.aspects.contains(aspect) {
+            statement.aspects.push(aspect.clone());
+        }
+    }
+    retraction
+        .aspects
+        .retain(|aspect| !changed_aspects.contains(aspect));
+    changed_aspects.extend(retraction.aspects.iter().cloned());
+    if retraction.aspects.is_empty() && retraction.words.is_empty() {
+        statement.retraction = None;
+    }
+}
+
+/// Returns the retraction of a statement that was made of a remark.
+fn find_retraction(
+    statement: &Statement,
+    read: &ReadRemark,
+    language: Language,
+) -> Option<Retraction> {
+    let ending = find_ending(read, language);
+    if statement.kind == MemoryKind::Instruction {
+        return ending;
+    }
+
+    // A statement with a topic replaces the others with that topic.
+    let change = || {
+        let has_topic = statement.topic.is_some();
+        find_change(read, language).filter(|_| !has_topic)
+    };
+    let by_words = ending.or_else(change);
+    let by_aspects = find_aspect_change(read, language);
+    match (by_words, by_aspects) {
+        (Some(mut retraction), Some(change)) => {
+            retraction.aspects = change.aspects;
+            Some(retraction)
+        }
+        (by_words, by_aspects) => by_words.or(by_aspects),
     }
 }
 

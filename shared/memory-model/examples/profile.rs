@@ -51,6 +51,7 @@ fn statement(number: usize) -> Statement {
         forget_after: None,
         forget_reason: None,
         topic: None,
+        aspects: Vec::new(),
         retraction: None,
         metadata: serde_json::Map::new(),
     }

@@ -47,6 +47,12 @@ pub fn split_words(text: &str) -> Vec<String> {
     words
 }
 
+/// Returns the aspect of a person's life without the mark that it is another's: `school` for `school
+/// of another`.
+pub(crate) fn own_aspect(aspect: &str) -> &str {
+    aspect.strip_suffix(" of another").unwrap_or(aspect)
+}
+
 /// Checks whether the text contains a negation.
 pub fn is_negated(text: &str) -> bool {
     split_words(text).iter().any(|word| is_negation(word))

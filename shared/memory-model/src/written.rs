@@ -26,6 +26,7 @@ pub fn statement_from_client(text: String, said_at: Timestamp) -> Statement {
         forget_after: None,
         forget_reason: None,
         topic,
+        aspects: Vec::new(),
         retraction: None,
         metadata: serde_json::Map::new(),
     }

@@ -30,7 +30,8 @@ pub(crate) fn needs_previous(
 }
 
 /// Adds a statement to the one before it. Returns the statement if they cannot be one: it has a
-/// topic, instructs or ends something, both have a day, or both together are too long.
+/// topic, instructs or ends something, both have a day, or both together are too long. What follows
+/// a change of an aspect is mostly the new answer: `we moved. its leeds now`.
 pub(crate) fn continue_statement(
     previous: &mut Statement,
     next: Statement,
@@ -39,7 +40,10 @@ pub(crate) fn continue_statement(
     let is_instruction = |statement: &Statement| statement.kind == MemoryKind::Instruction;
     let is_separate = next.topic.is_some()
         || next.retraction.is_some()
-        || previous.retraction.is_some()
+        || previous
+            .retraction
+            .as_ref()
+            .is_some_and(|earlier| earlier.aspects.is_empty())
         || previous.event.is_some() && next.event.is_some()
         || is_instruction(&next)
         || is_instruction(previous);
@@ -57,6 +61,11 @@ pub(crate) fn continue_statement(
     previous.text = format!("{kept}{mark}{added}");
     previous.end = next.end;
     previous.event = previous.event.or(next.event);
+    for aspect in next.aspects {
+        if !previous.aspects.contains(&aspect) {
+            previous.aspects.push(aspect);
+        }
+    }
     None
 }
 
@@ -120,6 +129,37 @@ mod tests {
         ] {
             assert_eq!(texts_of(message), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn a_new_day_is_added_to_what_an_earlier_message_told() {
+        let message = |start_char, text| Passage {
+            text,
+            start_char,
+            role: Role::User,
+            speaker: None,
+            origin: None,
+            said_at: Timestamp::parse("day", "2026-10-06").unwrap(),
+        };
+        let texts_of = |later| {
+            let source = SourceText {
+                passages: vec![
+                    message(0, "mri is on the 9th of november"),
+                    message(30, later),
+                ],
+                trust: Trust::User,
+            };
+            let statements = extract_statements(&source);
+            statements
+                .into_iter()
+                .map(|statement| statement.text)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts_of("14th instead"),
+            ["Mri is on the 9th of November (2026-11-09); 14th instead."]
+        );
+        assert_eq!(texts_of("i have 2 dogs now").len(), 2);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use domain::{MemoryKind, Retraction, Statement};
 use text::{Language, detect_language};
 
+use super::aspects::find_aspect_change;
 use super::reading::{ReadRemark, RemarkKind};
 use super::referents::Referents;
 use super::remarks::count_units;
@@ -115,7 +116,7 @@ impl<'a> EpisodeReader<'a> {
                 Some(self.answer(sentence, &remark.text))
             }
             RemarkKind::Statement if is_data(&remark.text) => None,
-            RemarkKind::Statement => self.told(sentence, &remark.text, may_continue),
+            RemarkKind::Statement => self.told(sentence, remark, may_continue),
             _ => None,
         }
     }
@@ -174,7 +175,13 @@ impl<'a> EpisodeReader<'a> {
     }
 
     /// Returns the statement of a remark that tells something.
-    fn told(&self, sentence: &Sentence<'_>, text: &str, may_continue: bool) -> Option<Statement> {
+    fn told(
+        &self,
+        sentence: &Sentence<'_>,
+        remark: &ReadRemark,
+        may_continue: bool,
+    ) -> Option<Statement> {
+        let text = remark.text.as_str();
         if self.language != Language::English {
             let days = cues::find_days(text, self.language, self.passage.said_at);
             let text = cues::format_remark(self.passage, text, days);
@@ -187,6 +194,7 @@ impl<'a> EpisodeReader<'a> {
             person: self.referents.person(text),
             may_continue,
             is_listed: self.heading.is_some(),
+            is_change: find_aspect_change(remark, self.language).is_some(),
         };
         let (text, dates) = render_remark(text, context)?;
         let date = dates.iter().find(|found| !found.is_lasting);
@@ -221,6 +229,7 @@ impl<'a> EpisodeReader<'a> {
             forget_after: None,
             forget_reason: None,
             topic: None,
+            aspects: Vec::new(),
             retraction: None,
             metadata: serde_json::Map::new(),
         }

@@ -4,6 +4,7 @@
 use domain::{Retraction, RetractionEffect};
 use text::Language;
 
+use super::aspects::changes_aspect_of_other;
 use super::reading::ReadRemark;
 use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, words_of};
 
@@ -63,12 +64,14 @@ pub(crate) fn find_forget_request(
 
     let mut names = name_words(clause_of(&request[len..]), words, language);
     names.retain(|name| {
-        !words.forget_phrases.contain_word(name) && !words.previous_references.is(name)
+        !words.forget_phrases.contain_word(name)
+            && !words.forget_object_endings.contain_word(name)
+            && !words.previous_references.is(name)
     });
     // "Delete my address" means the memory, and "delete my last sentence" does not.
     let is_personal = |name: &String| words.related_words.contains_key(name.as_str());
     if opening.is_none() && !has_phrase && !names.iter().all(is_personal) {
-        return None;
+        return dismissal(request, words, language);
     }
 
     let is_about_previous = names.is_empty() && words.previous_references.occur_in(&remark.lower);
@@ -76,11 +79,18 @@ pub(crate) fn find_forget_request(
         return None;
     }
 
+    let aspects = names
+        .iter()
+        .flat_map(|name| words.aspect_nouns.keys_of(name));
+    let aspects = aspects.map(str::to_owned).collect();
     for related in related_words(&names, words) {
         names.push(related.to_owned());
     }
     Some(ForgetRequest {
-        retraction: retraction(RetractionEffect::Forgets, names),
+        retraction: Retraction {
+            aspects,
+            ..retraction(RetractionEffect::Forgets, names)
+        },
         is_about_previous,
     })
 }
@@ -122,7 +132,9 @@ fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<For
 /// Returns the retraction of a remark that tells a change without naming what it replaces.
 pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
-    if !words.changes.occur_in(&remark.lower) {
+    let is_changed =
+        words.changes.occur_in(&remark.lower) || changes_aspect_of_other(&remark.lower, words);
+    if !is_changed {
         return None;
     }
 
@@ -216,6 +228,7 @@ fn retraction(effect: RetractionEffect, words: Vec<String>) -> Retraction {
     Retraction {
         effect,
         words,
+        aspects: Vec::new(),
         kept_words: Vec::new(),
         spans: Vec::new(),
     }

@@ -83,11 +83,72 @@ impl Phrases {
             || lower.words.iter().any(|word| self.stand_at(lower, word))
     }
 
+    /// Returns every phrase that stands anywhere in a text.
+    fn find_all<'l>(&'l self, lower: &'l LowerText) -> impl Iterator<Item = &'static str> + 'l {
+        let has_unspaced = lower.text.contains(is_unspaced);
+        let unspaced = self.unspaced.iter().filter(move |_| has_unspaced);
+        let unspaced = unspaced.filter(|phrase| lower.text.contains(**phrase));
+        let spaced = lower.words.iter().flat_map(|word| {
+            let candidates = self.by_first_word.get(&lower.text[word.clone()]);
+            let rest = &lower.text[word.start..];
+            let candidates = candidates.into_iter().flatten();
+            candidates.filter(move |phrase| begins_with(rest, phrase))
+        });
+        unspaced.chain(spaced).copied()
+    }
+
     /// Checks whether one of the phrases begins with a word of a text.
     fn stand_at(&self, lower: &LowerText, word: &Range<usize>) -> bool {
         let candidates = self.by_first_word.get(&lower.text[word.clone()]);
         let rest = &lower.text[word.start..];
         candidates.is_some_and(|phrases| phrases.iter().any(|phrase| begins_with(rest, phrase)))
+    }
+}
+
+/// Lists of phrases with a key each. A phrase may have several keys.
+#[derive(Default)]
+pub(crate) struct KeyedPhrases {
+    phrases: Phrases,
+    keys: WordTable<Vec<&'static str>>,
+}
+
+impl KeyedPhrases {
+    /// Loads a section of keys and phrases. A key may have several lines.
+    pub(crate) fn load(
+        sections: &mut LanguageSections,
+        section: &str,
+    ) -> Result<Self, LanguageFileError> {
+        let mut keys: WordTable<Vec<&'static str>> = WordTable::default();
+        for entry in sections.take(section)?.entries()? {
+            for word in entry.words {
+                keys.entry(word).or_default().push(entry.key);
+            }
+        }
+
+        Ok(Self {
+            phrases: Phrases::new(keys.keys().copied().collect()),
+            keys,
+        })
+    }
+
+    /// Returns the keys of the phrases that stand in a text, each once and in order.
+    pub(super) fn keys_in(&self, lower: &LowerText) -> Vec<&'static str> {
+        let found = self.phrases.find_all(lower);
+        let mut keys: Vec<&'static str> = found.flat_map(|phrase| self.keys_of(phrase)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Returns the keys of the longest phrase with which a text in lower case begins, and its length.
+    pub(super) fn opening_keys(&self, lower: &str) -> Option<(&[&'static str], usize)> {
+        let len = self.phrases.opening_len(lower)?;
+        Some((self.keys.get(&lower[..len])?, len))
+    }
+
+    /// Returns the keys of a phrase.
+    pub(super) fn keys_of(&self, phrase: &str) -> impl Iterator<Item = &'static str> + '_ {
+        self.keys.get(phrase).into_iter().flatten().copied()
     }
 }
 
@@ -191,6 +252,10 @@ macro_rules! chat_words {
             pub(super) spellings: WordTable<&'static str>,
             /// Words that a request to forget something also means, by the word of the request.
             pub(super) related_words: WordTable<Vec<&'static str>>,
+            /// Words by which a request to forget names an aspect.
+            pub(super) aspect_nouns: KeyedPhrases,
+            /// Clauses that say that an aspect has changed if they are all that is said.
+            pub(super) whole_aspect_changes: KeyedPhrases,
             /// Words without a meaning of their own.
             pub(super) stop_words: WordTable<()>,
         }
@@ -202,6 +267,8 @@ macro_rules! chat_words {
                     $($list: Phrases::new(sections.take($section)?.words()?),)*
                     spellings: load_spellings(&mut sections)?,
                     related_words: load_related_words(&mut sections)?,
+                    aspect_nouns: KeyedPhrases::load(&mut sections, "aspect nouns")?,
+                    whole_aspect_changes: KeyedPhrases::load(&mut sections, "whole aspect changes")?,
                     stop_words: language.stop_words()?.into_iter().map(|word| (word, ())).collect(),
                 };
                 sections.finish()?;
@@ -283,6 +350,10 @@ chat_words! {
     endings_after_object = "endings after their object",
     /// Phrases that say that something has changed.
     changes = "changes",
+    /// Openings of a remark about somebody other than the speaker.
+    other_persons = "other persons",
+    /// Words that say that something has changed if an aspect is named.
+    aspect_change_words = "words of an aspect change",
     /// Words that are shared by remarks about different things.
     general_words = "general words",
     /// Words beside the name of what has ended.

@@ -284,6 +284,7 @@ fn build_statement(
         forget_after: None,
         forget_reason: None,
         topic,
+        aspects: Vec::new(),
         retraction: None,
         metadata: serde_json::Map::new(),
     })

@@ -409,6 +409,7 @@ impl<'a> SentenceReader<'a> {
                 .known_topic
                 .as_ref()
                 .map(|known_topic| known_topic.topic.clone()),
+            aspects: Vec::new(),
             retraction: None,
             metadata: serde_json::Map::new(),
         }

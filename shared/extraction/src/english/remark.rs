@@ -26,6 +26,8 @@ pub(crate) struct RemarkContext<'a> {
     pub(crate) may_continue: bool,
     /// True for an item of a list about the speaker, in which a verb in its base form is no order.
     pub(crate) is_listed: bool,
+    /// True if it changes an aspect of the speaker's life, so that few words are enough: `we moved`.
+    pub(crate) is_change: bool,
 }
 
 /// The way in which a remark names its subject.
@@ -85,7 +87,8 @@ pub(crate) fn render_remark(
     if !context.is_listed && is_name(clause) {
         return None;
     }
-    if !context.is_listed && !has_content(clause, subject, !dates.is_empty()) {
+    let may_be_short = context.is_listed || context.is_change;
+    if !may_be_short && !has_content(clause, subject, !dates.is_empty()) {
         return None;
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use domain::{MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
 
 use super::{DocumentStatements, ForgetRecord};
-use crate::words::split_words;
+use crate::words::{own_aspect, split_words};
 
 /// The word of a retraction that stands for an amount of money.
 const AMOUNT: &str = "#";
@@ -59,7 +59,7 @@ impl PlacedRetraction {
         let stated = StatedWords::of(statement);
         !stated.has_any(&retraction.kept_words)
             && (is_same_document && is_within_spans(retraction, statement)
-                || is_meant(retraction, statement, &stated, document))
+                || is_meant(retracting, statement, &stated, document))
     }
 }
 
@@ -98,19 +98,48 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
     match retraction.effect {
         RetractionEffect::Forgets => !statement.only_retracts(),
         RetractionEffect::Dismisses => statement.kind == MemoryKind::Instruction,
-        // A past event stays true, and so does an earlier ending.
+        // A past event stays true, and so does an earlier ending, but neither is the last word on an
+        // aspect.
         RetractionEffect::Ends | RetractionEffect::Replaces => {
             let has_passed = statement.kind == MemoryKind::Event
                 && statement
                     .event
                     .is_none_or(|event| event.to < retracting.said_at);
             statement.kind != MemoryKind::Instruction
-                && !has_passed
-                && statement.retraction.is_none()
+                && (!has_passed && !is_ending(statement) || has_aspect(retraction, statement))
                 && statement.speaker == retracting.speaker
-                && (retraction.effect == RetractionEffect::Ends || is_replaceable(statement))
         }
     }
+}
+
+/// Checks whether a statement says that something is over.
+fn is_ending(statement: &Statement) -> bool {
+    let effect = statement
+        .retraction
+        .as_ref()
+        .map(|retraction| retraction.effect);
+    effect == Some(RetractionEffect::Ends)
+}
+
+/// Checks whether a statement is about one of the aspects that a retraction names.
+fn has_aspect(retraction: &Retraction, statement: &Statement) -> bool {
+    let aspects = &retraction.aspects;
+    aspects
+        .iter()
+        .any(|aspect| statement.aspects.contains(aspect))
+}
+
+/// Checks whether two statements are about one aspect, of whosever life.
+fn share_aspect(left: &Statement, right: &Statement) -> bool {
+    let is_of_right = |aspect: &str| {
+        right
+            .aspects
+            .iter()
+            .any(|other| own_aspect(other) == aspect)
+    };
+    left.aspects
+        .iter()
+        .any(|aspect| is_of_right(own_aspect(aspect)))
 }
 
 /// Checks whether a change may replace a statement that it does not name: one that no rule has
@@ -126,17 +155,28 @@ fn is_within_spans(retraction: &Retraction, statement: &Statement) -> bool {
 
 /// Checks whether the words of a retraction mean a statement, or the one that it continues.
 fn is_meant(
-    retraction: &Retraction,
+    retracting: &Statement,
     statement: &Statement,
     stated: &StatedWords,
     document: &DocumentStatements,
 ) -> bool {
+    let Some(retraction) = &retracting.retraction else {
+        return false;
+    };
     let words = &retraction.words;
     match retraction.effect {
-        RetractionEffect::Ends => words.iter().all(|word| stated.has(word)),
-        RetractionEffect::Dismisses | RetractionEffect::Replaces => stated.has_any(words),
+        RetractionEffect::Ends => {
+            has_aspect(retraction, statement)
+                || !words.is_empty() && words.iter().all(|word| stated.has(word))
+        }
+        RetractionEffect::Replaces => {
+            let is_replaceable = is_replaceable(statement) || share_aspect(retracting, statement);
+            has_aspect(retraction, statement) || is_replaceable && stated.has_any(words)
+        }
+        RetractionEffect::Dismisses => stated.has_any(words),
         RetractionEffect::Forgets => {
-            stated.has_any(words)
+            has_aspect(retraction, statement)
+                || stated.has_any(words)
                 || continued_statement(statement, document)
                     .is_some_and(|continued| StatedWords::of(continued).has_any(words))
         }

@@ -45,6 +45,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day: i64) -> St
         forget_after: None,
         forget_reason: None,
         topic,
+        aspects: Vec::new(),
         retraction: None,
         metadata: serde_json::Map::new(),
     }

@@ -324,6 +324,7 @@ impl CitedSentences<'_> {
             forget_after: checked.forget_after,
             forget_reason: checked.forget_after.map(|_| "it is over".to_owned()),
             topic: checked.topic,
+            aspects: Vec::new(),
             retraction: None,
             metadata: Map::new(),
         }

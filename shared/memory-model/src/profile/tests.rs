@@ -31,6 +31,7 @@ fn fact(text: &str, said_day: i64) -> Statement {
         forget_after: None,
         forget_reason: None,
         topic: None,
+        aspects: Vec::new(),
         retraction: None,
         metadata: serde_json::Map::new(),
     }

@@ -2,13 +2,14 @@
 
 use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
 
-use super::{document_statements, ledger, live_texts, lives_in, statement};
+use super::{document_statements, find_memory, ledger, live_texts, lives_in, statement};
 
 fn retracting(text: &str, effect: RetractionEffect, words: &[&str], said_day: i64) -> Statement {
     Statement {
         retraction: Some(Retraction {
             effect,
             words: words.iter().map(|word| (*word).to_owned()).collect(),
+            aspects: Vec::new(),
             kept_words: Vec::new(),
             spans: Vec::new(),
         }),
@@ -124,6 +125,38 @@ fn a_change_replaces_remarks_and_plans_that_share_a_word() {
             "User: new slot for physio, Thursdays 8am.",
         ]
     );
+}
+
+#[test]
+fn a_change_of_an_aspect_takes_back_what_was_said_about_it() {
+    let about = |text: &str, aspect: &str| Statement {
+        aspects: vec![aspect.to_owned()],
+        ..statement(text, None, 1)
+    };
+    let mut change = retracting("User quit today.", RetractionEffect::Replaces, &[], 2);
+    if let Some(retraction) = &mut change.retraction {
+        retraction.aspects = vec!["job".to_owned()];
+    }
+    let before = document_statements(
+        1,
+        vec![
+            about("User works in a warehouse.", "job"),
+            about("User's sister works in a bank.", "job of another"),
+            about("User lives in Bonn.", "residence"),
+        ],
+    );
+
+    let ledger = ledger([before, document_statements(2, vec![change])]);
+    assert_eq!(
+        live_texts(&ledger),
+        [
+            "User lives in Bonn.",
+            "User quit today.",
+            "User's sister works in a bank.",
+        ]
+    );
+    let quit = find_memory(&ledger, "User quit today.");
+    assert_eq!(quit.changed_aspects, ["job"]);
 }
 
 #[test]
