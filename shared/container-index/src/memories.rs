@@ -14,7 +14,7 @@ use domain::{
     BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
     MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
 };
-use memory_model::asking::topic_question_words;
+use memory_model::asking::{aspect_question_words, topic_question_words};
 use memory_model::{DocumentStatements, Ledger, Memory};
 use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
 use service::Ctx;
@@ -458,7 +458,7 @@ fn to_index(memory: &Memory) -> Document {
     let day = day.format_long_date();
     let question = match &memory.topic_answer {
         Some(answer) => topic_question_words(answer),
-        None => String::new(),
+        None => aspect_question_words(&memory.changed_aspects),
     };
 
     let chunk = ChunkInput {

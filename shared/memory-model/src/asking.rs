@@ -111,6 +111,84 @@ const ATTRIBUTE_PREFIX_QUESTION_WORDS: &[(&str, &str)] = &[
     ("uses", "use using tool"),
 ];
 
+/// Aspects of a person's life with the words of questions about them, in the supported languages. A
+/// statement that changes one often has no word for it. Sorted by aspect.
+const ASPECT_QUESTION_WORDS: &[(&str, &str)] = &[
+    (
+        "age",
+        "age old years alt edad âge ans idade anos età anni возраст лет 几岁 多大 歳 나이",
+    ),
+    (
+        "appointment",
+        "appointment when date termin wann cita cuándo rendez-vous quand appuntamento quando consulta",
+    ),
+    (
+        "car",
+        "car drive drives vehicle auto fahre coche conduzco carro voiture conduis macchina guido dirijo машина 车 車 차",
+    ),
+    (
+        "deadline",
+        "deadline due date when frist wann fecha cuándo échéance quand scadenza quando prazo срок 截止",
+    ),
+    (
+        "diet",
+        "diet eat eats food vegetarian vegan meat ernährung essen dieta comer régime manger mangiare vegetariano vegetariana végétarien végétarienne 吃 食べ",
+    ),
+    (
+        "job",
+        "job work works working company employer occupation profession arbeite arbeitet beruf trabajo trabaja travail travaille boulot trabalho emprego lavoro работаю работа 工作 公司 仕事 会社 働 직업 회사",
+    ),
+    (
+        "living arrangement",
+        "live lives living alone together flatmates roommates wohne vivo vive habite moro",
+    ),
+    (
+        "medication",
+        "medication medicine dose dosage take pills tablets medikament dosis nehme medicamento tomo médicament prends farmaco prendo remédio лекарство 药 薬 약",
+    ),
+    (
+        "phone",
+        "phone mobile smartphone cell handy telefon móvil celular téléphone portable telefono cellulare telefone телефон 手机 携帯 전화",
+    ),
+    (
+        "phone number",
+        "phone number telephone mobile handynummer telefonnummer nummer teléfono número téléphone numéro telefono numero telefone номер телефон 电话 電話 번호",
+    ),
+    (
+        "relationship",
+        "relationship single married together partner dating boyfriend girlfriend husband wife beziehung verheiratet pareja casada casado couple mariée marié sposata sposato relazione namorando отношения 结婚 恋人 결혼",
+    ),
+    (
+        "residence",
+        "live lives living home city town where wohne wohnt vivo vive ciudad habite habites ville moro mora cidade abito abita città живу город 住 住在 住んで 살아 रहता",
+    ),
+    (
+        "school",
+        "school class grade year schule klasse escuela clase curso école classe scuola escola turma школа 学校",
+    ),
+    (
+        "subscription",
+        "subscription plan pay service abo abonnement suscripción abbonamento assinatura подписка",
+    ),
+    (
+        "version",
+        "version which use using versión versione versão версия 版本",
+    ),
+    (
+        "weekly hours",
+        "days week hours work how many tage woche stunden días semana horas jours semaine heures giorni settimana ore dias",
+    ),
+];
+
+/// Returns the words in which people ask about aspects of a person's life.
+pub fn aspect_question_words(aspects: &[String]) -> String {
+    let mut question_words = Vec::new();
+    for aspect in aspects {
+        question_words.extend(find_words(ASPECT_QUESTION_WORDS, aspect));
+    }
+    question_words.join(" ")
+}
+
 /// Returns the words in which people ask about a topic, starting with its attribute.
 ///
 /// Returns an empty string for a negated topic, because a denial answers no question.
@@ -152,6 +230,8 @@ mod tests {
     #[test]
     fn a_topic_is_asked_for_in_other_words_than_its_own() {
         assert!(ATTRIBUTE_QUESTION_WORDS.is_sorted_by_key(|(attribute, _)| attribute));
+        assert!(ASPECT_QUESTION_WORDS.is_sorted_by_key(|(aspect, _)| aspect));
+        assert!(aspect_question_words(&["job".to_owned()]).contains("work"));
         assert!(ATTRIBUTE_PREFIX_QUESTION_WORDS.is_sorted_by_key(|(beginning, _)| beginning));
         assert!(topic_question_words(&topic("residence", false)).contains(" live "));
         assert!(topic_question_words(&topic("likes espresso", false)).contains("enjoy"));

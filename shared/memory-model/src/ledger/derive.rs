@@ -167,6 +167,7 @@ impl Ledger {
         Some(Memory {
             topic: key,
             topic_answer: None,
+            changed_aspects: Vec::new(),
             text,
             is_inference: review != Some(ReviewDecision::Approve),
             review,

@@ -60,6 +60,9 @@ pub struct Memory {
     pub topic: TopicId,
     /// The answer that it gives, if the topic has one answer at a time.
     pub topic_answer: Option<Topic>,
+    /// The aspects of a person's life that it changes or ends, mostly without a word for them:
+    /// `job` of `User quit today`.
+    pub changed_aspects: Vec<String>,
     /// The sentence.
     pub text: String,
     /// The kind.

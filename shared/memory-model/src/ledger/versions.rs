@@ -485,6 +485,7 @@ impl<'a> TopicVersions<'a, '_> {
             id: version.id.clone(),
             topic: self.topic.clone(),
             topic_answer: None,
+            changed_aspects: changed_aspects_of(first),
             text: first.text.clone(),
             kind: first.kind,
             is_static: trust.is_own_words()
@@ -631,6 +632,14 @@ fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
         .map(|confidence| 1.0 - confidence)
         .product();
     (1.0 - error_probability).min(MAX_CONFIDENCE)
+}
+
+/// Returns the aspects that a statement changes or ends.
+fn changed_aspects_of(statement: &Statement) -> Vec<String> {
+    match &statement.retraction {
+        Some(retraction) => retraction.aspects.clone(),
+        None => Vec::new(),
+    }
 }
 
 fn version_sources(version: &VersionDraft<'_>) -> Vec<SupportingSpan> {
