@@ -2,7 +2,7 @@
 
 use super::condition::is_people_or_faith;
 use super::grammar::{ParsedClause, SubjectKind};
-use super::lexicon::{VerbForm, parse_verb};
+use super::lexicon::{VerbForm, is_determiner, is_pronoun, parse_verb};
 use super::topic::{
     KnownTopic, find_object, is_meaningful, is_number_word, parse_value, phrase_key,
 };
@@ -276,8 +276,14 @@ fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     match parsed.verb.base {
         "move" | "relocate" => {
             let (_, at) = rest.find_phrase("to")?;
-            is_capitalized_at(at + usize::from(rest.lower_at(at) == "the"))
-                .then(|| fact("residence", parse_value(rest, at)))?
+            let place_at = at + usize::from(rest.lower_at(at) == "the");
+            // "I moved the sofa to the garage", "moved to the 18th".
+            let moves_thing = is_determiner(rest.lower_at(0)) || is_pronoun(rest.lower_at(0));
+            let is_place = is_capitalized_at(place_at)
+                && !rest
+                    .lower_at(place_at)
+                    .starts_with(|c: char| c.is_ascii_digit());
+            (is_place && !moves_thing).then(|| fact("residence", parse_value(rest, at)))?
         }
         "join" => is_capitalized_at(usize::from(rest.lower_at(0) == "the"))
             .then(|| fact("employer", parse_value(rest, 0)))?,
