@@ -1,7 +1,8 @@
 //! Messages as people type them: without capitals and apostrophes, several clauses in a sentence,
 //! facts in passing inside a question.
 //!
-//! A message is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
+//! Values that the person corrects while typing are resolved first ([`corrections`]). Then a message
+//! is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
 //! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
 //! that tells something and that no rule understands is kept word for word ([`episodes`]). A remark
 //! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
@@ -10,6 +11,7 @@
 
 mod aspects;
 mod continuation;
+mod corrections;
 mod episodes;
 mod fiction;
 mod reading;
@@ -24,7 +26,8 @@ use text::Language;
 use words::{LowerText, chat_words_of};
 
 pub(crate) use aspects::{find_aspect_change, mark_aspects};
-pub(crate) use continuation::{continue_statement, needs_previous};
+pub(crate) use continuation::{add_bare_change, continue_statement, needs_previous};
+pub(crate) use corrections::{find_corrected_number, find_later_correction, resolve_corrections};
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
@@ -45,6 +48,19 @@ pub(crate) fn continues_clause(text: &str, language: Language) -> bool {
     let words = chat_words_of(language);
     let conjunction_len = words.clause_conjunctions.opening_len(&text.to_lowercase());
     conjunction_len.is_some()
+}
+
+/// Checks whether a remark begins another subject than the one before it: `by the way i paint`, `we also
+/// keep bees`. In `pays well btw, tram driver` the words belong to the remark before.
+pub(crate) fn begins_subject(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    let lower = text.to_lowercase();
+    let is_begun = |rest: &str| {
+        let len = words.new_subjects.opening_len(rest);
+        len.is_some_and(|len| !rest[len..].starts_with(','))
+    };
+    let after_subject = lower.split_once(' ').map_or("", |(_, rest)| rest);
+    is_begun(&lower) || is_begun(after_subject)
 }
 
 /// Checks whether a text has a word for the speaker.

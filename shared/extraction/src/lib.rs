@@ -19,8 +19,10 @@ mod sentences;
 mod summary;
 mod word_list;
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
@@ -140,7 +142,7 @@ pub fn parse_person_name(sender: &str) -> Option<&str> {
 
 /// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Statements are in this
 /// spelling.
-pub fn spell_out(text: &str) -> std::borrow::Cow<'_, str> {
+pub fn spell_out(text: &str) -> Cow<'_, str> {
     chat::spell_out(text, detect_language(text))
 }
 
@@ -156,7 +158,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         .iter()
         .filter(|passage| passage.role != Role::Other)
     {
-        let (trust, previous_count) = (source.trust_of(passage), statements.len());
+        let trust = source.trust_of(passage);
         // A play that the user has begun goes on to the end of the conversation.
         let language = detect_language(passage.text);
         let is_own_message = passage.role == Role::User && trust.is_own_words();
@@ -171,8 +173,20 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
             question = find_last_question(passage.text);
         }
         let previous_turn_start = previous_turn_starts.get(&passage.speaker).copied();
+        let mut text = Cow::Borrowed(passage.text);
+        if is_own_message {
+            text = chat::resolve_corrections(passage.text, language);
+            if let Some(range) = correct_earlier(passage, &text, language, &mut statements) {
+                blank_range(text.to_mut(), range);
+            }
+        }
+        let previous_count = statements.len();
+        let corrected = Passage {
+            text: &text,
+            ..*passage
+        };
         read_passage(
-            passage,
+            &corrected,
             language,
             scene,
             previous_turn_start,
@@ -195,6 +209,50 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     statements.retain(|_| !repetitions.next().unwrap_or(false));
 
     statements
+}
+
+/// Corrects the last statement of the same speaker that has the number which a message corrects:
+/// `32 not 30`. Returns the range of the correction in `text`, the message.
+fn correct_earlier(
+    passage: &Passage<'_>,
+    text: &str,
+    language: Language,
+    statements: &mut [Statement],
+) -> Option<Range<usize>> {
+    let correction = chat::find_later_correction(text, language)?;
+    let earlier = statements.iter_mut().rev().filter(|statement| {
+        // The day of an event is computed from its words.
+        statement.trust.is_own_words()
+            && statement.speaker.as_deref() == passage.speaker
+            && statement.event.is_none()
+            && !statement.only_retracts()
+    });
+    // Without the old number, only the last statement can be meant.
+    let count = if correction.old.is_some() {
+        usize::MAX
+    } else {
+        1
+    };
+    let (statement, range) = earlier.take(count).find_map(|statement| {
+        let range = chat::find_corrected_number(&statement.text, &correction, language)?;
+        Some((statement, range))
+    })?;
+
+    let old = statement.text[range.clone()].to_lowercase();
+    statement.text.replace_range(range, &correction.new);
+    if let Some(topic) = &mut statement.topic {
+        topic.value = topic.value.replace(&old, &correction.new);
+    }
+    let correction_chars = text[..correction.range.end].chars().count();
+    statement.end = passage.start_char + correction_chars;
+
+    Some(correction.range)
+}
+
+/// Replaces a range of a text by as many spaces.
+fn blank_range(text: &mut String, range: Range<usize>) {
+    let spaces = " ".repeat(text[range.clone()].chars().count());
+    text.replace_range(range, &spaces);
 }
 
 /// Openings of sentences that tell the reader what to do, in lower case.
@@ -267,13 +325,18 @@ fn read_passage(
 ) {
     let sentences = split_sentences(passage);
     if passage.role == Role::User && conversation.trust.is_own_words() {
-        let found = message::read_message(
+        let mut found = message::read_message(
             passage,
             conversation,
             language,
             &sentences,
             previous_turn_start,
-        );
+        )
+        .into_iter();
+        if let Some(first) = found.next() {
+            let first = chat::add_bare_change(statements.last_mut(), first, language);
+            statements.extend(first);
+        }
         statements.extend(found);
         return;
     }

@@ -94,6 +94,10 @@ impl MessageReader<'_> {
 
             let from = self.rules.statements().len();
             self.read_remark(&part, &read, announces_list && at + 1 == count);
+            let is_interrupted = read.kind == RemarkKind::Question;
+            if is_interrupted || chat::begins_subject(part.text, self.language) {
+                self.previous = None;
+            }
             self.continue_previous(sentence, &read, from);
             let kept_words = find_kept_words(&read, self.language);
             if !kept_words.is_empty() {

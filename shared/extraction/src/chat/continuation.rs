@@ -5,13 +5,16 @@ use text::Language;
 
 use super::reading::ReadRemark;
 use super::remarks::count_units;
-use super::words::{chat_words_of, is_unspaced};
+use super::words::{LowerText, chat_words_of, is_unspaced, words_of};
 
 /// The fewest words of a remark that can be understood alone without a word for the speaker. Two
 /// characters of a script without spaces count as a word.
 const MIN_UNITS_ALONE: usize = 4;
 /// The longest statement to which a remark is added, with the remark, in bytes.
 const MAX_CONTINUED_BYTES: usize = 280;
+
+/// The most words of a remark that only gives a new day, time or number.
+const MAX_BARE_CHANGE_WORDS: usize = 8;
 
 /// Checks whether a remark needs another to be understood: the one before it in its sentence, or in
 /// its message.
@@ -67,6 +70,59 @@ pub(crate) fn continue_statement(
         }
     }
     None
+}
+
+/// Adds a statement that only gives a new day, time or number to the one of an earlier message:
+/// `14th instead`. Returns the statement if it says more, or if the earlier one has no day.
+pub(crate) fn add_bare_change(
+    previous: Option<&mut Statement>,
+    change: Statement,
+    language: Language,
+) -> Option<Statement> {
+    let has_day = |statement: &&mut Statement| {
+        statement.event.is_some()
+            && statement.speaker == change.speaker
+            && statement.trust == change.trust
+            && statement.kind != MemoryKind::Instruction
+    };
+    let Some(previous) = previous.filter(has_day) else {
+        return Some(change);
+    };
+    let speaker = change.speaker.as_deref().unwrap_or("User");
+    let said = change.text.strip_prefix(speaker).unwrap_or(&change.text);
+    let said = said.trim_start_matches([':', ' ']);
+    let is_too_long = previous.text.len() + said.len() > MAX_CONTINUED_BYTES;
+    if is_too_long || !is_bare_change(said, language) {
+        return Some(change);
+    }
+
+    let kept = previous.text.trim_end_matches('.');
+    previous.text = format!("{kept}; {said}");
+    previous.end = change.end;
+    previous.event = change.event.or(previous.event);
+    None
+}
+
+/// Checks whether a text has a number or a name of a day or month, a word of change, and nothing
+/// else that names something.
+fn is_bare_change(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    let lower = LowerText::new(text);
+    let is_value = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            || words.calendar.weekdays.contains_key(word)
+            || words.calendar.months.contains_key(word)
+    };
+    let is_change = |word: &str| {
+        words.changes.contain_word(word) || words.aspect_change_words.contain_word(word)
+    };
+    let is_empty = |word: &str| words.stop_words.contains_key(word);
+    let is_known = |word: &str| is_value(word) || is_change(word) || is_empty(word);
+
+    lower.words.len() <= MAX_BARE_CHANGE_WORDS
+        && words_of(&lower.text).any(is_value)
+        && words_of(&lower.text).any(|word| is_change(word) && !is_empty(word))
+        && words_of(&lower.text).all(is_known)
 }
 
 /// Returns the text of a statement as it continues a sentence: without `User: ` before it, and with

@@ -1,5 +1,6 @@
 //! The kind of a remark: a question, a request, a statement.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use text::Language;
@@ -48,7 +49,8 @@ pub(crate) struct ReadRemark {
 /// Reads a remark.
 pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark {
     let words = chat_words_of(language);
-    let spelled = spell_out(remark.sentence.text, language);
+    let text = collapse_spaces(remark.sentence.text);
+    let spelled = spell_out(&text, language);
     let core = strip_empty_words(&spelled, words);
     if let Some(told) = told_in_question(core, words) {
         return ReadRemark {
@@ -64,6 +66,16 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
     ReadRemark { text, kind, lower }
+}
+
+/// Returns a text with one space in place of several, which a resolved correction leaves behind.
+fn collapse_spaces(text: &str) -> Cow<'_, str> {
+    if !text.contains("  ") {
+        return Cow::Borrowed(text);
+    }
+
+    let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
+    Cow::Owned(words.join(" "))
 }
 
 /// Returns the part of a question that is told: `is it weird that i crave ice`.

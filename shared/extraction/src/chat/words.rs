@@ -4,6 +4,7 @@ use std::iter;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use text::calendar::CalendarNames;
 use text::file::{LanguageFile, LanguageFileError, LanguageSections};
 use text::{Language, WordTable};
 
@@ -241,6 +242,30 @@ pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
+/// The names of weekdays and months and the words for numbers, each in a table.
+#[derive(Default)]
+pub(super) struct CalendarWords {
+    pub(super) weekdays: WordTable<()>,
+    pub(super) months: WordTable<()>,
+    pub(super) numbers: WordTable<()>,
+}
+
+impl CalendarWords {
+    fn load(language: Language) -> Result<Self, LanguageFileError> {
+        let table_of = |lists: &[Vec<&'static str>]| {
+            let words = lists.iter().flatten();
+            words.map(|word| (*word, ())).collect()
+        };
+
+        let names = CalendarNames::of(language)?;
+        Ok(Self {
+            weekdays: table_of(&names.weekdays),
+            months: table_of(&names.months),
+            numbers: table_of(&names.numbers),
+        })
+    }
+}
+
 /// Declares the lists with the sections from which they are loaded.
 macro_rules! chat_words {
     ($($(#[$note:meta])* $list:ident = $section:literal,)*) => {
@@ -258,6 +283,8 @@ macro_rules! chat_words {
             pub(super) whole_aspect_changes: KeyedPhrases,
             /// Words without a meaning of their own.
             pub(super) stop_words: WordTable<()>,
+            /// Names of weekdays and months, and words for numbers.
+            pub(super) calendar: CalendarWords,
         }
 
         impl ChatWords {
@@ -270,6 +297,7 @@ macro_rules! chat_words {
                     aspect_nouns: KeyedPhrases::load(&mut sections, "aspect nouns")?,
                     whole_aspect_changes: KeyedPhrases::load(&mut sections, "whole aspect changes")?,
                     stop_words: language.stop_words()?.into_iter().map(|word| (word, ())).collect(),
+                    calendar: CalendarWords::load(language)?,
                 };
                 sections.finish()?;
 
@@ -292,6 +320,16 @@ chat_words! {
     closings = "closings",
     /// Words that begin a remark wherever they stand.
     changes_of_subject = "changes of subject",
+    /// Phrases after which a value replaces the one before it.
+    corrections = "corrections",
+    /// Words after a mark, after which a value replaces one of the same form.
+    weak_corrections = "weak corrections",
+    /// Words between such a phrase and the value.
+    correction_links = "correction links",
+    /// Words that deny the value after them.
+    denials = "denials",
+    /// Openings of a remark about another subject than the one before it.
+    new_subjects = "new subjects",
     /// Openings of questions.
     question_openings = "question openings",
     /// Words of questions that `yes` does not answer.
