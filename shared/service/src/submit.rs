@@ -166,12 +166,19 @@ pub async fn submit_documents(
         accepted
     };
 
-    let lanes = stream::iter(lanes.into_values());
-    let lane_results: Vec<_> = lanes
+    // The first documents create the container if it does not exist. All at once would write it as
+    // often as there are lanes.
+    let mut lanes = lanes.into_values();
+    let mut lane_results = Vec::with_capacity(lanes.len());
+    if let Some(first) = lanes.next() {
+        lane_results.push(accept_lane(first).await);
+    }
+    let mut others = stream::iter(lanes)
         .map(accept_lane)
-        .buffer_unordered(PARALLEL_LANES)
-        .collect()
-        .await;
+        .buffer_unordered(PARALLEL_LANES);
+    while let Some(accepted) = others.next().await {
+        lane_results.push(accepted);
+    }
 
     let (mut results, mut messages) = (Vec::new(), Vec::new());
     for (position, date, result) in lane_results.into_iter().flatten() {
