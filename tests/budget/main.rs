@@ -38,6 +38,10 @@ struct OperationBudget {
     /// KMS requests.
     #[serde(default)]
     kms: f64,
+    /// The longest chain of requests that wait for each other, which decides how long an operation
+    /// takes in Lambda.
+    #[serde(default)]
+    chain: f64,
     /// The design goal in dollars per million calls, if there is one.
     goal: Option<f64>,
 }
@@ -51,7 +55,7 @@ struct MeasuredOperation {
 
 impl MeasuredOperation {
     /// Returns the mean units by their names in the budget.
-    fn mean_units(&self) -> [(&'static str, f64); 6] {
+    fn mean_units(&self) -> [(&'static str, f64); 7] {
         let mean = |sum: f64| sum / self.calls as f64;
         [
             ("reads", mean(self.count.read_units)),
@@ -60,6 +64,7 @@ impl MeasuredOperation {
             ("s3_gets", mean(self.count.s3_gets as f64)),
             ("sqs", mean(self.count.sqs as f64)),
             ("kms", mean(self.count.kms as f64)),
+            ("chain", mean(self.count.dependent as f64)),
         ]
     }
 
@@ -81,6 +86,7 @@ impl MeasuredOperation {
             budget.s3_gets,
             budget.sqs,
             budget.kms,
+            budget.chain,
         ];
         let mut faults = Vec::new();
         for ((name, units), allowed) in self.mean_units().into_iter().zip(allowed) {

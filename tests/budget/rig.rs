@@ -141,6 +141,8 @@ impl MeteredSystem {
         while self.queues.handle_one_batch_each().await? > 0 {}
         let mut count = self.meter.take_counts();
         count.sqs = 0;
+        // The workers handle one queue after the other here, and at the same time on AWS.
+        count.dependent = 0;
         self.measured.push(MeasuredOperation {
             operation,
             calls: documents,
