@@ -18,6 +18,7 @@ promises!(
     what_a_commit_leaves_behind_is_recorded_for_purging,
     segments_are_replaced_only_over_the_expected_generation,
     the_log_is_read_from_anywhere_and_trimmed_from_its_start,
+    the_head_comes_with_the_records_that_no_segment_covers,
     the_head_counts_what_search_serves,
     an_index_is_erased_item_by_item,
 );
@@ -363,6 +364,37 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Port
     }
 
     assert_eq!(setting.read_head(&container).await.seq, 12);
+}
+
+async fn the_head_comes_with_the_records_that_no_segment_covers(setting: &PortFixture) {
+    let container = ContainerId::random();
+    let index = &setting.ctx().index;
+    let read = async || {
+        let read = async || index.read_head_and_log(&setting.alpha, &container).await;
+        retry_unavailable(read).await.expect("a head and a log")
+    };
+    assert_eq!(read().await, (IndexHead::default(), Vec::new()));
+
+    for seq in 0..3 {
+        let document = setting
+            .extracted_document(&container, &format!("Number {seq}."))
+            .await;
+        setting
+            .commit(&container, seq, &[publish_change(&document)])
+            .await;
+    }
+    let segments = [new_segment("a", 2)];
+    let publish = async || {
+        index
+            .publish_segments(&setting.alpha, &container, 0, &segments, 0)
+            .await
+    };
+    assert!(retry_unavailable(publish).await.expect("an answer"));
+
+    let (head, records) = read().await;
+    assert_eq!(head, setting.read_head(&container).await);
+    assert_eq!(records, read_log(setting, &container, 2).await);
+    assert_eq!(records.len(), 1);
 }
 
 async fn the_head_counts_what_search_serves(setting: &PortFixture) {
