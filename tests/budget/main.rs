@@ -64,7 +64,7 @@ impl MeasuredOperation {
             ("s3_gets", mean(self.count.s3_gets as f64)),
             ("sqs", mean(self.count.sqs as f64)),
             ("kms", mean(self.count.kms as f64)),
-            ("chain", mean(self.count.dependent as f64)),
+            ("chain", mean(self.count.longest_chain as f64)),
         ]
     }
 

@@ -142,7 +142,7 @@ impl MeteredSystem {
         let mut count = self.meter.take_counts();
         count.sqs = 0;
         // The workers handle one queue after the other here, and at the same time on AWS.
-        count.dependent = 0;
+        count.longest_chain = 0;
         self.measured.push(MeasuredOperation {
             operation,
             calls: documents,

@@ -35,6 +35,18 @@ async fn read_log(setting: &PortFixture, container: &ContainerId, after: u64) ->
     .expect("a log")
 }
 
+/// Publishes documents in an empty container, one in each commit.
+async fn commit_documents(setting: &PortFixture, container: &ContainerId, count: u64) {
+    for seq in 0..count {
+        let document = setting
+            .extracted_document(container, &format!("Number {seq}."))
+            .await;
+        setting
+            .commit(container, seq, &[publish_change(&document)])
+            .await;
+    }
+}
+
 fn publish_change(document: &Document) -> DocumentChange {
     DocumentChange::Publish(Box::new(document.clone()))
 }
@@ -327,14 +339,7 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &PortF
 
 async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &PortFixture) {
     let container = ContainerId::random();
-    for seq in 0..12 {
-        let document = setting
-            .extracted_document(&container, &format!("Number {seq}."))
-            .await;
-        setting
-            .commit(&container, seq, &[publish_change(&document)])
-            .await;
-    }
+    commit_documents(setting, &container, 12).await;
 
     let numbers = async |after| {
         read_log(setting, &container, after)
@@ -375,14 +380,7 @@ async fn the_head_comes_with_the_records_that_no_segment_covers(setting: &PortFi
     };
     assert_eq!(read().await, (IndexHead::default(), Vec::new()));
 
-    for seq in 0..3 {
-        let document = setting
-            .extracted_document(&container, &format!("Number {seq}."))
-            .await;
-        setting
-            .commit(&container, seq, &[publish_change(&document)])
-            .await;
-    }
+    commit_documents(setting, &container, 3).await;
     let segments = [new_segment("a", 2)];
     let publish = async || {
         index

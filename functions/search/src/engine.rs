@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use container_index::{
-    ContainerState, ContainerView, IndexedChunks, IndexedMemories, decode_attributes,
+    ContainerState, ContainerView, IndexedChunks, IndexedMemories, ViewCache, decode_attributes,
 };
+use domain::ports::PortResult;
 use domain::{
     ContainerId, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant, Timestamp,
 };
@@ -118,6 +119,17 @@ pub(crate) struct NeededViews {
     pub(crate) chunks: bool,
 }
 
+impl NeededViews {
+    const CHUNKS: Self = Self {
+        memories: false,
+        chunks: true,
+    };
+    const MEMORIES: Self = Self {
+        memories: true,
+        chunks: false,
+    };
+}
+
 /// Opens these containers. A view that is not needed is empty.
 ///
 /// # Errors
@@ -147,36 +159,30 @@ async fn open_container(
     needed: NeededViews,
 ) -> Result<(IndexedMemories, IndexedChunks)> {
     let ctx = &state.app.ctx;
-    let is_warm = (!needed.memories || state.memories.is_warm(tenant, id))
+    let are_warm = (!needed.memories || state.memories.is_warm(tenant, id))
         && (!needed.chunks || state.chunks.is_warm(tenant, id));
-    let container_state = match is_warm {
-        true => ContainerState::read_head(ctx, tenant, id).await?,
-        false => ContainerState::read_all(ctx, tenant, id).await?,
-    };
+    let current = ContainerState::read(ctx, tenant, id, are_warm).await?;
 
-    let open_memories = async {
-        match needed.memories {
-            true => {
-                let cache = &state.memories;
-                cache
-                    .open_at(ctx, tenant, id, container_state.clone())
-                    .await
-            }
-            false => Ok(IndexedMemories::empty(id)),
-        }
-    };
-    let open_chunks = async {
-        match needed.chunks {
-            true => {
-                let cache = &state.chunks;
-                cache
-                    .open_at(ctx, tenant, id, container_state.clone())
-                    .await
-            }
-            false => Ok(IndexedChunks::empty(id)),
-        }
-    };
-    Ok(tokio::try_join!(open_memories, open_chunks)?)
+    let memories = needed.memories.then_some(&*state.memories);
+    let chunks = needed.chunks.then_some(&*state.chunks);
+    Ok(tokio::try_join!(
+        open_view(memories, ctx, tenant, id, &current),
+        open_view(chunks, ctx, tenant, id, &current),
+    )?)
+}
+
+/// Opens a view of a container in its cache. Without a cache, the view is empty.
+async fn open_view<V: ContainerView>(
+    cache: Option<&ViewCache<V>>,
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    current: &ContainerState,
+) -> PortResult<V> {
+    match cache {
+        Some(cache) => cache.open_at(ctx, tenant, id, current.clone()).await,
+        None => Ok(V::empty(id)),
+    }
 }
 
 /// Opens the chunks of these containers.
@@ -188,11 +194,7 @@ pub(crate) async fn open_chunks(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedChunks>> {
-    let needed = NeededViews {
-        memories: false,
-        chunks: true,
-    };
-    let (_, chunks) = open_containers(state, tenant, ids, needed).await?;
+    let (_, chunks) = open_containers(state, tenant, ids, NeededViews::CHUNKS).await?;
     Ok(chunks)
 }
 
@@ -205,11 +207,7 @@ pub(crate) async fn open_memories(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedMemories>> {
-    let needed = NeededViews {
-        memories: true,
-        chunks: false,
-    };
-    let (memories, _) = open_containers(state, tenant, ids, needed).await?;
+    let (memories, _) = open_containers(state, tenant, ids, NeededViews::MEMORIES).await?;
     Ok(memories)
 }
 

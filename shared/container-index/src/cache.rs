@@ -66,10 +66,7 @@ impl<V: ContainerView> ViewCache<V> {
     /// # Errors
     /// Returns the errors of the ports.
     pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
-        let state = match self.is_warm(tenant, id) {
-            true => ContainerState::read_head(ctx, tenant, id).await?,
-            false => ContainerState::read_all(ctx, tenant, id).await?,
-        };
+        let state = ContainerState::read(ctx, tenant, id, self.is_warm(tenant, id)).await?;
         self.open_at(ctx, tenant, id, state).await
     }
 

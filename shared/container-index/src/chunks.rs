@@ -158,8 +158,8 @@ impl ContainerView for IndexedChunks {
 
     fn expected_bytes(head: &IndexHead) -> usize {
         let segments: u64 = head.segments.iter().map(|segment| segment.bytes).sum();
-        let records = head.seq - head.covered_through();
-        usize::try_from(segments + records * EXPECTED_RECORD_BYTES).unwrap_or(usize::MAX)
+        let tail = head.uncovered_records() * EXPECTED_RECORD_BYTES;
+        usize::try_from(segments + tail).unwrap_or(usize::MAX)
     }
 
     fn tail_len(&self) -> usize {

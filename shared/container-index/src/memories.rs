@@ -371,8 +371,8 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     }
 
     fn expected_bytes(head: &IndexHead) -> usize {
-        let records = head.seq - head.covered_through();
-        let memories = head.memories.unwrap_or_default() + records * EXPECTED_RECORD_MEMORIES;
+        let tail = head.uncovered_records() * EXPECTED_RECORD_MEMORIES;
+        let memories = head.memories.unwrap_or_default() + tail;
         usize::try_from(memories * EXPECTED_MEMORY_BYTES).unwrap_or(usize::MAX)
     }
 

@@ -81,11 +81,20 @@ pub struct ContainerState {
 }
 
 impl ContainerState {
-    /// Reads the head, for a view that is warm.
+    /// Reads what the views of the container need: the head if they are warm, and the log as well if
+    /// one of them is not.
     ///
     /// # Errors
     /// Returns the errors of the ports.
-    pub async fn read_head(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
+    pub async fn read(
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        are_warm: bool,
+    ) -> PortResult<Self> {
+        if !are_warm {
+            return Self::read_all(ctx, tenant, id).await;
+        }
         Ok(Self {
             head: ctx.index.get_head(tenant, id).await?,
             records: None,
@@ -96,7 +105,7 @@ impl ContainerState {
     ///
     /// # Errors
     /// Returns the errors of the ports.
-    pub async fn read_all(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
+    pub(crate) async fn read_all(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
         let (head, records) = ctx.index.read_head_and_log(tenant, id).await?;
         Ok(Self {
             head,

@@ -135,6 +135,9 @@ pub struct Topic {
     pub negated: bool,
 }
 
+/// The ending of the names of aspects of somebody else's life, in [`Statement::aspects`].
+pub const OF_ANOTHER: &str = " of another";
+
 /// One self-contained statement of a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
@@ -176,8 +179,8 @@ pub struct Statement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<Topic>,
     /// The aspects of the speaker's life that it is about, in lower case: `job`, `residence`. A
-    /// later change of one of them takes it back. `school of another` is the school of somebody
-    /// else.
+    /// later change of one of them takes it back. [`OF_ANOTHER`] ends those of somebody else's life:
+    /// `school of another`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aspects: Vec<String>,
     /// The statements before it that it takes back, if it does.

@@ -36,7 +36,7 @@ pub struct RequestCounts {
     pub s3_bytes: u64,
     /// The length of the longest chain of requests that waited for each other: each one began after
     /// the answer to the one before.
-    pub dependent: u64,
+    pub longest_chain: u64,
 }
 
 /// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3,
@@ -148,7 +148,7 @@ impl HttpConnector for MeteredTransport {
 
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let begun_after = this.lock_counts().dependent;
+            let begun_after = this.lock_counts().longest_chain;
             // Requests that begin together are all seen before the first of them is answered.
             tokio::task::yield_now().await;
 
@@ -185,7 +185,7 @@ impl HttpConnector for MeteredTransport {
                 _ => {}
             }
             let mut counts = this.lock_counts();
-            counts.dependent = counts.dependent.max(begun_after + 1);
+            counts.longest_chain = counts.longest_chain.max(begun_after + 1);
             drop(counts);
 
             HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body)))

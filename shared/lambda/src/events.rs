@@ -22,12 +22,11 @@ impl EventMessage {
     fn new(message: SqsMessage) -> Self {
         let source = message.event_source_arn.unwrap_or_default();
         let count = message.attributes.get(RECEIVE_COUNT);
-        let message_body = message.body.unwrap_or_default();
         Self {
             id: message.message_id.unwrap_or_default(),
             queue: source.rsplit(':').next().unwrap_or_default().to_owned(),
             message: ReceivedMessage::from_event(
-                message_body,
+                message.body.unwrap_or_default(),
                 message.receipt_handle.unwrap_or_default(),
                 count.and_then(|count| count.parse().ok()).unwrap_or(1),
             ),

@@ -1,6 +1,7 @@
 //! Words in the form in which statements are compared: two statements with the same words say the
 //! same.
 
+use domain::memory::OF_ANOTHER;
 use text::find_words;
 
 /// Words that do not change the meaning of a statement. Sorted.
@@ -50,7 +51,7 @@ pub fn split_words(text: &str) -> Vec<String> {
 /// Returns the aspect of a person's life without the mark that it is another's: `school` for `school
 /// of another`.
 pub(crate) fn own_aspect(aspect: &str) -> &str {
-    aspect.strip_suffix(" of another").unwrap_or(aspect)
+    aspect.strip_suffix(OF_ANOTHER).unwrap_or(aspect)
 }
 
 /// Checks whether the text contains a negation.

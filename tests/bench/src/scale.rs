@@ -257,6 +257,6 @@ fn print_figures(
     let (warm_p50, ..) = percentiles(warm);
     println!(
         "{:<28} {cold_p50:>6.0} ms {cold_p99:>6.0} ms {warm_p50:>6.1} ms {:>5} {:>5} {:>7.1} {:>9} {grown:>7}",
-        operation.name, counts.dependent, counts.requests, counts.read_units, counts.s3_bytes,
+        operation.name, counts.longest_chain, counts.requests, counts.read_units, counts.s3_bytes,
     );
 }

@@ -43,6 +43,11 @@ impl IndexHead {
         self.segments.last().map_or(0, |segment| segment.through)
     }
 
+    /// Returns the number of log records that the segments do not cover.
+    pub fn uncovered_records(&self) -> u64 {
+        self.seq.saturating_sub(self.covered_through())
+    }
+
     /// Checks whether the container should be compacted once `changes` are committed on this head.
     /// A message may be lost or arrive too early, so the answer is `true` again every few records.
     pub fn needs_compaction(&self, changes: &[DocumentChange]) -> bool {
@@ -59,7 +64,7 @@ impl IndexHead {
             COMPACT_AFTER_RECORDS
         };
 
-        let uncovered = self.seq + 1 - self.covered_through();
+        let uncovered = self.uncovered_records() + 1;
         uncovered >= threshold && uncovered.is_multiple_of(threshold / 4)
     }
 }

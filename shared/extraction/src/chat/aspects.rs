@@ -5,6 +5,7 @@
 //! answer without any word of the old one: `quit today`, `back on android`, `we moved, its leeds
 //! now`. What was said about the aspect before no longer holds then.
 
+use domain::memory::OF_ANOTHER;
 use domain::{Retraction, RetractionEffect, Statement};
 use text::Language;
 
@@ -29,8 +30,6 @@ const ASPECTS_WITH_SUBJECT: [&str; 5] = [
     "relationship",
     "residence",
 ];
-/// The ending of the name of an aspect of somebody else's life.
-const OF_ANOTHER: &str = " of another";
 
 /// Attributes of a person, each with the aspect that it belongs to. Sorted.
 const ASPECTS_OF_ATTRIBUTES: &[(&str, &str)] = &[

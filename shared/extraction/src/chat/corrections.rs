@@ -85,16 +85,8 @@ struct ValueTokens<'t> {
 
 /// Returns the first correction that begins at or after `from`.
 fn find_next_correction(text: &str, from: usize, words: &'static ChatWords) -> Option<Correction> {
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return None;
-    }
-
-    let tokens = ValueTokens {
-        lower: &lower,
-        ranges: merge_numbers(&lower),
-        words,
-    };
+    let lower = lower_in_place(text)?;
+    let tokens = ValueTokens::new(&lower, words);
     (1..tokens.ranges.len())
         .filter(|&at| tokens.ranges[at].start >= from)
         .find_map(|at| tokens.correction_at(at, text))
@@ -113,17 +105,8 @@ pub(crate) struct LaterCorrection {
 
 /// Returns the correction of an earlier message with which a message begins.
 pub(crate) fn find_later_correction(text: &str, language: Language) -> Option<LaterCorrection> {
-    let words = chat_words_of(language);
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return None;
-    }
-
-    let tokens = ValueTokens {
-        lower: &lower,
-        ranges: merge_numbers(&lower),
-        words,
-    };
+    let lower = lower_in_place(text)?;
+    let tokens = ValueTokens::new(&lower, chat_words_of(language));
     tokens.contrast().or_else(|| tokens.leading_correction())
 }
 
@@ -133,16 +116,8 @@ pub(crate) fn find_corrected_number(
     correction: &LaterCorrection,
     language: Language,
 ) -> Option<Range<usize>> {
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return None;
-    }
-
-    let tokens = ValueTokens {
-        lower: &lower,
-        ranges: merge_numbers(&lower),
-        words: chat_words_of(language),
-    };
+    let lower = lower_in_place(text)?;
+    let tokens = ValueTokens::new(&lower, chat_words_of(language));
     let new_form = number_form(&correction.new);
     let at = (0..tokens.ranges.len()).rfind(|&at| match &correction.old {
         Some(old) => tokens.word(at) == old,
@@ -170,7 +145,21 @@ fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
     merged
 }
 
+/// Returns a text in lower case, unless that changes the positions in it.
+fn lower_in_place(text: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    (lower.len() == text.len()).then_some(lower)
+}
+
 impl<'t> ValueTokens<'t> {
+    fn new(lower: &'t str, words: &'static ChatWords) -> Self {
+        Self {
+            lower,
+            ranges: merge_numbers(lower),
+            words,
+        }
+    }
+
     fn word(&self, at: usize) -> &'t str {
         self.ranges
             .get(at)

@@ -114,11 +114,8 @@ fn is_affected(retraction: &Retraction, retracting: &Statement, statement: &Stat
 
 /// Checks whether a statement says that something is over.
 fn is_ending(statement: &Statement) -> bool {
-    let effect = statement
-        .retraction
-        .as_ref()
-        .map(|retraction| retraction.effect);
-    effect == Some(RetractionEffect::Ends)
+    let retraction = statement.retraction.as_ref();
+    retraction.is_some_and(|retraction| retraction.effect == RetractionEffect::Ends)
 }
 
 /// Checks whether a statement is about one of the aspects that a retraction names.
