@@ -28,7 +28,7 @@ use domain::{
 
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
 
-use retract::PlacedRetraction;
+use retract::{PlacedRetraction, Retractions};
 use versions::VersionSources;
 
 use crate::words::content_words;
@@ -64,8 +64,24 @@ pub struct Ledger {
     /// The memories that were inferred from others.
     inferences: Vec<MemoryId>,
     /// The statements that take back others.
-    retractions: Vec<PlacedRetraction>,
-    dirty: BTreeSet<TopicId>,
+    retractions: Retractions,
+    dirty: DirtyTopics,
+}
+
+/// The topics whose memories have to be computed anew.
+#[derive(Debug, Clone)]
+enum DirtyTopics {
+    /// Every topic, for example because nothing was computed yet.
+    All,
+    Some(BTreeSet<TopicId>),
+}
+
+impl DirtyTopics {
+    fn insert(&mut self, topic: TopicId) {
+        if let Self::Some(topics) = self {
+            topics.insert(topic);
+        }
+    }
 }
 
 /// The statements of one topic, and its memories.
@@ -121,8 +137,8 @@ impl Ledger {
             subjects: HashMap::new(),
             relationship_topics: BTreeSet::new(),
             inferences: Vec::new(),
-            retractions: Vec::new(),
-            dirty: BTreeSet::new(),
+            retractions: Retractions::default(),
+            dirty: DirtyTopics::All,
         }
     }
 
@@ -131,14 +147,10 @@ impl Ledger {
         let id = document_statements.document.id.clone();
         self.remove_document(&id);
         let document_statements = Arc::new(document_statements);
+        let retractions = self.retractions.insert_document(&document_statements);
+        self.mark_affected(&retractions);
+
         for (index, statement) in document_statements.statements.iter().enumerate() {
-            if statement.retraction.is_some() {
-                self.retractions.push(PlacedRetraction {
-                    document: Arc::clone(&document_statements),
-                    index,
-                });
-                self.mark_all_dirty();
-            }
             if statement.only_retracts() {
                 continue;
             }
@@ -169,10 +181,21 @@ impl Ledger {
         self.documents.insert(id, document_statements);
     }
 
-    /// Marks every topic as changed, because any of their statements may be taken back, or no
-    /// longer.
-    fn mark_all_dirty(&mut self) {
-        self.dirty.extend(self.topics.keys().cloned());
+    /// Marks the topics of the statements that these retractions take back, or took back before they
+    /// were removed.
+    fn mark_affected(&mut self, retractions: &[PlacedRetraction]) {
+        let DirtyTopics::Some(dirty) = &mut self.dirty else {
+            return;
+        };
+        for retraction in retractions {
+            for document in self.documents.values() {
+                for statement in &document.statements {
+                    if retraction.affects(statement, document) {
+                        dirty.insert(topic_id_of(&self.container, statement));
+                    }
+                }
+            }
+        }
     }
 
     /// Removes the statements of a document. Does nothing for an unknown document.
@@ -180,12 +203,8 @@ impl Ledger {
         let Some(document_statements) = self.documents.remove(document) else {
             return;
         };
-        let retraction_count = self.retractions.len();
-        self.retractions
-            .retain(|placed| placed.document.document.id != *document);
-        if self.retractions.len() < retraction_count {
-            self.mark_all_dirty();
-        }
+        let retractions = self.retractions.remove_document(&document_statements);
+        self.mark_affected(&retractions);
 
         for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
@@ -238,18 +257,22 @@ impl Ledger {
             }
             // The id may be that of another occurrence of a memory that exists, so every topic is
             // recomputed.
-            None => self.mark_all_dirty(),
+            None => self.dirty = DirtyTopics::All,
         }
     }
 
     /// Recomputes the memories of all topics that have changed, and returns what is different.
     pub fn recompute_memories(&mut self) -> LedgerChanges {
-        if self.dirty.is_empty() {
+        let nothing = DirtyTopics::Some(BTreeSet::new());
+        let dirty = match std::mem::replace(&mut self.dirty, nothing) {
+            DirtyTopics::All => self.topics.keys().cloned().collect(),
+            DirtyTopics::Some(topics) => topics,
+        };
+        if dirty.is_empty() {
             return LedgerChanges::default();
         }
 
         let mut memories_before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        let dirty = std::mem::take(&mut self.dirty);
         let mut groups = BTreeSet::new();
         for topic in &dirty {
             let Some(mut topic_entry) = self.topics.remove(topic) else {

@@ -47,18 +47,23 @@ impl Ledger {
             let Some(memory) = self.memories.get_mut(id) else {
                 continue;
             };
-            let old = memory.clone();
+            let extends = |relation: &MemoryRelation| *relation == MemoryRelation::Extends;
+            if !memory.relations.values().any(extends)
+                && !memory.reverse_relations.values().any(extends)
+            {
+                continue;
+            }
+
+            // A memory that was just created is not in `memories_before` and does not have to be.
+            memories_before
+                .entry(id.clone())
+                .or_insert_with(|| memory.clone());
             memory
                 .relations
                 .retain(|_, relation| *relation != MemoryRelation::Extends);
             memory
                 .reverse_relations
                 .retain(|_, relation| *relation != MemoryRelation::Extends);
-
-            // A memory that was just created is not in `memories_before` and does not have to be.
-            if *memory != old {
-                memories_before.entry(id.clone()).or_insert(old);
-            }
         }
 
         if members.len() > MAX_GROUP_SIZE {

@@ -3,9 +3,10 @@
 //! A retraction is a statement like others. It applies to the statements before it, in whatever
 //! order their documents arrive, and no longer when its document is deleted.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use domain::{MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
+use domain::{DocumentId, MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
 
 use super::{DocumentStatements, ForgetRecord};
 use crate::words::{own_aspect, split_words};
@@ -19,11 +20,206 @@ const MAX_ENDING_CHARS: usize = 3;
 /// The most characters between a statement that is taken back and one that continues it.
 const MAX_CONTINUATION_GAP: usize = 4;
 
+/// The effects by which a statement is forgotten.
+const FORGETTING: [RetractionEffect; 2] = [RetractionEffect::Forgets, RetractionEffect::Dismisses];
+/// The effects by which a statement is no longer true.
+const ENDING: [RetractionEffect; 2] = [RetractionEffect::Ends, RetractionEffect::Replaces];
+
+/// The place of a retraction among all: the time at which it was said, the id of its document, and its
+/// position among the statements of that document.
+type RetractionKey = (Timestamp, String, usize);
+/// Retractions in their order.
+type RetractionKeys = BTreeSet<RetractionKey>;
+
+/// The retractions of a container, and the words, aspects and documents by which a statement finds
+/// those that may take it back.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Retractions {
+    placed: BTreeMap<RetractionKey, PlacedRetraction>,
+    /// Retractions by the beginnings of their words, as [`stem_key`] returns them.
+    by_stem: HashMap<String, RetractionKeys>,
+    by_aspect: HashMap<String, RetractionKeys>,
+    by_document: HashMap<DocumentId, RetractionKeys>,
+    /// Retractions with a word of a script without spaces, which may stand anywhere in a text.
+    unspaced: RetractionKeys,
+}
+
+impl Retractions {
+    /// Adds the retractions among the statements of a document. Returns them.
+    pub(super) fn insert_document(
+        &mut self,
+        document: &Arc<DocumentStatements>,
+    ) -> Vec<PlacedRetraction> {
+        let mut inserted = Vec::new();
+        for (index, statement) in document.statements.iter().enumerate() {
+            let Some(retraction) = &statement.retraction else {
+                continue;
+            };
+            let placed = PlacedRetraction {
+                document: Arc::clone(document),
+                index,
+            };
+            self.for_each_set(retraction, document, |set| {
+                set.insert(placed.key());
+            });
+            self.placed.insert(placed.key(), placed.clone());
+            inserted.push(placed);
+        }
+        inserted
+    }
+
+    /// Removes the retractions of a document. Returns them.
+    pub(super) fn remove_document(
+        &mut self,
+        document: &Arc<DocumentStatements>,
+    ) -> Vec<PlacedRetraction> {
+        let mut removed = Vec::new();
+        for (index, statement) in document.statements.iter().enumerate() {
+            let Some(retraction) = &statement.retraction else {
+                continue;
+            };
+            let key = (statement.said_at, document.document.id.to_string(), index);
+            self.for_each_set(retraction, document, |set| {
+                set.remove(&key);
+            });
+            removed.extend(self.placed.remove(&key));
+        }
+        removed
+    }
+
+    /// Calls `change` with each set in which a retraction of a document is found.
+    fn for_each_set(
+        &mut self,
+        retraction: &Retraction,
+        document: &DocumentStatements,
+        mut change: impl FnMut(&mut RetractionKeys),
+    ) {
+        for word in words_to_find(retraction) {
+            if is_unspaced(word) {
+                change(&mut self.unspaced);
+            } else {
+                change(self.by_stem.entry(stem_key(word)).or_default());
+            }
+        }
+        for aspect in &retraction.aspects {
+            change(self.by_aspect.entry(aspect.clone()).or_default());
+        }
+        let id = document.document.id.clone();
+        change(self.by_document.entry(id).or_default());
+    }
+
+    /// Returns when and why a statement of a document is forgotten, if a conversation asks for it.
+    pub(super) fn find_forget(
+        &self,
+        statement: &Statement,
+        document: &DocumentStatements,
+    ) -> Option<ForgetRecord> {
+        let found = self.find_first(statement, document, FORGETTING)?;
+        Some(ForgetRecord {
+            at: found.statement().said_at,
+            reason: Some("asked for in a conversation".to_owned()),
+        })
+    }
+
+    /// Returns the time at which a statement of a document has ended, if a later one says so.
+    pub(super) fn find_end(
+        &self,
+        statement: &Statement,
+        document: &DocumentStatements,
+    ) -> Option<Timestamp> {
+        let found = self.find_first(statement, document, ENDING)?;
+        Some(found.statement().said_at)
+    }
+
+    /// Returns the first retraction with one of the effects that takes back a statement of a
+    /// document.
+    fn find_first(
+        &self,
+        statement: &Statement,
+        document: &DocumentStatements,
+        effects: [RetractionEffect; 2],
+    ) -> Option<&PlacedRetraction> {
+        if self.placed.is_empty() {
+            return None;
+        }
+
+        let stated = StatedWords::of(statement);
+        let takes_back = |placed: &PlacedRetraction| {
+            placed.has_effect(&effects) && placed.takes_back(statement, &stated, document)
+        };
+
+        // In its own document, a statement is before a retraction by its place, whatever the times.
+        let own = self.by_document.get(&document.document.id).into_iter();
+        let own_keys = own.flatten();
+        let mut first = own_keys
+            .filter_map(|key| self.placed.get_key_value(key))
+            .find(|(_, placed)| takes_back(placed));
+
+        let earliest = (statement.said_at, String::new(), 0);
+        for keys in self.sets_that_share(statement, &stated, document) {
+            for key in keys.range(&earliest..) {
+                if first.is_some_and(|(first_key, _)| first_key <= key) {
+                    break;
+                }
+                let found = self.placed.get_key_value(key);
+                if found.is_some_and(|(_, placed)| takes_back(placed)) {
+                    first = found;
+                    break;
+                }
+            }
+        }
+        first.map(|(_, placed)| placed)
+    }
+
+    /// Returns the sets of the retractions that share a word or an aspect with a statement. Outside of
+    /// its document, no other can take it back.
+    fn sets_that_share(
+        &self,
+        statement: &Statement,
+        stated: &StatedWords,
+        document: &DocumentStatements,
+    ) -> Vec<&RetractionKeys> {
+        let mut sets = vec![&self.unspaced];
+        for aspect in &statement.aspects {
+            sets.extend(self.by_aspect.get(aspect));
+        }
+
+        let mut add_words = |stated: &StatedWords| {
+            for word in &stated.words {
+                sets.extend(self.by_stem.get(&stem_key(word)));
+                if is_amount(word) {
+                    sets.extend(self.by_stem.get(AMOUNT));
+                }
+            }
+        };
+        add_words(stated);
+        if let Some(continued) = continued_statement(statement, document) {
+            add_words(&StatedWords::of(continued));
+        }
+        sets
+    }
+}
+
+/// Returns the words of which a statement has one if the words of the retraction mean it. An ending
+/// means statements with all of its words, so its longest word is enough.
+fn words_to_find(retraction: &Retraction) -> Vec<&String> {
+    let words = retraction.words.iter();
+    match retraction.effect {
+        RetractionEffect::Ends => words.max_by_key(|word| word.len()).into_iter().collect(),
+        _ => words.collect(),
+    }
+}
+
+/// Returns the beginning that all forms of a word share, as [`is_same_word`] compares them.
+fn stem_key(word: &str) -> String {
+    word.chars().take(MIN_STEM_CHARS).collect()
+}
+
 /// A statement that takes back others, with its document.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedRetraction {
-    pub(super) document: Arc<DocumentStatements>,
-    pub(super) index: usize,
+    document: Arc<DocumentStatements>,
+    index: usize,
 }
 
 impl PlacedRetraction {
@@ -31,12 +227,27 @@ impl PlacedRetraction {
         &self.document.statements[self.index]
     }
 
-    /// Checks whether it takes back a statement of a document, with one of the effects.
+    fn key(&self) -> RetractionKey {
+        let id = self.document.document.id.to_string();
+        (self.statement().said_at, id, self.index)
+    }
+
+    fn has_effect(&self, effects: &[RetractionEffect]) -> bool {
+        let retraction = self.statement().retraction.as_ref();
+        retraction.is_some_and(|retraction| effects.contains(&retraction.effect))
+    }
+
+    /// Checks whether it takes back a statement of a document, with whatever effect.
+    pub(super) fn affects(&self, statement: &Statement, document: &DocumentStatements) -> bool {
+        self.takes_back(statement, &StatedWords::of(statement), document)
+    }
+
+    /// Checks whether it takes back a statement of a document that has these words.
     fn takes_back(
         &self,
         statement: &Statement,
+        stated: &StatedWords,
         document: &DocumentStatements,
-        effects: &[RetractionEffect],
     ) -> bool {
         let retracting = self.statement();
         let Some(retraction) = &retracting.retraction else {
@@ -48,49 +259,17 @@ impl PlacedRetraction {
         } else {
             statement.said_at <= retracting.said_at
         };
-        let may_affect = effects.contains(&retraction.effect)
-            && retracting.trust.is_own_words()
+        let may_affect = retracting.trust.is_own_words()
             && is_earlier
             && is_affected(retraction, retracting, statement);
         if !may_affect {
             return false;
         }
 
-        let stated = StatedWords::of(statement);
         !stated.has_any(&retraction.kept_words)
             && (is_same_document && is_within_spans(retraction, statement)
-                || is_meant(retracting, statement, &stated, document))
+                || is_meant(retracting, statement, stated, document))
     }
-}
-
-/// Returns when and why a statement of a document is forgotten, if a conversation asks for it.
-pub(super) fn find_forget(
-    retractions: &[PlacedRetraction],
-    statement: &Statement,
-    document: &DocumentStatements,
-) -> Option<ForgetRecord> {
-    let effects = [RetractionEffect::Forgets, RetractionEffect::Dismisses];
-    let found = retractions
-        .iter()
-        .find(|placed| placed.takes_back(statement, document, &effects))?;
-
-    Some(ForgetRecord {
-        at: found.statement().said_at,
-        reason: Some("asked for in a conversation".to_owned()),
-    })
-}
-
-/// Returns the time at which a statement of a document has ended, if a later one says so.
-pub(super) fn find_end(
-    retractions: &[PlacedRetraction],
-    statement: &Statement,
-    document: &DocumentStatements,
-) -> Option<Timestamp> {
-    let effects = [RetractionEffect::Ends, RetractionEffect::Replaces];
-    let found = retractions
-        .iter()
-        .find(|placed| placed.takes_back(statement, document, &effects))?;
-    Some(found.statement().said_at)
 }
 
 /// Checks whether a retraction may affect a statement at all.
@@ -256,4 +435,111 @@ fn is_amount(word: &str) -> bool {
 /// Checks for a word of a script without spaces.
 fn is_unspaced(word: &str) -> bool {
     word.starts_with(|c: char| matches!(c, '\u{2e80}'..='\u{9fff}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::{select, subsequence};
+
+    use super::*;
+    use crate::ledger::tests::{document_statements, statement};
+
+    const WORDS: [&str; 10] = [
+        "debt",
+        "debts",
+        "car",
+        "cars",
+        "mortgage",
+        "mortgages",
+        "2,300",
+        "61k",
+        "借金",
+        "gym",
+    ];
+    const ASPECTS: [&str; 3] = ["job", "residence", "school of another"];
+    const KINDS: [MemoryKind; 3] = [MemoryKind::Fact, MemoryKind::Instruction, MemoryKind::Plan];
+    const EFFECTS: [RetractionEffect; 4] = [
+        RetractionEffect::Ends,
+        RetractionEffect::Replaces,
+        RetractionEffect::Forgets,
+        RetractionEffect::Dismisses,
+    ];
+
+    /// Statements that name a few words and aspects; some of them take back others.
+    fn statements() -> impl Strategy<Value = Statement> {
+        let names_user = any::<bool>();
+        let words = subsequence(&WORDS[..], 1..3);
+        let aspects = subsequence(&ASPECTS[..], 0..2);
+        let retracted_words = vec(
+            select(&[AMOUNT, "debt", "cars", "mortgage", "借金"][..]),
+            0..3,
+        );
+        let retraction = (select(&EFFECTS[..]), retracted_words, aspects.clone());
+        let retraction = proptest::option::of(retraction);
+        let kinds = select(&KINDS[..]);
+
+        (names_user, words, aspects, retraction, 1i64..5, kinds).prop_map(
+            |(names_user, words, aspects, retraction, said_day, kind)| {
+                let subject = if names_user { "User has" } else { "It has" };
+                let text = format!("{subject} {}.", words.join(" "));
+                Statement {
+                    kind,
+                    aspects: aspects.iter().map(|&aspect| aspect.to_owned()).collect(),
+                    retraction: retraction.map(|(effect, words, aspects)| Retraction {
+                        effect,
+                        words: words.iter().map(|&word| word.to_owned()).collect(),
+                        aspects: aspects.iter().map(|&aspect| aspect.to_owned()).collect(),
+                        kept_words: Vec::new(),
+                        spans: vec![(0, 10)],
+                    }),
+                    ..statement(&text, None, said_day)
+                }
+            },
+        )
+    }
+
+    fn documents() -> impl Strategy<Value = Vec<Arc<DocumentStatements>>> {
+        vec(vec(statements(), 1..5), 1..6).prop_map(|documents| {
+            let numbered = documents.into_iter().zip(1..);
+            let placed = numbered.map(|(mut statements, number)| {
+                for (place, statement) in statements.iter_mut().enumerate() {
+                    (statement.start, statement.end) = (place * 8, place * 8 + 7);
+                }
+                Arc::new(document_statements(number, statements))
+            });
+            placed.collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_statement_finds_the_first_of_all_retractions_that_take_it_back(
+            documents in documents(),
+            removed in any::<prop::sample::Index>(),
+        ) {
+            let mut retractions = Retractions::default();
+            for document in &documents {
+                retractions.insert_document(document);
+            }
+            retractions.remove_document(&documents[removed.index(documents.len())]);
+
+            for document in &documents {
+                for statement in &document.statements {
+                    for effects in [FORGETTING, ENDING] {
+                        let mut all = retractions.placed.values();
+                        let expected = all.find(|placed| {
+                            placed.has_effect(&effects) && placed.affects(statement, document)
+                        });
+                        let found = retractions.find_first(statement, document, effects);
+                        prop_assert_eq!(
+                            found.map(PlacedRetraction::key),
+                            expected.map(PlacedRetraction::key)
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

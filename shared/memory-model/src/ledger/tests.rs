@@ -17,7 +17,7 @@ fn day(day: i64) -> Timestamp {
     Timestamp::from_millis(day * DAY)
 }
 
-fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day: i64) -> Statement {
+pub(super) fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day: i64) -> Statement {
     let topic = topic.map(|(subject, attribute, value)| {
         let (negated, value) = value
             .strip_prefix('!')
@@ -60,7 +60,7 @@ fn lives_in(place: &str, said_day: i64) -> Statement {
 }
 
 /// Returns a document whose id is made of `name`.
-fn document_statements(name: u8, statements: Vec<Statement>) -> DocumentStatements {
+pub(super) fn document_statements(name: u8, statements: Vec<Statement>) -> DocumentStatements {
     let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
     let created_at = statements
         .iter()

@@ -11,7 +11,7 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-use super::retract::{self, PlacedRetraction};
+use super::retract::Retractions;
 use super::{
     DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, SupportingSpan,
     TopicEntry,
@@ -172,7 +172,7 @@ pub(super) struct VersionSources<'a> {
     /// The edits of callers.
     pub(super) edits: &'a HashMap<MemoryId, MemoryEdits>,
     /// The statements that take back others.
-    pub(super) retractions: &'a [PlacedRetraction],
+    pub(super) retractions: &'a Retractions,
 }
 
 /// Returns all versions of the memories of a topic, those of one chain after each other.
@@ -368,12 +368,12 @@ impl<'a> TopicVersions<'a, '_> {
     /// Returns when a version was forgotten because a conversation asks for it: all of its statements
     /// are taken back.
     fn forgotten_by_request(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
-        self.taken_back(version, retract::find_forget)
+        self.taken_back(version, Retractions::find_forget)
     }
 
     /// Returns when a version ended, if a later statement ends all of its statements.
     fn ended_at(&self, version: &VersionDraft<'_>) -> Option<Timestamp> {
-        self.taken_back(version, retract::find_end)
+        self.taken_back(version, Retractions::find_end)
     }
 
     /// Returns the result of `find` for the last statement of a version, if it finds something for
@@ -381,7 +381,7 @@ impl<'a> TopicVersions<'a, '_> {
     fn taken_back<T>(
         &self,
         version: &VersionDraft<'_>,
-        find: impl Fn(&[PlacedRetraction], &Statement, &DocumentStatements) -> Option<T>,
+        find: impl Fn(&Retractions, &Statement, &DocumentStatements) -> Option<T>,
     ) -> Option<T> {
         let mut last = None;
         for placed in &version.statements {

@@ -1,11 +1,19 @@
 //! Property test: any history of a container gives the same memories as inserting its statements at
 //! once.
 
-use domain::{ContainerId, Statement};
+use domain::{ContainerId, RetractionEffect, Statement};
 use proptest::prelude::*;
+use proptest::sample::select;
 
+use super::retractions::retracting;
 use super::{DocumentStatements, document_statements, forget, lives_in, statement};
 use crate::ledger::Ledger;
+
+const EFFECTS: [RetractionEffect; 3] = [
+    RetractionEffect::Ends,
+    RetractionEffect::Replaces,
+    RetractionEffect::Forgets,
+];
 
 fn any_statement() -> impl Strategy<Value = Statement> {
     let place = prop_oneof![Just("Bonn"), Just("Rome"), Just("Oslo")];
@@ -34,7 +42,19 @@ fn any_statement() -> impl Strategy<Value = Statement> {
             .prop_map(|said| statement("Anna plays guitar.", None, said)),
         said.clone()
             .prop_map(|said| statement("Anna plays guitar in a band.", None, said)),
-        said.prop_map(|said| statement("Anna does not play guitar.", None, said)),
+        said.clone()
+            .prop_map(|said| statement("Anna does not play guitar.", None, said)),
+        (
+            select(&EFFECTS[..]),
+            select(&["guitar", "bonn", "anna"][..]),
+            said
+        )
+            .prop_map(|(effect, word, said)| retracting(
+                "Anna changed her mind.",
+                effect,
+                &[word],
+                said
+            )),
     ]
 }
 

@@ -4,7 +4,12 @@ use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
 
 use super::{document_statements, find_memory, ledger, live_texts, lives_in, statement};
 
-fn retracting(text: &str, effect: RetractionEffect, words: &[&str], said_day: i64) -> Statement {
+pub(super) fn retracting(
+    text: &str,
+    effect: RetractionEffect,
+    words: &[&str],
+    said_day: i64,
+) -> Statement {
     Statement {
         retraction: Some(Retraction {
             effect,
