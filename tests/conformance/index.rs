@@ -282,6 +282,7 @@ fn new_segment(name: &str, through: u64) -> SegmentRef {
         chunks: 3,
         bytes: 99,
         memories: None,
+        memory_index: None,
     }
 }
 

@@ -155,3 +155,10 @@ async fn memories_that_cannot_be_read_are_found_in_documents_and_stay_forgotten(
     check_damage(|segment| segment.memories, 3).await;
     check_damage(|segment| segment.memories, MANY).await;
 }
+
+#[tokio::test]
+async fn stored_memories_that_cannot_be_read_are_computed_and_written_anew() {
+    let memory_index = |segment: SegmentRef| Some(segment.memory_index?.blob);
+    check_damage(memory_index, 3).await;
+    check_damage(memory_index, MANY).await;
+}

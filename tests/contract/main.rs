@@ -94,6 +94,7 @@ mod settings_secrets;
 mod several_tags;
 mod shape;
 mod steps;
+mod stored_memories;
 mod summaries;
 mod tags;
 mod tolerated;

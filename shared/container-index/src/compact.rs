@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use domain::BlobRef;
 use domain::ports::PortResult;
-use domain::{ContainerId, IndexHead, PortError, Revision, SegmentRef, Tenant};
+use domain::{ContainerId, IndexHead, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant};
+use memory_model::Ledger;
 use search_engine::{Segment, merge_segments};
 use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;
 use crate::count::live_memories;
-use crate::memories::{IndexedMemories, MemoryFile};
+use crate::memories::{IndexedMemories, MemoryFile, encode_index, merge_indexes, open_index};
 use crate::view::{ContainerState, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
@@ -46,19 +47,34 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let mut levels = loaded.view.segments.clone();
-    let tail = loaded.view.index.build_tail_segment().map_err(engine)?;
-    let tail_memories = memories.view.seal_tail();
-    levels.push(store(ctx, tenant, id, tail, tail_memories, loaded.seq).await?);
-
     let mut replaced: Vec<BlobRef> = Vec::new();
+    if !memories.view.is_restored() {
+        // The tail has all memories, because those of the segments could not be restored.
+        for (segment, _) in &mut levels {
+            replaced.extend(segment.memory_index.take().map(|index| index.blob));
+        }
+    }
+
+    let tail = NewSegment {
+        chunks: loaded.view.index.build_tail_segment().map_err(engine)?,
+        memories: memories.view.seal_tail(),
+        memory_index: memories.view.seal_tail_index().map_err(engine)?,
+        through: loaded.seq,
+    };
+    levels.push(store(ctx, tenant, id, tail).await?);
+
     while let [.., older, newer] = levels.as_slice()
         && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let is_oldest = levels.len() == 2;
-        let merged = merge_segments(&pair, is_oldest).map_err(engine)?;
-        let memories = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?;
-        let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
+        let merged = NewSegment {
+            chunks: merge_segments(&pair, is_oldest).map_err(engine)?,
+            memories: merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
+            memory_index: merge_stored_indexes(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
+            through: newer.0.through,
+        };
+        let merged = store(ctx, tenant, id, merged).await?;
         for (segment, _) in levels.drain(levels.len() - 2..) {
             replaced.extend(segment.into_blobs());
         }
@@ -119,7 +135,7 @@ pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
 
     let mut chunks = Loaded::<IndexedChunks>::read_from_documents(ctx, tenant, id, &head).await?;
     let mut memories =
-        Loaded::<IndexedMemories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
+        Loaded::<IndexedMemories>::read_from_documents(ctx, tenant, id, &head).await?;
 
     if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
         replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
@@ -134,15 +150,20 @@ async fn replace_all(
     id: &ContainerId,
     previous_head: &IndexHead,
     chunks: &Loaded<IndexedChunks>,
-    memories: &Loaded<IndexedMemories<()>>,
+    memories: &Loaded<IndexedMemories>,
 ) -> PortResult<()> {
     if chunks.generation != previous_head.generation {
         return Ok(());
     }
 
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
-    let file = chunks.view.index.build_compacted().map_err(engine)?;
-    let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
+    let whole = NewSegment {
+        chunks: chunks.view.index.build_compacted().map_err(engine)?,
+        memories: memories.view.seal_all(),
+        memory_index: memories.view.seal_whole_index().map_err(engine)?,
+        through: chunks.seq,
+    };
+    let (segment, _) = store(ctx, tenant, id, whole).await?;
     let segments = [segment];
     let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
@@ -228,9 +249,9 @@ async fn read_both(
     tenant: &Tenant,
     id: &ContainerId,
     state: ContainerState,
-) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)>> {
+) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories>)>> {
     let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
-    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
+    let mut memories = Loaded::<IndexedMemories>::read(ctx, tenant, id, state).await?;
     let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }
@@ -241,7 +262,7 @@ async fn meet(
     tenant: &Tenant,
     id: &ContainerId,
     chunks: &mut Loaded<IndexedChunks>,
-    memories: &mut Loaded<IndexedMemories<()>>,
+    memories: &mut Loaded<IndexedMemories>,
 ) -> PortResult<bool> {
     const ATTEMPTS: usize = 4;
     for _ in 0..ATTEMPTS {
@@ -278,15 +299,28 @@ fn engine(error: search_engine::SegmentError) -> PortError {
     PortError::Corrupt(format!("index: {error}"))
 }
 
+/// A segment that is not stored yet.
+struct NewSegment {
+    chunks: Vec<u8>,
+    memories: Option<MemoryFile>,
+    memory_index: Option<Vec<u8>>,
+    /// The newest log record in it.
+    through: u64,
+}
+
 async fn store(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    file: Vec<u8>,
-    memories: Option<MemoryFile>,
-    through: u64,
+    new_segment: NewSegment,
 ) -> PortResult<(SegmentRef, Arc<Segment>)> {
-    let bytes = bytes::Bytes::from(file);
+    let NewSegment {
+        chunks,
+        memories,
+        memory_index,
+        through,
+    } = new_segment;
+    let bytes = bytes::Bytes::from(chunks);
     let segment = Arc::new(Segment::open(bytes.clone()).map_err(engine)?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
@@ -296,6 +330,19 @@ async fn store(
     };
     let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
     let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
+    let memory_index = match memory_index {
+        Some(file) => {
+            let bytes = encode_index(&file).into();
+            Some(MemoryIndexRef {
+                blob: ctx
+                    .blobs
+                    .put(tenant, &format!("{path}-index"), bytes)
+                    .await?,
+                rules: Ledger::RULES_VERSION,
+            })
+        }
+        None => None,
+    };
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
 
@@ -307,6 +354,7 @@ async fn store(
             bytes: size,
             memories,
             edits,
+            memory_index,
         },
         segment,
     ))
@@ -342,7 +390,7 @@ async fn merge_memories(
     let mut merged: Option<MemoryFile> = None;
     for bytes in ctx.blobs.get_intact(tenant, &blobs).await? {
         let Some(bytes) = bytes else {
-            return Err(PortError::Unavailable("a segment is being replaced".into()));
+            return Err(being_replaced());
         };
         let file = MemoryFile::decode(&bytes)?;
         let previous = merged.unwrap_or_default();
@@ -350,4 +398,35 @@ async fn merge_memories(
     }
 
     Ok(merged)
+}
+
+/// Merges the memory indexes of two neighbouring segments. Returns `None` if both have none.
+async fn merge_stored_indexes(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    older: &SegmentRef,
+    newer: &SegmentRef,
+    is_oldest: bool,
+) -> PortResult<Option<Vec<u8>>> {
+    let mut blobs: Vec<BlobRef> = Vec::new();
+    for segment in [older, newer] {
+        blobs.extend(segment.memory_index.clone().map(|index| index.blob));
+    }
+
+    let mut indexes: Vec<Segment> = Vec::new();
+    for stored in ctx.blobs.read(tenant, &blobs).await? {
+        match open_index(stored) {
+            Some(index) => indexes.push(index),
+            None => return Err(being_replaced()),
+        }
+    }
+
+    if indexes.is_empty() {
+        return Ok(None);
+    }
+    merge_indexes(indexes, is_oldest).map(Some).map_err(engine)
+}
+
+fn being_replaced() -> PortError {
+    PortError::Unavailable("a segment is being replaced".into())
 }

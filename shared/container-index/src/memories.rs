@@ -1,22 +1,24 @@
 //! The memories of a container, for search and listing.
 
 mod file;
+mod index_file;
 
 use std::collections::{BTreeMap, HashSet};
 use std::iter::zip;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use domain::container::LogEntry;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
     BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
-    MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
+    MemoryEdit, MemoryId, MemoryIndexRef, SegmentRef, StatementSet, Tenant, Timestamp,
 };
 use memory_model::asking::{aspect_question_words, topic_question_words};
 use memory_model::{DocumentStatements, Ledger, Memory};
-use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
+use search_engine::{
+    ChunkInput, ContainerIndex, Document, Embedder, Segment, SegmentError, StaticEmbedder,
+};
 use service::Ctx;
 use tracing::debug;
 
@@ -24,6 +26,7 @@ use crate::chunks::last_of_each;
 use crate::view::{ContainerView, FetchedBlobs};
 use file::FiledDocument;
 pub(crate) use file::MemoryFile;
+pub(crate) use index_file::{encode_index, merge_indexes, open_index};
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
 const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
@@ -37,6 +40,8 @@ const MIN_SEGMENT_CHUNKS: usize = 512;
 
 /// An index in which memories are found by a query; `()` for readers that never search.
 pub trait MemoryIndex: Clone + Default + Send + Sync {
+    /// Creates the index of stored memories.
+    fn restore(stored: ContainerIndex) -> Self;
     /// Adds a memory, or replaces it.
     fn put(&mut self, memory: &Memory);
     /// Removes a memory.
@@ -48,6 +53,7 @@ pub trait MemoryIndex: Clone + Default + Send + Sync {
 }
 
 impl MemoryIndex for () {
+    fn restore(_: ContainerIndex) -> Self {}
     fn put(&mut self, _: &Memory) {}
     fn remove(&mut self, _: &MemoryId) {}
     fn settle(&mut self) {}
@@ -57,6 +63,10 @@ impl MemoryIndex for () {
 }
 
 impl MemoryIndex for ContainerIndex {
+    fn restore(stored: ContainerIndex) -> Self {
+        stored
+    }
+
     fn put(&mut self, memory: &Memory) {
         self.upsert_document(to_index(memory));
     }
@@ -84,7 +94,8 @@ impl MemoryIndex for ContainerIndex {
 }
 
 /// The memories of a container: the ledger in which they are computed, and the index in which the
-/// latest ones are found, including forgotten ones.
+/// latest ones are found, including forgotten ones. Other versions are in the index without a text to
+/// find, so that it can be stored in place of the ledger's memories.
 #[derive(Debug, Clone)]
 pub struct IndexedMemories<I = ContainerIndex> {
     inner: Arc<Inner<I>>,
@@ -94,6 +105,8 @@ pub struct IndexedMemories<I = ContainerIndex> {
 struct Inner<I> {
     ledger: Ledger,
     index: I,
+    /// `true` if the index was stored with the segments, and only changes since then were added.
+    is_restored: bool,
     tail: Tail,
     /// The documents whose statements could not be read.
     unreadable: Vec<DocumentId>,
@@ -104,6 +117,7 @@ impl<I: MemoryIndex> Inner<I> {
         Self {
             ledger,
             index: I::default(),
+            is_restored: false,
             tail: Tail::default(),
             unreadable: Vec::new(),
         }
@@ -116,6 +130,12 @@ struct Tail {
     /// The documents that have statements (`true`) or no longer have any (`false`).
     documents: BTreeMap<DocumentId, bool>,
     edits: Vec<MemoryEdit>,
+}
+
+impl Tail {
+    fn is_empty(&self) -> bool {
+        self.documents.is_empty() && self.edits.is_empty()
+    }
 }
 
 impl<I: MemoryIndex> IndexedMemories<I> {
@@ -135,7 +155,7 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     pub fn as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
         let ledger = self.inner.ledger.snapshot_as_of(system_time, valid_time);
         let mut inner = Inner::new(ledger);
-        inner.index_all();
+        inner.compute();
         Self {
             inner: Arc::new(inner),
         }
@@ -178,6 +198,42 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     }
 }
 
+impl IndexedMemories {
+    /// Checks whether the memories of the segments were restored rather than computed.
+    pub(crate) fn is_restored(&self) -> bool {
+        self.inner.is_restored
+    }
+
+    /// Returns the memories that have changed after the segments as a file for the next segment, or
+    /// `None` if none have. If the memories of the segments were not restored, the file has all
+    /// memories.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if a stored memory cannot be read.
+    pub(crate) fn seal_tail_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
+        let inner = &self.inner;
+        if !inner.is_restored {
+            return self.seal_whole_index();
+        }
+        if inner.tail.is_empty() {
+            return Ok(None);
+        }
+        inner.index.build_tail_segment().map(Some)
+    }
+
+    /// Returns all memories as one file that replaces all others, or `None` if nothing is stated.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if a stored memory cannot be read.
+    pub(crate) fn seal_whole_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
+        let Inner { ledger, index, .. } = &*self.inner;
+        if ledger.all_document_statements().next().is_none() && index.len_documents() == 0 {
+            return Ok(None);
+        }
+        index.build_compacted().map(Some)
+    }
+}
+
 /// Copies the statements of a document for a file.
 fn to_filed(document_statements: &DocumentStatements) -> FiledDocument {
     FiledDocument {
@@ -196,6 +252,26 @@ fn decode_file(stored: BlobContent) -> Option<MemoryFile> {
 fn decode_statements(stored: BlobContent) -> Option<StatementSet> {
     let bytes = stored.into_intact_bytes()?;
     StatementSet::decode(&bytes).ok()
+}
+
+/// Returns the stored memories of these segments. Returns `None` if they have to be computed because
+/// nobody has stored them, or other rules have computed them.
+fn stored_indexes(segments: &[SegmentRef]) -> Option<Vec<&MemoryIndexRef>> {
+    let newest = segments
+        .iter()
+        .rposition(|segment| segment.memory_index.is_some())?;
+    let has_newer_statements = segments[newest + 1..]
+        .iter()
+        .any(|segment| segment.memories.is_some());
+
+    let indexes = segments
+        .iter()
+        .filter_map(|segment| segment.memory_index.as_ref());
+    let indexes: Vec<&MemoryIndexRef> = indexes.collect();
+    let are_of_these_rules = indexes
+        .iter()
+        .all(|index| index.rules == Ledger::RULES_VERSION);
+    (are_of_these_rules && !has_newer_statements).then_some(indexes)
 }
 
 /// Reads the callers' edits from the second copy, for a file that cannot be read.
@@ -239,9 +315,19 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             }
         }
 
+        let indexes = stored_indexes(segments);
+        let index_blobs: Vec<BlobRef> = indexes
+            .iter()
+            .flatten()
+            .map(|index| index.blob.clone())
+            .collect();
+        let (contents, stored_indexes) = tokio::try_join!(
+            ctx.blobs.read(tenant, &blobs),
+            ctx.blobs.read(tenant, &index_blobs),
+        )?;
+
         let inner = Arc::make_mut(&mut self.inner);
         let mut is_complete = true;
-        let contents = ctx.blobs.read(tenant, &blobs).await?;
         for (segment, stored) in zip(segments_with_memories, contents) {
             let mut file = decode_file(stored);
             if file.is_none() {
@@ -255,8 +341,10 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
 
         // If a file was lost, the documents supply its statements before anything is computed.
         if is_complete {
-            inner.ledger.recompute_memories();
-            inner.index_all();
+            match indexes {
+                Some(_) => is_complete = inner.restore(stored_indexes),
+                None => inner.compute(),
+            }
         }
 
         Ok(is_complete)
@@ -284,6 +372,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         }
 
         let inner = Arc::make_mut(&mut self.inner);
+        inner.discard_memories();
         let mut stale_ids: Vec<DocumentId> = Vec::new();
         for held in inner.ledger.all_document_statements() {
             if !expected_ids.contains(&held.document.id) {
@@ -308,8 +397,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         inner
             .tell_all(ctx, tenant, &missing, FetchedBlobs::default())
             .await?;
-        inner.ledger.recompute_memories();
-        inner.index_all();
+        inner.compute();
 
         Ok(())
     }
@@ -425,32 +513,79 @@ impl<I: MemoryIndex> Inner<I> {
         }
     }
 
+    /// Takes over stored memories, oldest segment first. Returns `false` if one cannot be read.
+    fn restore(&mut self, segments: Vec<BlobContent>) -> bool {
+        let mut index = ContainerIndex::new();
+        for stored in segments {
+            match open_index(stored) {
+                Some(segment) => index.push_segment(Arc::new(segment)),
+                None => return false,
+            }
+        }
+
+        let mut memories: Vec<Memory> = Vec::with_capacity(index.len_documents());
+        for stored in index.documents() {
+            match serde_json::from_slice(stored.attributes) {
+                Ok(memory) => memories.push(memory),
+                Err(_) => return false,
+            }
+        }
+
+        self.is_restored = self.ledger.restore_memories(memories);
+        if self.is_restored {
+            self.index = I::restore(index);
+        }
+        self.is_restored
+    }
+
+    /// Removes all memories, so that they are computed anew.
+    fn discard_memories(&mut self) {
+        self.ledger.discard_memories();
+        self.index = I::default();
+        self.is_restored = false;
+    }
+
+    /// Computes all memories, for an index that is empty.
+    fn compute(&mut self) {
+        self.ledger.recompute_memories();
+        for memory in self.ledger.memories() {
+            self.index.put(memory);
+        }
+        self.index.settle();
+    }
+
+    /// Computes the memories that have changed.
     fn settle(&mut self) {
         let changed = self.ledger.recompute_memories();
         for id in &changed.removed {
             self.index.remove(id);
         }
         for id in &changed.updated {
-            match self.ledger.get(id) {
-                Some(memory) if memory.is_latest => self.index.put(memory),
-                _ => self.index.remove(id),
-            }
-        }
-    }
-
-    fn index_all(&mut self) {
-        for memory in self.ledger.memories() {
-            if memory.is_latest {
+            if let Some(memory) = self.ledger.get(id) {
                 self.index.put(memory);
             }
         }
-        self.index.settle();
     }
 }
 
-/// Converts a memory for the search engine. A query can also match the day on which it was said or
-/// to which it refers, and the question that it answers in other words.
+/// Converts a memory for the search engine, with the memory itself as its attributes. Only the latest
+/// version has a chunk to find.
 fn to_index(memory: &Memory) -> Document {
+    let chunks = match memory.is_latest {
+        true => vec![to_chunk(memory)],
+        false => Vec::new(),
+    };
+    let attributes = serde_json::to_vec(memory).expect("our own types have string keys");
+    Document {
+        id: memory.id.to_string(),
+        attributes: attributes.into(),
+        chunks,
+    }
+}
+
+/// Returns the chunk of a memory. A query can also match the day on which it was said or to which it
+/// refers, and the question that it answers in other words.
+fn to_chunk(memory: &Memory) -> ChunkInput {
     let day = match memory.event {
         Some(event) => event.from,
         None => memory.said_at,
@@ -461,7 +596,7 @@ fn to_index(memory: &Memory) -> Document {
         None => aspect_question_words(&memory.changed_aspects),
     };
 
-    let chunk = ChunkInput {
+    ChunkInput {
         text: memory.text.clone(),
         headings: format!("{day}\n{question}").trim_end().to_owned(),
         vector: StaticEmbedder.embed(&memory.text),
@@ -469,11 +604,5 @@ fn to_index(memory: &Memory) -> Document {
         start: 0,
         end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
         model_vector: None,
-    };
-
-    Document {
-        id: memory.id.to_string(),
-        attributes: Bytes::new(),
-        chunks: vec![chunk],
     }
 }

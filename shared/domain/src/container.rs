@@ -22,7 +22,7 @@ use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
 pub use change::DocumentChange;
-pub use head::{IndexHead, SegmentRef};
+pub use head::{IndexHead, MemoryIndexRef, SegmentRef};
 
 /// A container tag and the physical containers from which it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,7 +34,7 @@ pub use blob::BlobRef;
 pub use connection::Connection;
 pub use container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, IndexHead, IndexedDocument,
-    LogRecord, MergeRole, SegmentRef, SharedContainer,
+    LogRecord, MemoryIndexRef, MergeRole, SegmentRef, SharedContainer,
 };
 pub use document::{
     BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, FailureCode,

@@ -93,7 +93,7 @@ struct TopicEntry {
     statements: BTreeSet<(DocumentId, usize)>,
     /// Versions that callers wrote, with the memory that each replaces.
     corrections: Vec<(MemoryId, Statement)>,
-    memories: Vec<MemoryId>,
+    memories: BTreeSet<MemoryId>,
 }
 
 /// The edits of callers to one memory, other than new versions.
@@ -125,6 +125,11 @@ pub struct LedgerChanges {
 }
 
 impl Ledger {
+    /// The version of the rules that compute memories from statements and edits, and the words with
+    /// which the memories are found. It is raised with every change of them. Memories that were
+    /// computed by another version are not restored.
+    pub const RULES_VERSION: u32 = 1;
+
     /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {
         Self {
@@ -261,6 +266,37 @@ impl Ledger {
         }
     }
 
+    /// Takes over the memories that another ledger computed from the same statements and edits by the
+    /// same rules ([`Ledger::RULES_VERSION`]), instead of computing them again. Returns `false` and
+    /// leaves everything to be computed if one of them belongs to no topic.
+    pub fn restore_memories(&mut self, memories: impl IntoIterator<Item = Memory>) -> bool {
+        self.discard_memories();
+        for memory in memories {
+            if memory.is_derived() {
+                self.inferences.push(memory.id.clone());
+            } else if let Some(topic_entry) = self.topics.get_mut(&memory.topic) {
+                topic_entry.memories.insert(memory.id.clone());
+            } else {
+                self.discard_memories();
+                return false;
+            }
+            self.memories.insert(memory.id.clone(), memory);
+        }
+
+        self.dirty = DirtyTopics::Some(BTreeSet::new());
+        true
+    }
+
+    /// Removes all memories, so that they are computed anew from the statements and edits.
+    pub fn discard_memories(&mut self) {
+        self.memories.clear();
+        self.inferences.clear();
+        for topic_entry in self.topics.values_mut() {
+            topic_entry.memories.clear();
+        }
+        self.dirty = DirtyTopics::All;
+    }
+
     /// Recomputes the memories of all topics that have changed, and returns what is different.
     pub fn recompute_memories(&mut self) -> LedgerChanges {
         let nothing = DirtyTopics::Some(BTreeSet::new());
@@ -279,7 +315,7 @@ impl Ledger {
                 continue;
             };
 
-            for id in topic_entry.memories.drain(..) {
+            for id in std::mem::take(&mut topic_entry.memories) {
                 if let Some(memory) = self.memories.remove(&id) {
                     memories_before.insert(id, memory);
                 }
@@ -294,7 +330,7 @@ impl Ledger {
                 retractions: &self.retractions,
             };
             for memory in versions::compute_versions(topic, &topic_entry, sources) {
-                topic_entry.memories.push(memory.id.clone());
+                topic_entry.memories.insert(memory.id.clone());
                 self.memories.insert(memory.id.clone(), memory);
             }
 
@@ -356,16 +392,14 @@ impl Ledger {
     }
 
     /// Returns the ids of the memories of a topic; none for an unknown topic.
-    fn topic_memory_ids(&self, topic: &TopicId) -> &[MemoryId] {
-        match self.topics.get(topic) {
-            Some(topic_entry) => &topic_entry.memories,
-            None => &[],
-        }
+    fn topic_memory_ids(&self, topic: &TopicId) -> impl Iterator<Item = &MemoryId> {
+        let topic_entry = self.topics.get(topic).into_iter();
+        topic_entry.flat_map(|topic_entry| &topic_entry.memories)
     }
 
     /// Returns the memories of a topic; none for an unknown topic.
     fn topic_memories(&self, topic: &TopicId) -> impl Iterator<Item = &Memory> {
-        let ids = self.topic_memory_ids(topic).iter();
+        let ids = self.topic_memory_ids(topic);
         ids.filter_map(|id| self.memories.get(id))
     }
 

@@ -93,6 +93,7 @@ fn largest_segment() -> SegmentRef {
         bytes: u64::MAX,
         memories: Some(BlobRef::Object("memories".to_owned())),
         edits: Some(BlobRef::Object("actions".to_owned())),
+        memory_index: None,
     }
 }
 
@@ -103,6 +104,7 @@ fn smallest_segment() -> SegmentRef {
         bytes: 0,
         memories: None,
         edits: None,
+        memory_index: None,
         ..largest_segment()
     }
 }

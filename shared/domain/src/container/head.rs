@@ -87,6 +87,20 @@ pub struct SegmentRef {
     /// documents.
     #[serde(default, rename = "actions", skip_serializing_if = "Option::is_none")]
     pub edits: Option<BlobRef>,
+    /// The memories that have changed since the segment before. `None` if nothing has changed, and for
+    /// segments from before memories were stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_index: Option<MemoryIndexRef>,
+}
+
+/// A reference to memories that were computed from the statements and edits of a segment and all
+/// segments before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryIndexRef {
+    /// The blob.
+    pub blob: BlobRef,
+    /// The version of the rules that computed them.
+    pub rules: u32,
 }
 
 impl SegmentRef {
@@ -95,6 +109,7 @@ impl SegmentRef {
         std::iter::once(self.blob)
             .chain(self.memories)
             .chain(self.edits)
+            .chain(self.memory_index.map(|index| index.blob))
     }
 }
 

@@ -40,7 +40,7 @@ impl Ledger {
 
         let mut members: Vec<MemoryId> = Vec::new();
         for topic in topics {
-            members.extend_from_slice(self.topic_memory_ids(topic));
+            members.extend(self.topic_memory_ids(topic).cloned());
         }
 
         for id in &members {

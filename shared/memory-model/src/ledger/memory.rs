@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use domain::memory::{EventPeriod, ReviewDecision};
 use domain::{Attribution, DocumentId, MemoryId, MemoryKind, Timestamp, Topic, TopicId, Trust};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ledger::Ledger;
 
 /// The relation of one memory to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MemoryRelation {
     /// It replaces the other.
     Updates,
@@ -31,7 +33,7 @@ impl MemoryRelation {
 }
 
 /// The origin of a memory: a span of a document's canonical text, in characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupportingSpan {
     /// The document.
     pub document: DocumentId,
@@ -42,7 +44,7 @@ pub struct SupportingSpan {
 }
 
 /// The time at which a memory was forgotten, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetRecord {
     /// The time from which the memory is hidden.
     pub at: Timestamp,
@@ -51,7 +53,7 @@ pub struct ForgetRecord {
 }
 
 /// One version of what is known about a topic.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// The id, which is derived from the topic, the answer and the number of earlier versions with
     /// that answer. The same statements therefore give the same ids.
@@ -59,62 +61,81 @@ pub struct Memory {
     /// The topic.
     pub topic: TopicId,
     /// The answer that it gives, if the topic has one answer at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic_answer: Option<Topic>,
     /// The aspects of a person's life that it changes or ends, mostly without a word for them:
     /// `job` of `User quit today`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_aspects: Vec<String>,
     /// The sentence.
     pub text: String,
     /// The kind.
     pub kind: MemoryKind,
     /// True if it describes a lasting trait.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_static: bool,
     /// True if it was inferred from other memories and no caller has approved it.
     /// [`Memory::is_derived`] is also true after the approval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inference: bool,
     /// The decision of a caller about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewDecision>,
     /// Between 0 and 1. More sources raise it.
     pub confidence: f32,
     /// The highest trust of its sources.
     pub trust: Trust,
     /// The first speaker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// The place where it was read, if it is not in the user's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The number of the version, counted from 1.
     pub version: u32,
     /// True if no other version has replaced it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_latest: bool,
     /// The previous version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<MemoryId>,
     /// The first version.
     pub first_version: MemoryId,
     /// Its relations to other memories.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub relations: BTreeMap<MemoryId, MemoryRelation>,
     /// The relations of other memories to it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reverse_relations: BTreeMap<MemoryId, MemoryRelation>,
     /// Current memories of the same topic that contradict it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
     /// The spans that state it. Empty for versions that callers wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SupportingSpan>,
     /// The forget that hides it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<ForgetRecord>,
     /// The time from which readers leave it out, because it no longer matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget_after: Option<Timestamp>,
     /// The reason why it no longer matters then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget_reason: Option<String>,
     /// The time of the event that it describes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventPeriod>,
     /// The time at which it was first said. It is taken to be true from then on.
     pub said_at: Timestamp,
     /// The time at which its successor was first said. It was true until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_at: Option<Timestamp>,
     /// The time at which it was first recorded.
     pub created_at: Timestamp,
     /// The time of the last record about it.
     pub updated_at: Timestamp,
     /// Its own metadata, or else that of its newest document with metadata.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 

@@ -2,6 +2,7 @@
 
 mod histories;
 mod retractions;
+mod rules;
 
 use domain::memory::ReviewDecision;
 use domain::{

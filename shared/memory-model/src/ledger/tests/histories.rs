@@ -7,7 +7,7 @@ use proptest::sample::select;
 
 use super::retractions::retracting;
 use super::{DocumentStatements, document_statements, forget, lives_in, statement};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, LedgerChanges};
 
 const EFFECTS: [RetractionEffect; 3] = [
     RetractionEffect::Ends,
@@ -58,16 +58,36 @@ fn any_statement() -> impl Strategy<Value = Statement> {
     ]
 }
 
+/// Returns a ledger with the same statements, edits and memories, of which none was computed again.
+fn reopen(ledger: &Ledger) -> Ledger {
+    let mut reopened = Ledger::new(ledger.container.clone());
+    for document in ledger.all_document_statements() {
+        reopened.insert_document(document.clone());
+    }
+    for edit in &ledger.list_edits() {
+        reopened.apply_edit(edit);
+    }
+
+    let stored = ledger.memories().map(|memory| {
+        let json = serde_json::to_vec(memory).expect("our own types have string keys");
+        serde_json::from_slice(&json).expect("a memory")
+    });
+    assert!(reopened.restore_memories(stored.collect::<Vec<_>>()));
+    assert_eq!(reopened.recompute_memories(), LedgerChanges::default());
+    assert!(reopened.memories().eq(ledger.memories()));
+    reopened
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Checks that any order of arrival, with repetitions, replacements and deletions, and with
-    /// `settle` at any point, ends in the state of a ledger into which the remaining documents were
+    /// Checks that any order of arrival, with repetitions, replacements and deletions, with `settle`
+    /// at any point, and with memories that are stored and restored at any point, ends in the state of a ledger into which the remaining documents were
     /// inserted at once. `settle` reports exactly the changes.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
-        steps in prop::collection::vec((0usize..6, 0u8..4, any::<bool>()), 0..24),
+        steps in prop::collection::vec((0usize..6, 0u8..5, any::<bool>()), 0..24),
     ) {
         let all: Vec<DocumentStatements> = documents.into_iter().enumerate().map(|(i, said)| document_statements(i as u8, said)).collect();
         let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
@@ -75,6 +95,7 @@ proptest! {
         let mut acts = Vec::new();
         for (which, step, settle) in steps {
             let told = &all[which % all.len()];
+            let mut reopens = false;
             match step {
                 0 => moved.remove_document(&told.document.id),
                 1 => {
@@ -83,9 +104,10 @@ proptest! {
                     act.iter().for_each(|act| moved.apply_edit(act));
                     acts.extend(act);
                 }
+                2 => reopens = true,
                 _ => moved.insert_document(told.clone()),
             }
-            if settle {
+            if settle || reopens {
                 let changed = moved.recompute_memories();
                 for id in &changed.removed {
                     prop_assert!(seen.remove(id).is_some());
@@ -96,6 +118,9 @@ proptest! {
                     seen.insert(id, memory.unwrap());
                 }
                 prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
+            }
+            if reopens {
+                moved = reopen(&moved);
             }
         }
 

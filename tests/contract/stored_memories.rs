@@ -1,0 +1,176 @@
+//! Memories that compaction has stored: cold readers answer from them as if they had computed them,
+//! also beside segments that an earlier version or other rules have written.
+
+use domain::SegmentRef;
+use serde_json::{Value, json};
+use testkit::TestApp;
+
+use crate::client::OrgClient;
+use crate::containers::{compact, index_head, physical_container};
+use crate::memories_forget::forget_memory;
+
+/// Documents of four rounds: answers that replace each other, an inference, extensions, and
+/// statements that are taken back.
+const ROUNDS: [&[(&str, &str)]; 4] = [
+    &[
+        ("home", "I live in Rome."),
+        ("sister", "My sister is Anna. Anna lives in Bonn."),
+        ("debt", "I have a debt of 400 euros. I have a yellow car."),
+        ("work", "I work at the bakery."),
+        ("music", "Anna plays guitar."),
+    ],
+    &[
+        ("move", "I live in Oslo now."),
+        ("band", "Anna plays guitar in a band."),
+        ("tea", "I prefer green tea. I am allergic to nuts."),
+    ],
+    &[
+        ("sold", "I sold the car."),
+        ("home", "I live in Milan."),
+        ("quit", "I quit my job at the bakery."),
+    ],
+    &[("tea", "I prefer black tea."), ("boat", "I bought a boat.")],
+];
+
+/// Starts a process that has read nothing yet.
+async fn start_cold(client: &OrgClient) -> OrgClient {
+    let app = TestApp::start(&client.app.environment, 0).await;
+    OrgClient::of(app.expect("an app"), "acme").await
+}
+
+/// Returns everything that a cold process answers about the memories of `box`.
+async fn read_cold(client: &OrgClient) -> Vec<Value> {
+    let cold = start_cold(client).await;
+    let list = json!({"containerTags": ["box"], "limit": 100});
+    let listed = cold.post("/v4/memories/list", list).await;
+    let mut answers = vec![listed.body["memoryEntries"].clone()];
+    for question in [
+        "Where do I live?",
+        "Anna",
+        "yellow car",
+        "tea",
+        "bakery job",
+    ] {
+        let search =
+            json!({"q": question, "containerTag": "box", "searchMode": "memories", "threshold": 0});
+        let found = cold.post("/v4/search", search).await;
+        assert!(found.status.is_success(), "{}", found.body);
+        answers.push(found.body["results"].clone());
+    }
+    let profile = cold
+        .post("/v4/profile", json!({"containerTag": "box"}))
+        .await;
+    answers.push(profile.body["profile"].clone());
+    assert!(
+        answers.iter().all(|answer| !answer.is_null()),
+        "{answers:?}"
+    );
+    answers
+}
+
+/// Replaces the segments of `box`.
+async fn publish(client: &OrgClient, change: impl Fn(&mut SegmentRef)) {
+    let head = index_head(client, "box").await;
+    let mut segments = head.segments;
+    segments.iter_mut().for_each(change);
+    let container = physical_container(client, "box").await;
+    let index = &client.app.system.ctx.index;
+    let published = index
+        .publish_segments(
+            &client.tenant,
+            &container,
+            head.generation,
+            &segments,
+            head.memories.unwrap_or_default(),
+        )
+        .await;
+    assert!(published.expect("an answer"));
+}
+
+async fn write_round(client: &OrgClient, documents: &[(&str, &str)]) {
+    for (custom_id, text) in documents {
+        let body = json!({"content": text, "containerTag": "box", "customId": custom_id});
+        client.add_document(body).await;
+    }
+}
+
+/// Compacts `box` after each round, and checks that what is stored answers like what is computed.
+/// After each round in which `forgets_stored` is true, the stored memories are taken away.
+async fn check_rounds(forgets_stored: [bool; 4]) {
+    let client = OrgClient::new().await;
+    for (round, documents) in ROUNDS.iter().enumerate() {
+        write_round(&client, documents).await;
+        if round == 1 {
+            forget_memory(&client, json!({"content": "User is allergic to nuts."})).await;
+        }
+        if round == 2 {
+            let removed = client.delete("/v3/documents/debt?containerTag=box").await;
+            assert_eq!(removed.status, 204, "{}", removed.body);
+        }
+        compact(&client, "box").await;
+
+        let segments = index_head(&client, "box").await.segments;
+        let newest = segments.last().expect("a segment");
+        assert!(newest.memory_index.is_some(), "round {round}");
+        let restored = read_cold(&client).await;
+        // What the last rounds have said is not in the segments, so it is computed on top.
+        if forgets_stored[round] {
+            publish(&client, |segment| segment.memory_index = None).await;
+            assert_eq!(read_cold(&client).await, restored, "round {round}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn stored_memories_are_those_that_the_statements_give() {
+    check_rounds([false, false, false, true]).await;
+}
+
+#[tokio::test]
+async fn segments_without_stored_memories_get_them_when_they_are_compacted() {
+    check_rounds([true, true, false, true]).await;
+}
+
+#[tokio::test]
+async fn changes_after_the_segments_apply_to_stored_memories() {
+    let client = OrgClient::new().await;
+    write_round(&client, ROUNDS[0]).await;
+    compact(&client, "box").await;
+    write_round(&client, ROUNDS[1]).await;
+    write_round(&client, ROUNDS[2]).await;
+    forget_memory(&client, json!({"content": "User is allergic to nuts."})).await;
+
+    let restored = read_cold(&client).await;
+    publish(&client, |segment| segment.memory_index = None).await;
+    assert_eq!(read_cold(&client).await, restored);
+}
+
+#[tokio::test]
+async fn memories_that_other_rules_have_stored_are_computed_again() {
+    let client = OrgClient::new().await;
+    write_round(&client, ROUNDS[0]).await;
+    compact(&client, "box").await;
+    let restored = read_cold(&client).await;
+    let stored = index_head(&client, "box").await.segments;
+    let present_rules = stored[0]
+        .memory_index
+        .as_ref()
+        .expect("a memory index")
+        .rules;
+
+    publish(&client, |segment| {
+        let index = segment.memory_index.as_mut().expect("a memory index");
+        index.rules += 1;
+    })
+    .await;
+    assert_eq!(read_cold(&client).await, restored);
+
+    write_round(&client, ROUNDS[1]).await;
+    compact(&client, "box").await;
+    let segments = index_head(&client, "box").await.segments;
+    let rules: Vec<u32> = segments
+        .iter()
+        .filter_map(|segment| Some(segment.memory_index.as_ref()?.rules))
+        .collect();
+    assert_eq!(rules, [present_rules]);
+}
