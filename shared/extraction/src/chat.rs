@@ -14,6 +14,7 @@ mod continuation;
 mod corrections;
 mod episodes;
 mod fiction;
+mod plays;
 mod reading;
 mod referents;
 mod remarks;
@@ -75,8 +76,10 @@ pub(crate) fn announces_rules(text: &str, language: Language) -> bool {
     words.rule_words.occur_in(&LowerText::new(text))
 }
 
-/// Checks whether a message begins a play, so that its words say nothing about the person.
-pub(crate) fn is_made_up(text: &str, language: Language) -> bool {
+/// Checks whether a message is a part of a play, so that its words say nothing about the person.
+/// `is_playing` says whether the messages before it are.
+pub(crate) fn is_made_up(text: &str, language: Language, is_playing: bool) -> bool {
     let words = chat_words_of(language);
-    words.made_up_texts.occur_in(&LowerText::new(text))
+    let goes_on = is_playing && !plays::ends_play(text, words);
+    goes_on || plays::begins_play(text, words)
 }

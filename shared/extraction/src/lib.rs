@@ -159,10 +159,12 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         .filter(|passage| passage.role != Role::Other)
     {
         let trust = source.trust_of(passage);
-        // A play that the user has begun goes on to the end of the conversation.
+        // A play that the user has begun goes on until the user ends it.
         let language = detect_language(passage.text);
         let is_own_message = passage.role == Role::User && trust.is_own_words();
-        is_made_up |= is_own_message && chat::is_made_up(passage.text, language);
+        if is_own_message {
+            is_made_up = chat::is_made_up(passage.text, language, is_made_up);
+        }
         if is_made_up {
             continue;
         }

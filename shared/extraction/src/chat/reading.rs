@@ -103,7 +103,7 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
 
     let is_listed = remark.sentence.block == BlockKind::ListItem;
     let min_units = if is_listed { 1 } else { MIN_UNITS };
-    if count_units(core) < min_units {
+    if count_units(core) < min_units || words.play_endings.is(&lower.text) {
         RemarkKind::Empty
     } else if is_instruction() {
         RemarkKind::Instruction

@@ -354,8 +354,18 @@ chat_words! {
     rule_words = "rule words",
     /// Words that say the opposite of what they mean.
     ironies = "ironies",
-    /// Words of messages whose text is made up or somebody else's.
+    /// Phrases that begin a play wherever they stand.
     made_up_texts = "made-up texts",
+    /// Phrases that begin a play at the beginning of a clause.
+    play_openings = "play openings",
+    /// Phrases before the role of the assistant in a play.
+    assistant_roles = "assistant roles",
+    /// Phrases before the role of the speaker in a play.
+    own_roles = "own roles",
+    /// Words after such a phrase that are no role.
+    non_roles = "non-roles",
+    /// Phrases that end a play.
+    play_endings = "play endings",
     /// Words for a made-up text that a colon announces.
     fiction_words = "fiction words",
     /// Words with which people introduce themselves, before the name.
