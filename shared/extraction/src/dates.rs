@@ -74,7 +74,8 @@ pub(crate) fn find_dates(
         let next = if could_begin_date(clause.lower_at(at)) {
             // Most sentences hold no date, so the day is computed only when one seems to begin.
             today = today.or_else(|| utc_day(said_at));
-            today.and_then(|today| parse_date(clause, at, today, direction))
+            let earlier = found.last().map(|found: &FoundDate| found.days);
+            today.and_then(|today| parse_date(clause, at, today, direction, earlier))
         } else {
             None
         };
@@ -106,18 +107,20 @@ fn could_begin_date(lower: &str) -> bool {
         || classes::is_in_class(lower, classes::DATE)
 }
 
-/// Returns the date that begins at word `at`, and the index after it.
+/// Returns the date that begins at word `at`, and the index after it. `earlier` is the date before
+/// it in the clause.
 fn parse_date(
     clause: Clause<'_>,
     at: usize,
     today: Date,
     direction: DateDirection,
+    earlier: Option<DayRange>,
 ) -> Option<(usize, DayRange)> {
     relative::parse_relative_date(clause, at, today, direction)
         .or_else(|| parse_iso_date(clause, at))
         .or_else(|| parse_month_first(clause, at, today, direction))
         .or_else(|| parse_day_first(clause, at, today, direction))
-        .or_else(|| parse_bare_day(clause, at, today, direction))
+        .or_else(|| parse_bare_day(clause, at, today, direction, earlier))
         .or_else(|| find_weekday_date(clause, at, today, direction))
         .or_else(|| parse_bare_year(clause, at))
         .or_else(|| find_season_date(clause, at))
@@ -221,12 +224,14 @@ fn parse_day_first(
     ))
 }
 
-/// Parses `the 28th`, which lies within a month of today.
+/// Parses `the 28th`, which lies within a month of today, or after an earlier day of the clause: `we
+/// fly on December 12 and come back on the 28th`.
 fn parse_bare_day(
     clause: Clause<'_>,
     at: usize,
     today: Date,
     direction: DateDirection,
+    earlier: Option<DayRange>,
 ) -> Option<(usize, DayRange)> {
     let lower = clause.lower_at(at);
     let is_ordinal = lower.ends_with(|c: char| c.is_ascii_lowercase());
@@ -241,14 +246,21 @@ fn parse_bare_day(
     }
 
     let day = parse_day(lower)?;
+    let earlier_day = earlier
+        .filter(|days| days.from == days.to)
+        .map(|days| days.to);
+    let (base, direction) = match earlier_day {
+        Some(earlier) => (earlier, DateDirection::Future),
+        None => (today, direction),
+    };
     let in_month = |shift: i32| {
-        let month = today.first_of_month().checked_add(shift.months()).ok()?;
+        let month = base.first_of_month().checked_add(shift.months()).ok()?;
         date_of(month.year(), month.month(), day)
     };
     let candidates = (-1..=1).filter_map(in_month);
     let date = match direction {
-        DateDirection::Past => candidates.filter(|date| *date <= today).max(),
-        _ => candidates.filter(|date| *date >= today).min(),
+        DateDirection::Past => candidates.filter(|date| *date <= base).max(),
+        _ => candidates.filter(|date| *date >= base).min(),
     };
 
     Some((at + 1, DayRange::single_day(date?)))

@@ -39,6 +39,10 @@ fn parse_last_or_next(
     today: Date,
     direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
+    if is_coming_verb(clause, at) {
+        return None;
+    }
+
     let article_len = usize::from(clause.lower_at(at) == "the");
     let step = match clause.lower_at(at + article_len) {
         "last" | "past" => -1,
@@ -66,6 +70,13 @@ fn parse_last_or_next(
     let is_of_month = clause.lower_at(end) == "of";
     let weekday = parse_weekday(unit_word).filter(|_| !unit_word.ends_with("days"));
     if let Some(weekday) = weekday.filter(|_| !is_of_month) {
+        // The coming Saturday is the first one, unlike the next.
+        let is_today = weekday == today.weekday().to_monday_zero_offset();
+        let step = if is_past_or_coming && step > 0 && !is_today {
+            0
+        } else {
+            step
+        };
         return Some((
             end,
             DayRange::single_day(shift_weekday(today, weekday, step)?),
@@ -84,6 +95,26 @@ fn parse_last_or_next(
     };
 
     Some((end, month_range(year, number)?))
+}
+
+/// Checks whether `coming` is a verb: `my aunt is coming saturday`, but not `this coming saturday`.
+fn is_coming_verb(clause: Clause<'_>, at: usize) -> bool {
+    let previous = if at == 0 { "" } else { clause.lower_at(at - 1) };
+    clause.lower_at(at) == "coming"
+        && matches!(
+            previous,
+            "am" | "are"
+                | "be"
+                | "is"
+                | "was"
+                | "were"
+                | "'m"
+                | "'re"
+                | "'s"
+                | "not"
+                | "also"
+                | "im"
+        )
 }
 
 fn shift_unit(today: Date, unit: TimeUnit, step: i64) -> Option<DayRange> {

@@ -329,7 +329,9 @@ fn is_lexical_verb(clause: Clause<'_>, at: usize) -> bool {
         VerbForm::Past => !matches!(previous, "and" | ","),
         VerbForm::Present => !matches!(parse_verb(following), Some((_, VerbForm::Present))),
         VerbForm::Base => {
-            previous.ends_with('s') && !previous.ends_with("ss") && previous != "'s"
+            // "The bus route": a singular noun may end in `us`.
+            let is_plural = previous.ends_with('s') && !previous.ends_with("ss");
+            is_plural && !previous.ends_with("us") && previous != "'s"
                 || matches!(previous, "people" | "i")
         }
         VerbForm::Ing => false,

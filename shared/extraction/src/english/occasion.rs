@@ -6,6 +6,7 @@ use super::ClauseContext;
 use super::classes::{EVENT, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{is_content_word, is_determiner, is_preposition};
+use super::piece::is_intended;
 use super::topic::{KnownTopic, find_object, phrase_key};
 use super::vocabulary::vocabulary;
 use super::words::Clause;
@@ -30,10 +31,40 @@ pub(super) fn occasion_topic(
         .or_else(|| place_topic(parsed, subject, context))
 }
 
-/// Checks whether the clause sets the day of something.
+/// Checks whether the clause sets the day of something. `My ex moved out in May` sets none.
 fn sets_day(parsed: ParsedClause<'_>) -> bool {
-    vocabulary().scheduling_verbs.has(parsed.verb.base)
-        || vocabulary().scheduled_states.has(parsed.rest().lower_at(0))
+    let next = parsed.rest().lower_at(0);
+    let is_move_away = parsed.verb.base == "move"
+        && matches!(
+            next,
+            "away" | "back" | "here" | "home" | "house" | "in" | "out" | "there"
+        );
+    vocabulary().scheduling_verbs.has(parsed.verb.base) && !is_move_away
+        || vocabulary().scheduled_states.has(next)
+}
+
+/// Checks whether the clause arranges something that is still to come: `I got an appointment on the
+/// 2nd`, but not `I got the results of the exam on the 2nd`.
+pub(super) fn arranges_occasion(parsed: ParsedClause<'_>) -> bool {
+    let ends_object = |lower| is_preposition(lower) || matches!(lower, "w" | "w/");
+    let rest = parsed.rest();
+    let object = rest
+        .words
+        .iter()
+        .take_while(|word| !ends_object(word.lower));
+    let noun = object.filter(|word| is_content_word(word.lower)).last();
+    parsed.verb.past
+        && parsed.person()
+        && vocabulary().arranging_verbs.has(parsed.verb.base)
+        && noun.is_some_and(|noun| vocabulary().arranged_things.has(noun.lower))
+}
+
+/// Checks whether the verb is in the present tense and says when something begins, ends or takes
+/// place: `my contract ends in June`.
+pub(super) fn has_time_verb(parsed: ParsedClause<'_>) -> bool {
+    let verb = parsed.verb;
+    let is_present = !verb.past && !verb.perfect && !verb.passive;
+    is_present && (has_start_verb(parsed) || vocabulary().other_time_verbs.has(verb.base))
 }
 
 /// Checks whether the verb says when something begins or takes place.
@@ -47,6 +78,8 @@ fn has_start_verb(parsed: ParsedClause<'_>) -> bool {
 pub(super) fn date_direction(parsed: ParsedClause<'_>) -> Option<DateDirection> {
     let is_past = parsed.verb.past && !parsed.verb.perfect;
     let is_coming = sets_day(parsed)
+        || arranges_occasion(parsed)
+        || has_time_verb(parsed)
         || !is_past && is_about_thing(parsed) && is_about_event(parsed)
         || parsed.verb.future;
     is_coming.then_some(DateDirection::Future)
@@ -155,7 +188,7 @@ fn date_topic(
     }
 
     let is_past = parsed.verb.past && !parsed.verb.perfect;
-    let direction = date_direction(parsed).unwrap_or(if is_past {
+    let direction = date_direction(parsed).unwrap_or(if is_past && !is_intended(parsed) {
         DateDirection::Past
     } else {
         DateDirection::Either

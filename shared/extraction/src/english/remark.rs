@@ -7,10 +7,11 @@ use super::classes::{JUDGING, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind, is_compound_noun, parse_clause};
 use super::identity::relation_attribute;
 use super::lexicon::{VerbForm, is_adverb, is_content_word, parse_verb};
+use super::piece::remark_direction;
 use super::render::{PronounSubstitution, render_statement};
 use super::vocabulary::vocabulary;
 use super::words::{Clause, split_words};
-use crate::dates::{DateDirection, FoundDate, find_dates};
+use crate::dates::{FoundDate, find_dates};
 
 /// The fewest content words of a remark that has no number and no date.
 const MIN_CONTENT_WORDS: usize = 2;
@@ -74,11 +75,7 @@ pub(crate) fn render_remark(
     }
 
     let parsed = parse_clause(clause);
-    let direction = match parsed {
-        Some(parsed) if parsed.verb.past => DateDirection::Past,
-        _ => DateDirection::Future,
-    };
-    let dates = find_dates(clause, context.said_at, direction);
+    let dates = find_dates(clause, context.said_at, remark_direction(parsed));
     let subject = find_subject(clause, parsed, context)?;
     // Among people, words without a subject are mostly exclamations.
     if subject == RemarkSubject::Fragment && context.conversation.is_group_chat {

@@ -156,6 +156,10 @@ vocabulary! {
     scheduling_verbs: WordList = "scheduling verbs",
     /// States of an occasion whose day is set.
     scheduled_states: WordList = "scheduled states",
+    /// Verbs with which somebody gets an occasion that is still to come.
+    arranging_verbs: WordList = "arranging verbs",
+    /// Nouns for such an occasion, or for what admits to it.
+    arranged_things: WordList = "arranged things",
     /// Verbs that say when something begins.
     departure_verbs: WordList = "departure verbs",
     /// Verbs that say when something takes place.
