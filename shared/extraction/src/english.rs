@@ -35,7 +35,9 @@ use domain::{MemoryKind, Timestamp, Trust};
 
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use reader::SentenceReader;
-pub(crate) use remark::{RemarkContext, is_relative, render_instruction, render_remark};
+pub(crate) use remark::{
+    RemarkContext, is_relative, is_telling_answer, render_instruction, render_remark,
+};
 use topic::KnownTopic;
 
 /// The context in which the rules read a clause.
@@ -159,7 +161,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) listener: Option<&'a str>,
     pub(crate) is_group_chat: bool,
     pub(crate) trust: Trust,
-    /// The question of the assistant that the passage answers.
+    /// The question of the assistant, or of another person, that the passage answers.
     pub(crate) question: Option<&'a str>,
 }
 

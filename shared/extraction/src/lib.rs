@@ -170,10 +170,13 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         }
 
         let mut scene = participants.scene(passage, trust);
-        scene.question = question.take().filter(|_| is_own_message);
-        if passage.role == Role::Assistant {
-            question = find_last_question(passage.text);
-        }
+        scene.question = question.filter(|_| is_own_message);
+        question = match passage.role {
+            Role::Assistant => find_last_question(passage.text),
+            // Among people, the next one to speak answers.
+            Role::User if participants.is_group_chat => find_last_questions(passage.text),
+            _ => None,
+        };
         let previous_turn_start = previous_turn_starts.get(&passage.speaker).copied();
         let mut text = Cow::Borrowed(passage.text);
         if is_own_message {
@@ -435,6 +438,31 @@ impl<'a> Participants<'a> {
             question: None,
         }
     }
+}
+
+/// Returns the questions with which a person's message ends: `whats the gate code again? was it 12?`,
+/// `you've been there what 3 years`.
+fn find_last_questions(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let Some(last) = find_last_question(text) else {
+        return find_guess(text);
+    };
+
+    let before = text[..text.len() - last.len()].trim_end();
+    let earlier = find_last_question(before).filter(|_| before.ends_with(['?', '？']));
+    let both = earlier.map(|earlier| text[before.len() - earlier.len()..].trim());
+    both.filter(|both| both.len() <= MAX_QUESTION_BYTES)
+        .or(Some(last))
+}
+
+/// Returns the sentence with which a text ends if it asks whether a number is right: `its been what 3
+/// years`.
+fn find_guess(text: &str) -> Option<&str> {
+    let from = text.rfind(['.', '!', '\n']).map_or(0, |at| at + 1);
+    let sentence = text[from..].trim();
+    let (_, guess) = sentence.split_once(" what ")?;
+    (guess.starts_with(|c: char| c.is_ascii_digit()) && sentence.len() <= MAX_QUESTION_BYTES)
+        .then_some(sentence)
 }
 
 /// The longest question that is kept with its answer, in bytes.

@@ -16,7 +16,9 @@ use super::words::{ChatWords, LowerText, chat_words_of};
 use crate::Passage;
 use crate::cues;
 use crate::dates::DayRange;
-use crate::english::{Conversation, RemarkContext, render_instruction, render_remark};
+use crate::english::{
+    Conversation, RemarkContext, is_telling_answer, render_instruction, render_remark,
+};
 use crate::sentences::{BlockKind, Sentence};
 
 /// The confidence of a statement that is kept word for word.
@@ -116,7 +118,10 @@ impl<'a> EpisodeReader<'a> {
                 Some(self.answer(sentence, &remark.text))
             }
             RemarkKind::Statement if is_data(&remark.text) => None,
-            RemarkKind::Statement => self.told(sentence, remark, may_continue),
+            RemarkKind::Statement => {
+                let told = self.told(sentence, remark, may_continue);
+                told.or_else(|| self.answer_among_people(sentence, remark, may_continue))
+            }
             _ => None,
         }
     }
@@ -130,6 +135,21 @@ impl<'a> EpisodeReader<'a> {
             && is_dependent
             && has_word
             && !self.words.first_person.occur_in(&remark.lower)
+    }
+
+    /// Returns the statement of an answer to another person, which cannot be understood alone: `yeah
+    /// half a tablet twice a day`.
+    fn answer_among_people(
+        &self,
+        sentence: &Sentence<'_>,
+        remark: &ReadRemark,
+        may_continue: bool,
+    ) -> Option<Statement> {
+        let is_answer = self.conversation.is_group_chat
+            && self.conversation.question.is_some()
+            && !may_continue
+            && is_telling_answer(&remark.text);
+        is_answer.then(|| self.answer(sentence, &remark.text))
     }
 
     /// Returns the statement of an answer, with its question.
@@ -263,5 +283,63 @@ fn capitalize(text: &str) -> String {
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Trust;
+
+    use crate::golden::passage_of;
+    use crate::{Passage, SourceText, extract_statements};
+
+    /// Returns the texts of what Tom says after a question of Ana's.
+    fn answers_of(question: &str, answer: &str) -> Vec<String> {
+        let said_by = |speaker, text| Passage {
+            speaker: Some(speaker),
+            ..passage_of(text)
+        };
+        let source = SourceText {
+            passages: vec![said_by("Ana", question), said_by("Tom", answer)],
+            trust: Trust::User,
+        };
+        let statements = extract_statements(&source);
+        statements.into_iter().map(|found| found.text).collect()
+    }
+
+    #[test]
+    fn an_answer_to_another_person_keeps_the_question() {
+        for (question, answer, expected) in [
+            (
+                "is pip still on the drops?",
+                "yeah a full spoon every evening. and hes allergic to beef now",
+                "Tom, asked \"is pip still on the drops?\": a full spoon every evening; he's allergic to \
+                 beef now.",
+            ),
+            (
+                "is your aunt still in Hull?",
+                "yep but shes moving to York soon",
+                "Tom, asked \"is your aunt still in Hull?\": she's moving to York soon.",
+            ),
+            (
+                "whats the door code? was 12?",
+                "its 9038 now",
+                "Tom, asked \"whats the door code? was 12?\": it's 9038 now.",
+            ),
+            (
+                "nice! youve been there what 3 years",
+                "5 in may",
+                "Tom, asked \"youve been there what 3 years\": 5 in May.",
+            ),
+        ] {
+            assert_eq!(answers_of(question, answer), [expected], "{answer}");
+        }
+        for (question, answer) in [
+            ("fancy pizza?", "sounds good mate"),
+            ("can you come?", "sure why not"),
+            ("rent is up", "a full spoon every evening"),
+        ] {
+            assert!(answers_of(question, answer).is_empty(), "{answer}");
+        }
     }
 }

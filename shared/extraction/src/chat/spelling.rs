@@ -7,6 +7,7 @@ use text::calendar::CalendarNames;
 use text::{Language, WordTable};
 
 use super::words::{ChatWords, chat_words_of, word_ranges};
+use crate::english::lexicon::{VerbForm, is_adverb, parse_verb};
 
 /// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Names of days and months
 /// get capitals.
@@ -95,6 +96,9 @@ fn usual_spelling(
     if token.word == "its" {
         return is_contracted_its(context).then(|| "it's".to_owned());
     }
+    if token.word == "ill" && token.raw == token.word {
+        return is_contracted_ill(context).then(|| "i'll".to_owned());
+    }
     if let Some(possessive) = possessive_of_relative(token, context) {
         return Some(possessive);
     }
@@ -114,7 +118,20 @@ fn usual_spelling(
 
 /// Checks whether `its` stands for `it's`: at the beginning of a clause.
 fn is_contracted_its(context: TokenContext<'_>) -> bool {
-    let begins_clause = context.follows_mark
+    begins_clause(context) && !context.next.is_empty()
+}
+
+/// Checks whether `ill` stands for `i'll`: at the beginning of a clause, before a verb.
+fn is_contracted_ill(context: TokenContext<'_>) -> bool {
+    let is_verb =
+        matches!(parse_verb(context.next), Some((base, VerbForm::Base)) if !base.is_empty());
+    begins_clause(context)
+        && (is_verb || matches!(context.next, "be" | "have") || is_adverb(context.next))
+}
+
+/// Checks whether a clause begins with a token.
+fn begins_clause(context: TokenContext<'_>) -> bool {
+    context.follows_mark
         || matches!(
             context.previous,
             "and"
@@ -134,8 +151,7 @@ fn is_contracted_its(context: TokenContext<'_>) -> bool {
                 | "when"
                 | "if"
                 | "that"
-        );
-    begins_clause && !context.next.is_empty()
+        )
 }
 
 /// Returns `wife's` for `wifes` before a noun: `my wifes 40th`.
@@ -276,6 +292,14 @@ mod tests {
             ("its my wifes 40th", "it's my wife's 40th"),
             ("the dog wags its tail", "the dog wags its tail"),
             ("dentist next monday tmrw", "dentist next Monday tomorrow"),
+            (
+                "ok ill never tell him, ill call gwen",
+                "ok i'll never tell him, i'll call gwen",
+            ),
+            (
+                "my dog is ill and an ill wind",
+                "my dog is ill and an ill wind",
+            ),
             (
                 "born 3 feb 1991, due 1st of may",
                 "born 3 February 1991, due 1st of May",

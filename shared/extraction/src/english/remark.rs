@@ -16,6 +16,9 @@ use crate::dates::{FoundDate, find_dates};
 /// The fewest content words of a remark that has no number and no date.
 const MIN_CONTENT_WORDS: usize = 2;
 
+/// Words for the person spoken to.
+const LISTENER_WORDS: [&str; 4] = ["you", "your", "yours", "yourself"];
+
 /// The context in which a remark is written down.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RemarkContext<'a> {
@@ -70,7 +73,7 @@ pub(crate) fn render_remark(
     let lower = text.to_ascii_lowercase();
     let words = split_words(text, &lower);
     let clause = Clause { words: &words };
-    if clause.contains_any(&["you", "your", "yours", "yourself"]) {
+    if clause.contains_any(&LISTENER_WORDS) {
         return None;
     }
 
@@ -109,6 +112,23 @@ pub(crate) fn render_remark(
     };
 
     Some((sentence, dates))
+}
+
+/// Checks whether an answer tells something: it has a number or some content, and is not about the
+/// person who asked.
+pub(crate) fn is_telling_answer(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let clause = Clause { words: &words };
+    let is_content = |lower| is_content_word(lower) && !is_in_class(lower, JUDGING);
+    let content_words = words.iter().filter(|word| is_content(word.lower)).count();
+    let has_number = words.iter().any(|word| word.is_number());
+    let is_about_other = matches!(
+        clause.lower_at(0),
+        "he" | "she" | "they" | "his" | "her" | "their"
+    );
+    let needed = MIN_CONTENT_WORDS + usize::from(!is_about_other);
+    !clause.contains_any(&LISTENER_WORDS) && (has_number || content_words >= needed)
 }
 
 /// Puts the speaker before a sentence without a subject: `User: left handed.`,
