@@ -259,7 +259,9 @@ fn build_statement(
 ) -> Option<Statement> {
     let (kind, is_static, confidence) = rate_sign(reading.meaning);
     let is_assistant = passage.role == Role::Assistant;
-    if is_assistant && !matches!(reading.meaning, CueMeaning::Plan | CueMeaning::Decide) {
+    // Of an assistant, only promises for a day are kept, not how it is going to answer.
+    let is_plan = matches!(reading.meaning, CueMeaning::Plan | CueMeaning::Decide);
+    if is_assistant && (!is_plan || reading.days.is_none()) {
         return None;
     }
 

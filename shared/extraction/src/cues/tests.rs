@@ -106,6 +106,19 @@ fn speakers_and_sides_count() {
             .confidence
             < 0.7
     );
+    for promise in [
+        "Ich werde mich kurz fassen.",
+        "Entonces nada de harina ni leche.",
+        "我会尽量说得简单。",
+        "Хорошо, буду отвечать коротко.",
+        "D'accord, je ferai plus simple.",
+    ] {
+        assert_eq!(
+            read(passage(Role::Assistant, None, promise)),
+            [],
+            "{promise}"
+        );
+    }
     assert_eq!(read(passage(Role::Other, None, "Ich wohne in Bonn.")), []);
 
     let plan = &read(passage(
