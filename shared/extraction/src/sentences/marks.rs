@@ -10,6 +10,9 @@ use crate::all_languages::all_languages;
 /// The number of characters beyond which a sentence is cut at a clause.
 const MAX_SENTENCE_CHARS: usize = 600;
 
+/// The longest bracket within which no sentence ends, in bytes.
+const MAX_BRACKET_BYTES: usize = 60;
+
 /// German month names, which follow the full stop of an ordinal day. A test loads the file from
 /// which they come.
 static GERMAN_MONTHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -75,6 +78,11 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
         return mark != '.' && is_wide(next);
     }
 
+    // "In Porto (2:05!! my best) and then home"
+    if is_in_bracket(&text[start..at], &text[end..]) {
+        return false;
+    }
+
     let following = text[end..].chars().find(|c| c.is_alphanumeric());
     // "Halifax (Nova Scotia, not Yorkshire!) next week"
     let closes_bracket = text[at..end].contains(')') && text[start..at].contains('(');
@@ -91,6 +99,21 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
         '!' | '?' | '؟' => !starts_lowercase || is_single,
         _ => !starts_lowercase,
     }
+}
+
+/// Checks whether a short bracket is open between two texts. A mouth such as `:(` opens none.
+fn is_in_bracket(before: &str, after: &str) -> bool {
+    let Some(open) = before.rfind('(') else {
+        return false;
+    };
+
+    let is_face = before[..open].ends_with([':', ';', '=', '-', '\'']);
+    let close = after
+        .find([')', '(', '\n'])
+        .filter(|at| after[*at..].starts_with(')'));
+    let is_short = close.is_some_and(|close| before.len() - open + close <= MAX_BRACKET_BYTES);
+    let ends_in_face = close.is_some_and(|close| after[..close].ends_with([':', ';', '=', '-']));
+    !is_face && !before[open..].contains(')') && is_short && !ends_in_face
 }
 
 /// Checks for a full-width character: Chinese, Japanese, Korean, and their marks.
@@ -135,8 +158,20 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         || (lists.final_abbreviations.has(&word) && !next.starts_with(char::is_uppercase))
 }
 
-/// Checks whether `digits` are an ordinal, as in `am 15. März`.
+/// Checks whether `digits` are an ordinal, as in `am 15. März` and `zum 31.1. aus`.
 fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
+    if let Some((day, month)) = digits.split_once('.') {
+        let is_number = |part: &str, max: u8| part.parse::<u8>().is_ok_and(|part| part <= max);
+        let follows_word = before.split_whitespace().next_back().is_some_and(|word| {
+            all_languages()
+                .words_before_ordinals
+                .has(&word.to_lowercase())
+        });
+        return is_number(day, 31)
+            && is_number(month, 12)
+            && follows_word
+            && next.starts_with(char::is_lowercase);
+    }
     if digits.len() > 2 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return false;
     }

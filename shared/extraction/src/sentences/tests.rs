@@ -32,7 +32,7 @@ fn split(text: &str) -> Vec<(&str, BlockKind)> {
 
 #[test]
 fn sentences_end_at_marks_and_not_at_abbreviations() {
-    let cases: [(&str, &[&str]); 17] = [
+    let cases: [(&str, &[&str]); 21] = [
         (
             "One is here. Two is there! Is three?",
             &["One is here.", "Two is there!", "Is three?"],
@@ -60,6 +60,25 @@ fn sentences_end_at_marks_and_not_at_abbreviations() {
         (
             "We counted 12. Then we left.",
             &["We counted 12.", "Then we left."],
+        ),
+        (
+            "Der Vertrag läuft zum 31.1. aus. Danach ab dem 1.4. mehr.",
+            &[
+                "Der Vertrag läuft zum 31.1. aus.",
+                "Danach ab dem 1.4. mehr.",
+            ],
+        ),
+        (
+            "we use 3.5. its old. ends am 3.5. Then more",
+            &["we use 3.5.", "its old.", "ends am 3.5.", "Then more"],
+        ),
+        (
+            "did it in porto (2:05!! my best) and went home. ok",
+            &["did it in porto (2:05!! my best) and went home.", "ok"],
+        ),
+        (
+            "so sad :( my dog died. he was old :)",
+            &["so sad :( my dog died.", "he was old :)"],
         ),
         ("i like tea. i hate rain.", &["i like tea.", "i hate rain."]),
         (
