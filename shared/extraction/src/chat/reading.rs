@@ -103,7 +103,8 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
 
     let is_listed = remark.sentence.block == BlockKind::ListItem;
     let min_units = if is_listed { 1 } else { MIN_UNITS };
-    if count_units(core) < min_units || words.play_endings.is(&lower.text) {
+    let is_empty = || words.empty_remarks.is(&lower.text) || words.play_endings.is(&lower.text);
+    if count_units(core) < min_units || is_empty() {
         RemarkKind::Empty
     } else if is_instruction() {
         RemarkKind::Instruction
@@ -242,6 +243,41 @@ mod tests {
             };
             let remark = split_remarks(&sentence, Language::English)[0];
             assert_eq!(read_remark(&remark, Language::English).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn closings_thanks_and_sympathy_say_nothing() {
+        for (language, texts) in [
+            (
+                Language::English,
+                &["great timing right", "ugh perfect timing"][..],
+            ),
+            (Language::German, &["haha du ärmste", "gute besserung!"]),
+            (
+                Language::Japanese,
+                &[
+                    "ありがとうございます。",
+                    "いいね！",
+                    "助かる〜",
+                    "そうなんですよ",
+                ],
+            ),
+            (Language::Portuguese, &["ahah ok.", "eu sei eu sei"]),
+            (Language::Chinese, &["谢谢你", "太好了！"]),
+            (Language::Russian, &["спасибо большое"]),
+        ] {
+            for text in texts {
+                let sentence = Sentence {
+                    text,
+                    start: 0,
+                    end: text.len(),
+                    block: BlockKind::Prose,
+                };
+                let remark = split_remarks(&sentence, language)[0];
+                let kind = read_remark(&remark, language).kind;
+                assert_eq!(kind, RemarkKind::Empty, "{text}");
+            }
         }
     }
 

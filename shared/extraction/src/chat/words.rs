@@ -414,6 +414,8 @@ chat_words! {
     empty_openings = "empty openings",
     /// Words without content at the end of a remark.
     empty_endings = "empty endings",
+    /// Remarks that say nothing if they are all that is said.
+    empty_remarks = "empty remarks",
     /// Openings of a remark that needs the one before it.
     dependent_openings = "dependent openings",
     /// Words for what was named before.
