@@ -12,6 +12,7 @@
 mod aspects;
 mod continuation;
 mod corrections;
+mod denials;
 mod episodes;
 mod fiction;
 mod plays;

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use text::Language;
 
+use super::denials::resolve_denials;
 use super::words::{ChatWords, LowerText, chat_words_of, word_ranges};
 
 /// The most words between a value and the phrase that corrects it: `4 small cats, no wait, 5`.
@@ -20,12 +21,12 @@ const MAX_CORRECTED_WORDS: usize = 2;
 /// Returns a text in which each corrected value is replaced by its correction.
 pub(crate) fn resolve_corrections(text: &str, language: Language) -> Cow<'_, str> {
     let words = chat_words_of(language);
+    let mut resolved = resolve_denials(text, words);
     let lower = LowerText::new(text);
     if !words.corrections.occur_in(&lower) && !words.weak_corrections.occur_in(&lower) {
-        return Cow::Borrowed(text);
+        return resolved;
     }
 
-    let mut resolved = Cow::Borrowed(text);
     let mut from = 0;
     while let Some(correction) = find_next_correction(&resolved, from, words) {
         let replacement = correction.replacement(&resolved);

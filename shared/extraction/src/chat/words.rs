@@ -328,6 +328,10 @@ chat_words! {
     correction_links = "correction links",
     /// Words that deny the value after them.
     denials = "denials",
+    /// Words after a denied value, in languages that deny after it.
+    denying_links = "denying links",
+    /// Particles after a subject that such a denial leaves as it is.
+    topic_particles = "topic particles",
     /// Openings of a remark about another subject than the one before it.
     new_subjects = "new subjects",
     /// Openings of questions.
