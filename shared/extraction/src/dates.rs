@@ -28,6 +28,23 @@ pub(crate) enum DateDirection {
     Either,
 }
 
+/// The time at which a text was said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SaidAt {
+    pub(crate) time: Timestamp,
+    /// A day that was named before, from which the end of a span counts.
+    pub(crate) named_day: Option<Date>,
+}
+
+impl From<Timestamp> for SaidAt {
+    fn from(time: Timestamp) -> Self {
+        Self {
+            time,
+            named_day: None,
+        }
+    }
+}
+
 /// A date and the words that state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundDate {
@@ -55,9 +72,10 @@ pub(crate) fn is_season_or_month(lower: &str) -> bool {
 /// Finds the dates in `clause`, which was said at `said_at`, in order.
 pub(crate) fn find_dates(
     clause: Clause<'_>,
-    said_at: Timestamp,
+    said_at: impl Into<SaidAt>,
     direction: DateDirection,
 ) -> Vec<FoundDate> {
+    let SaidAt { time, named_day } = said_at.into();
     let mut found = Vec::new();
     let mut today = None;
     let mut at = 0;
@@ -73,8 +91,10 @@ pub(crate) fn find_dates(
 
         let next = if could_begin_date(clause.lower_at(at)) {
             // Most sentences hold no date, so the day is computed only when one seems to begin.
-            today = today.or_else(|| utc_day(said_at));
-            let earlier = found.last().map(|found: &FoundDate| found.days);
+            today = today.or_else(|| utc_day(time));
+            let ends_span = at > 1 && matches!(clause.lower_at(at - 2), "until" | "till" | "til");
+            let named = named_day.filter(|_| ends_span).map(DayRange::single_day);
+            let earlier = found.last().map(|found: &FoundDate| found.days).or(named);
             today.and_then(|today| parse_date(clause, at, today, direction, earlier))
         } else {
             None

@@ -32,6 +32,7 @@ pub(crate) mod vocabulary;
 pub(crate) mod words;
 
 use domain::{MemoryKind, Timestamp, Trust};
+use jiff::civil::Date;
 
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use reader::SentenceReader;
@@ -39,6 +40,8 @@ pub(crate) use remark::{
     RemarkContext, is_relative, is_telling_answer, render_instruction, render_remark,
 };
 use topic::KnownTopic;
+
+use crate::dates::SaidAt;
 
 /// The context in which the rules read a clause.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +51,7 @@ pub(crate) struct ClauseContext<'a> {
     /// The name of the person spoken to as it appears in topics.
     pub(crate) listener: Option<&'a str>,
     /// The time at which it was said.
-    pub(crate) said_at: Timestamp,
+    pub(crate) said_at: SaidAt,
     /// True if people talk with each other, without an assistant.
     pub(crate) is_group_chat: bool,
     /// True if a person says it in a conversation.
@@ -161,11 +164,21 @@ pub(crate) struct Conversation<'a> {
     pub(crate) listener: Option<&'a str>,
     pub(crate) is_group_chat: bool,
     pub(crate) trust: Trust,
+    /// A day that was named before, from which the end of a span counts.
+    pub(crate) named_day: Option<Date>,
     /// The question of the assistant, or of another person, that the passage answers.
     pub(crate) question: Option<&'a str>,
 }
 
 impl Conversation<'_> {
+    /// Returns the time of a passage with the day that was named before it.
+    pub(crate) fn said_at(self, time: Timestamp) -> SaidAt {
+        SaidAt {
+            time,
+            named_day: self.named_day,
+        }
+    }
+
     /// Checks whether the passage answers a question about somebody other than the speaker.
     pub(crate) fn is_about_other(self) -> bool {
         const OTHERS: [&str; 7] = ["he", "she", "him", "her", "his", "he's", "she's"];

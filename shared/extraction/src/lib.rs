@@ -12,6 +12,7 @@ mod english;
 mod golden;
 mod languages;
 mod message;
+mod named_day;
 mod orders;
 mod question_days;
 mod quoted;
@@ -153,11 +154,8 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let mut is_made_up = false;
     let mut question = None;
     let mut previous_turn_starts = HashMap::new();
-    for passage in source
-        .passages
-        .iter()
-        .filter(|passage| passage.role != Role::Other)
-    {
+    let passages = source.passages.iter().enumerate();
+    for (at, passage) in passages.filter(|(_, passage)| passage.role != Role::Other) {
         let trust = source.trust_of(passage);
         // A play that the user has begun goes on until the user ends it.
         let language = detect_language(passage.text);
@@ -170,6 +168,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         }
 
         let mut scene = participants.scene(passage, trust);
+        scene.named_day = named_day::find_named_day(&source.passages[..=at]);
         scene.question = question.filter(|_| is_own_message);
         question = match passage.role {
             Role::Assistant => find_last_question(passage.text),
@@ -435,6 +434,7 @@ impl<'a> Participants<'a> {
             listener,
             is_group_chat: self.is_group_chat,
             trust,
+            named_day: None,
             question: None,
         }
     }

@@ -210,7 +210,7 @@ impl<'a> EpisodeReader<'a> {
 
         let context = RemarkContext {
             conversation: self.conversation,
-            said_at: self.passage.said_at,
+            said_at: self.conversation.said_at(self.passage.said_at),
             person: self.referents.person(text),
             may_continue,
             is_listed: self.heading.is_some(),

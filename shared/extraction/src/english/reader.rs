@@ -130,7 +130,7 @@ impl<'a> SentenceReader<'a> {
         ClauseContext {
             speaker_key: self.conversation.speaker_key,
             listener: self.conversation.listener,
-            said_at: self.passage.said_at,
+            said_at: self.conversation.said_at(self.passage.said_at),
             is_group_chat: self.conversation.is_group_chat,
             is_spoken: self.passage.role == Role::User,
             is_announced: opening.is_announcement,

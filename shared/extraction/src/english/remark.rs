@@ -1,7 +1,5 @@
 //! The wording of remarks that are kept word for word.
 
-use domain::Timestamp;
-
 use super::Conversation;
 use super::classes::{JUDGING, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind, is_compound_noun, parse_clause};
@@ -11,7 +9,7 @@ use super::piece::remark_direction;
 use super::render::{PronounSubstitution, render_statement};
 use super::vocabulary::vocabulary;
 use super::words::{Clause, split_words};
-use crate::dates::{FoundDate, find_dates};
+use crate::dates::{FoundDate, SaidAt, find_dates};
 
 /// The fewest content words of a remark that has no number and no date.
 const MIN_CONTENT_WORDS: usize = 2;
@@ -23,7 +21,7 @@ const LISTENER_WORDS: [&str; 4] = ["you", "your", "yours", "yourself"];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RemarkContext<'a> {
     pub(crate) conversation: Conversation<'a>,
-    pub(crate) said_at: Timestamp,
+    pub(crate) said_at: SaidAt,
     /// The person to whom a pronoun at the beginning refers.
     pub(crate) person: Option<&'a str>,
     /// True if the remark may be added to one before it.
