@@ -7,6 +7,7 @@ use testkit::TestApp;
 
 use crate::client::OrgClient;
 use crate::containers::{compact, index_head, physical_container};
+use crate::memories::latest_memories;
 use crate::memories_forget::forget_memory;
 
 /// Documents of four rounds: answers that replace each other, an inference, extensions, and
@@ -41,9 +42,7 @@ async fn start_cold(client: &OrgClient) -> OrgClient {
 /// Returns everything that a cold process answers about the memories of `box`.
 async fn read_cold(client: &OrgClient) -> Vec<Value> {
     let cold = start_cold(client).await;
-    let list = json!({"containerTags": ["box"], "limit": 100});
-    let listed = cold.post("/v4/memories/list", list).await;
-    let mut answers = vec![listed.body["memoryEntries"].clone()];
+    let mut answers = vec![json!(latest_memories(&cold).await)];
     for question in [
         "Where do I live?",
         "Anna",
@@ -113,7 +112,6 @@ async fn check_rounds(forgets_stored: [bool; 4]) {
         let newest = segments.last().expect("a segment");
         assert!(newest.memory_index.is_some(), "round {round}");
         let restored = read_cold(&client).await;
-        // What the last rounds have said is not in the segments, so it is computed on top.
         if forgets_stored[round] {
             publish(&client, |segment| segment.memory_index = None).await;
             assert_eq!(read_cold(&client).await, restored, "round {round}");

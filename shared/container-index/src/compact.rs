@@ -12,7 +12,7 @@ use tracing::info;
 
 use crate::chunks::IndexedChunks;
 use crate::count::live_memories;
-use crate::memories::{IndexedMemories, MemoryFile, encode_index, merge_indexes, open_index};
+use crate::memories::{IndexedMemories, MemoryFile, encode_index, open_index};
 use crate::view::{ContainerState, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
@@ -330,19 +330,7 @@ async fn store(
     };
     let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
     let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
-    let memory_index = match memory_index {
-        Some(file) => {
-            let bytes = encode_index(&file).into();
-            Some(MemoryIndexRef {
-                blob: ctx
-                    .blobs
-                    .put(tenant, &format!("{path}-index"), bytes)
-                    .await?,
-                rules: Ledger::RULES_VERSION,
-            })
-        }
-        None => None,
-    };
+    let memory_index = store_index(ctx, tenant, &format!("{path}-index"), memory_index).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
 
@@ -372,6 +360,22 @@ async fn store_memories(
         )),
         None => Ok(None),
     }
+}
+
+async fn store_index(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    path: &str,
+    file: Option<Vec<u8>>,
+) -> PortResult<Option<MemoryIndexRef>> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    let blob = ctx.blobs.put(tenant, path, encode_index(&file).into());
+    Ok(Some(MemoryIndexRef {
+        blob: blob.await?,
+        rules: Ledger::RULES_VERSION,
+    }))
 }
 
 /// Merges the memory files of two neighbouring segments.
@@ -413,10 +417,10 @@ async fn merge_stored_indexes(
         blobs.extend(segment.memory_index.clone().map(|index| index.blob));
     }
 
-    let mut indexes: Vec<Segment> = Vec::new();
+    let mut indexes: Vec<Arc<Segment>> = Vec::new();
     for stored in ctx.blobs.read(tenant, &blobs).await? {
         match open_index(stored) {
-            Some(index) => indexes.push(index),
+            Some(index) => indexes.push(Arc::new(index)),
             None => return Err(being_replaced()),
         }
     }
@@ -424,7 +428,9 @@ async fn merge_stored_indexes(
     if indexes.is_empty() {
         return Ok(None);
     }
-    merge_indexes(indexes, is_oldest).map(Some).map_err(engine)
+    merge_segments(&indexes, is_oldest)
+        .map(Some)
+        .map_err(engine)
 }
 
 fn being_replaced() -> PortError {

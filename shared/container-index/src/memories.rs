@@ -26,7 +26,7 @@ use crate::chunks::last_of_each;
 use crate::view::{ContainerView, FetchedBlobs};
 use file::FiledDocument;
 pub(crate) use file::MemoryFile;
-pub(crate) use index_file::{encode_index, merge_indexes, open_index};
+pub(crate) use index_file::{encode_index, open_index};
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
 const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
@@ -254,8 +254,8 @@ fn decode_statements(stored: BlobContent) -> Option<StatementSet> {
     StatementSet::decode(&bytes).ok()
 }
 
-/// Returns the stored memories of these segments. Returns `None` if they have to be computed because
-/// nobody has stored them, or other rules have computed them.
+/// Returns the references to the stored memories of these segments. Returns `None` if the memories
+/// have to be computed: they are not stored, or other rules computed them.
 fn stored_indexes(segments: &[SegmentRef]) -> Option<Vec<&MemoryIndexRef>> {
     let newest = segments
         .iter()
@@ -321,7 +321,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             .flatten()
             .map(|index| index.blob.clone())
             .collect();
-        let (contents, stored_indexes) = tokio::try_join!(
+        let (contents, index_contents) = tokio::try_join!(
             ctx.blobs.read(tenant, &blobs),
             ctx.blobs.read(tenant, &index_blobs),
         )?;
@@ -342,7 +342,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         // If a file was lost, the documents supply its statements before anything is computed.
         if is_complete {
             match indexes {
-                Some(_) => is_complete = inner.restore(stored_indexes),
+                Some(_) => is_complete = inner.restore(index_contents),
                 None => inner.compute(),
             }
         }

@@ -4,21 +4,17 @@
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
+mod support;
+
 use std::time::{Duration, Instant};
 
-use domain::{
-    ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, Retraction,
-    RetractionEffect, Revision, Statement, Timestamp, Topic, Trust,
-};
+use domain::{ContainerId, Retraction, RetractionEffect, Statement, Topic};
 use memory_model::{DocumentStatements, Ledger};
+use support::{NOUNS, document, fact};
 
 const STATEMENTS_PER_DOCUMENT: usize = 15;
 /// One statement of so many takes back others; 0 for none.
 const RETRACTION_INTERVALS: [usize; 3] = [0, 50, 10];
-const NOUNS: [&str; 10] = [
-    "ferry", "soup", "hospital", "sister", "project", "hotel", "violin", "garden", "meeting",
-    "flight",
-];
 
 /// Returns a statement. A fourth of them have one of 1,000 topics.
 fn statement(number: usize, retraction_interval: usize) -> Statement {
@@ -40,23 +36,9 @@ fn statement(number: usize, retraction_interval: usize) -> Statement {
     });
 
     Statement {
-        start: number % STATEMENTS_PER_DOCUMENT * 100,
-        end: number % STATEMENTS_PER_DOCUMENT * 100 + text.chars().count(),
-        text,
-        kind: MemoryKind::Fact,
-        is_static: false,
-        confidence: 0.8,
-        trust: Trust::User,
-        speaker: None,
-        attribution: None,
-        said_at: Timestamp::from_millis(i64::try_from(number).unwrap_or(0) * 60_000),
-        event: None,
-        forget_after: None,
-        forget_reason: None,
         topic,
-        aspects: Vec::new(),
         retraction,
-        metadata: serde_json::Map::new(),
+        ..fact(text, number)
     }
 }
 
@@ -65,24 +47,7 @@ fn documents(size: usize, retraction_interval: usize) -> Vec<DocumentStatements>
     for first in (0..size).step_by(STATEMENTS_PER_DOCUMENT) {
         let last = size.min(first + STATEMENTS_PER_DOCUMENT);
         let statements = (first..last).map(|number| statement(number, retraction_interval));
-        let document = IndexedDocument {
-            id: DocumentId::random(),
-            revision: Revision::random(),
-            tag: "bench".into(),
-            custom_id: None,
-            kind: DocumentType::Text,
-            title: None,
-            metadata: serde_json::Map::new(),
-            filepath: None,
-            filter_by_metadata: None,
-            authorship: None,
-            created_at: 0,
-            updated_at: 0,
-        };
-        documents.push(DocumentStatements {
-            document,
-            statements: statements.collect(),
-        });
+        documents.push(document(statements.collect()));
     }
     documents
 }

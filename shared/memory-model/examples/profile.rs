@@ -1,22 +1,18 @@
-//! Measures how long a profile takes, by the number of memories: `cargo run --release -p memory
-//! --example profile -- [sizes…]`.
+//! Measures how long a profile takes, by the number of memories: `cargo run --release -p
+//! memory-model --example profile -- [sizes…]`.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
+mod support;
+
 use std::time::{Duration, Instant};
 
-use domain::{
-    ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, ProfileBucket, Revision,
-    Statement, Timestamp, Trust,
-};
-use memory_model::{BucketSorter, DocumentStatements, Ledger, ProfileOptions, build_profile};
+use domain::{ContainerId, MemoryKind, ProfileBucket, Statement, Timestamp};
+use memory_model::{BucketSorter, Ledger, ProfileOptions, build_profile};
+use support::{NOUNS, document, fact};
 
 const RUNS: usize = 101;
 const STATEMENTS_PER_DOCUMENT: usize = 10;
-const NOUNS: [&str; 10] = [
-    "ferry", "soup", "hospital", "sister", "project", "hotel", "violin", "garden", "meeting",
-    "flight",
-];
 const VERBS: [&str; 7] = [
     "painted",
     "missed",
@@ -37,23 +33,9 @@ fn statement(number: usize) -> Statement {
     };
 
     Statement {
-        end: text.chars().count(),
-        text,
-        start: number * 100,
         kind,
         is_static: number.is_multiple_of(5),
-        confidence: 0.8,
-        trust: Trust::User,
-        speaker: None,
-        attribution: None,
-        said_at: Timestamp::from_millis(i64::try_from(number).unwrap_or(0) * 60_000),
-        event: None,
-        forget_after: None,
-        forget_reason: None,
-        topic: None,
-        aspects: Vec::new(),
-        retraction: None,
-        metadata: serde_json::Map::new(),
+        ..fact(text, number)
     }
 }
 
@@ -61,27 +43,9 @@ fn ledger(size: usize) -> Ledger {
     let container = ContainerId::random();
     let mut ledger = Ledger::new(container);
     for first in (0..size).step_by(STATEMENTS_PER_DOCUMENT) {
-        let document = IndexedDocument {
-            id: DocumentId::random(),
-            revision: Revision::random(),
-            tag: "bench".into(),
-            custom_id: None,
-            kind: DocumentType::Text,
-            title: None,
-            metadata: serde_json::Map::new(),
-            filepath: None,
-            filter_by_metadata: None,
-            authorship: None,
-            created_at: 0,
-            updated_at: 0,
-        };
-        let statements = (first..size.min(first + STATEMENTS_PER_DOCUMENT))
-            .map(statement)
-            .collect();
-        ledger.insert_document(DocumentStatements {
-            document,
-            statements,
-        });
+        let last = size.min(first + STATEMENTS_PER_DOCUMENT);
+        let statements = (first..last).map(statement).collect();
+        ledger.insert_document(document(statements));
     }
 
     ledger.recompute_memories();

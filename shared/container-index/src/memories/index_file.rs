@@ -2,10 +2,9 @@
 //! before, in the format of a segment of chunks.
 
 use std::io::Read;
-use std::sync::Arc;
 
 use domain::ports::BlobContent;
-use search_engine::{Segment, SegmentError, merge_segments};
+use search_engine::Segment;
 
 /// The largest unpacked size of a blob, in bytes.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
@@ -24,17 +23,4 @@ pub(crate) fn open_index(stored: BlobContent) -> Option<Segment> {
     let mut file = Vec::new();
     decoder.take(MAX_BYTES).read_to_end(&mut file).ok()?;
     Segment::open(file.into()).ok()
-}
-
-/// Merges the memory indexes of neighbouring segments, oldest first. If `is_oldest` is set, nothing
-/// older exists.
-///
-/// # Errors
-/// [`SegmentError`] if a stored memory cannot be read.
-pub(crate) fn merge_indexes(
-    indexes: Vec<Segment>,
-    is_oldest: bool,
-) -> Result<Vec<u8>, SegmentError> {
-    let indexes: Vec<Arc<Segment>> = indexes.into_iter().map(Arc::new).collect();
-    merge_segments(&indexes, is_oldest)
 }

@@ -60,11 +60,11 @@ fn asks_for_play(clause: &str, words: &ChatWords) -> bool {
 
 /// Checks whether a text gives somebody a role. `You are the best` gives none.
 fn has_role(lower: &LowerText, roles: &Phrases, words: &ChatWords) -> bool {
-    let ends = lower.words.iter().filter_map(|word| {
+    let mut ends = lower.words.iter().filter_map(|word| {
         let rest = &lower.text[word.start..];
         Some(word.start + roles.opening_len(rest)?)
     });
-    ends.into_iter().any(|end| {
+    ends.any(|end| {
         let rest = &lower.text[end..];
         let next = word_ranges(rest).next().map_or("", |word| &rest[word]);
         !words.non_roles.is(next)

@@ -50,22 +50,14 @@ impl Retractions {
         &mut self,
         document: &Arc<DocumentStatements>,
     ) -> Vec<PlacedRetraction> {
-        let mut inserted = Vec::new();
-        for (index, statement) in document.statements.iter().enumerate() {
-            let Some(retraction) = &statement.retraction else {
-                continue;
-            };
-            let placed = PlacedRetraction {
-                document: Arc::clone(document),
-                index,
-            };
-            self.for_each_set(retraction, document, |set| {
-                set.insert(placed.key());
+        let retractions = retractions_of(document);
+        for placed in &retractions {
+            self.for_each_set(placed, |set, key| {
+                set.insert(key);
             });
             self.placed.insert(placed.key(), placed.clone());
-            inserted.push(placed);
         }
-        inserted
+        retractions
     }
 
     /// Removes the retractions of a document. Returns them.
@@ -73,39 +65,43 @@ impl Retractions {
         &mut self,
         document: &Arc<DocumentStatements>,
     ) -> Vec<PlacedRetraction> {
-        let mut removed = Vec::new();
-        for (index, statement) in document.statements.iter().enumerate() {
-            let Some(retraction) = &statement.retraction else {
-                continue;
-            };
-            let key = (statement.said_at, document.document.id.to_string(), index);
-            self.for_each_set(retraction, document, |set| {
+        let retractions = retractions_of(document);
+        for placed in &retractions {
+            self.for_each_set(placed, |set, key| {
                 set.remove(&key);
             });
-            removed.extend(self.placed.remove(&key));
+            self.placed.remove(&placed.key());
         }
-        removed
+        retractions
     }
 
-    /// Calls `change` with each set in which a retraction of a document is found.
+    /// Calls `change` with each set in which a retraction is found, and with its place.
     fn for_each_set(
         &mut self,
-        retraction: &Retraction,
-        document: &DocumentStatements,
-        mut change: impl FnMut(&mut RetractionKeys),
+        placed: &PlacedRetraction,
+        mut change: impl FnMut(&mut RetractionKeys, RetractionKey),
     ) {
+        let Some(retraction) = &placed.statement().retraction else {
+            return;
+        };
         for word in words_to_find(retraction) {
             if is_unspaced(word) {
-                change(&mut self.unspaced);
+                change(&mut self.unspaced, placed.key());
             } else {
-                change(self.by_stem.entry(stem_key(word)).or_default());
+                change(
+                    self.by_stem.entry(stem_key(word)).or_default(),
+                    placed.key(),
+                );
             }
         }
         for aspect in &retraction.aspects {
-            change(self.by_aspect.entry(aspect.clone()).or_default());
+            change(
+                self.by_aspect.entry(aspect.clone()).or_default(),
+                placed.key(),
+            );
         }
-        let id = document.document.id.clone();
-        change(self.by_document.entry(id).or_default());
+        let id = placed.document.document.id.clone();
+        change(self.by_document.entry(id).or_default(), placed.key());
     }
 
     /// Returns when and why a statement of a document is forgotten, if a conversation asks for it.
@@ -198,6 +194,20 @@ impl Retractions {
         }
         sets
     }
+}
+
+/// Returns the retractions among the statements of a document.
+fn retractions_of(document: &Arc<DocumentStatements>) -> Vec<PlacedRetraction> {
+    let mut retractions = Vec::new();
+    for (index, statement) in document.statements.iter().enumerate() {
+        if statement.retraction.is_some() {
+            retractions.push(PlacedRetraction {
+                document: Arc::clone(document),
+                index,
+            });
+        }
+    }
+    retractions
 }
 
 /// Returns the words of which a statement has one if the words of the retraction mean it. An ending

@@ -82,8 +82,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Checks that any order of arrival, with repetitions, replacements and deletions, with `settle`
-    /// at any point, and with memories that are stored and restored at any point, ends in the state of a ledger into which the remaining documents were
-    /// inserted at once. `settle` reports exactly the changes.
+    /// at any point, and with memories that are stored and restored at any point, ends in the state
+    /// of a ledger into which the remaining documents were inserted at once. `settle` reports exactly
+    /// the changes.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
