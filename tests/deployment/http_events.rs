@@ -1,6 +1,9 @@
 //! Recorded API Gateway events through the Lambda glue get the same answers as the same requests
 //! over HTTP.
 
+use aws::AnswerStore;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use edge::App;
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::ServiceExt;
@@ -12,26 +15,26 @@ use testkit::{TestAnswer, TestApp, multipart_form};
 use crate::tree::read_file;
 
 /// The two kinds of API in front of a function.
-const KINDS: [&str; 2] = ["http-api", "rest-api"];
+pub(crate) const KINDS: [&str; 2] = ["http-api", "rest-api"];
 
 /// A request as a test writes it.
 #[derive(Clone, Default)]
-struct EventCall<'a> {
-    method: &'a str,
-    path: &'a str,
-    query: &'a str,
+pub(crate) struct EventCall<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
     /// The content type; `None` sends none.
-    content_type: Option<&'a str>,
-    body: Option<&'a [u8]>,
-    key: &'a str,
+    pub(crate) content_type: Option<&'a str>,
+    pub(crate) body: Option<&'a [u8]>,
+    pub(crate) key: &'a str,
     /// The stage; empty stands for `$default`.
-    stage: &'a str,
+    pub(crate) stage: &'a str,
 }
 
 impl EventCall<'_> {
     /// Builds the event that API Gateway sends for this request: text as it is, other bytes as
     /// Base64.
-    fn to_event(&self, kind: &str) -> Value {
+    pub(crate) fn to_event(&self, kind: &str) -> Value {
         let text =
             read_file(&format!("tests/deployment/data/{kind}.json")).replace("KEY", self.key);
         let mut event: Value = serde_json::from_str(&text).unwrap();
@@ -76,7 +79,7 @@ impl EventCall<'_> {
             let text = if is_text {
                 String::from_utf8(body.to_vec()).unwrap()
             } else {
-                encode_base64(body)
+                BASE64_STANDARD.encode(body)
             };
             fields.insert("body".into(), text.into());
             fields.insert("isBase64Encoded".into(), (!is_text).into());
@@ -96,7 +99,7 @@ impl EventCall<'_> {
     }
 
     /// Sends the same request over HTTP.
-    async fn send_over_http(&self, app: &TestApp) -> TestAnswer {
+    pub(crate) async fn send_over_http(&self, app: &TestApp) -> TestAnswer {
         let target = if self.query.is_empty() {
             self.path.to_owned()
         } else {
@@ -115,32 +118,9 @@ impl EventCall<'_> {
     }
 }
 
-/// Encodes bytes in the standard alphabet with padding, as API Gateway encodes bodies.
-fn encode_base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .fold(0u32, |group, byte| (group << 8) | u32::from(*byte));
-        let group = group << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            if place <= chunk.len() {
-                text.push(char::from(
-                    ALPHABET[(group >> (18 - 6 * place)) as usize & 63],
-                ));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-
-    text
-}
-
 /// Returns the function's answer to an event. Runs the code of `lambda::http` on the ports of
 /// `app`.
-async fn invoke_function(app: &TestApp, function: &str, event: &Value) -> Value {
+pub(crate) async fn invoke_function(app: &TestApp, function: &str, event: &Value) -> Value {
     let ctx = app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let state = App::new(ctx, authenticator);
@@ -151,7 +131,10 @@ async fn invoke_function(app: &TestApp, function: &str, event: &Value) -> Value 
 
     let request: LambdaRequest =
         serde_json::from_value(event.clone()).expect("an event of API Gateway");
-    let service = Adapter::from(lambda::strip_stage(edge::build_service(router, &state)));
+    let answers = AnswerStore::new(&app.system.clients, &app.system.names);
+    let routes = edge::build_service(router, &state);
+    let routes = lambda::limit_answers(routes, answers, state.ctx.clock.clone());
+    let service = Adapter::from(lambda::strip_stage(routes));
     let response = service
         .oneshot(LambdaEvent::new(request, Context::default()))
         .await
@@ -208,7 +191,7 @@ async fn check_both_ways(
     wanted.body
 }
 
-const JSON: Option<&str> = Some("application/json");
+pub(crate) const JSON: Option<&str> = Some("application/json");
 
 #[tokio::test]
 async fn content_that_is_sent_is_accepted_and_found() {

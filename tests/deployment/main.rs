@@ -7,6 +7,7 @@ mod description;
 mod documents;
 mod http_events;
 mod invariants;
+mod large_answers;
 mod layout;
 mod limits;
 mod links;

@@ -177,6 +177,27 @@ fn whoever_answers_requests_may_log_them() {
 }
 
 #[test]
+fn whoever_answers_requests_may_store_large_answers() {
+    let template = load_template();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        if function_events(function, "HttpApi").is_empty() {
+            continue;
+        }
+        for action in ["s3:GetObject", "s3:PutObject"] {
+            let may = role_statements(role_of(&template, function))
+                .into_iter()
+                .filter(|statement| as_list(&statement["Action"]).contains(&&Value::from(action)))
+                .flat_map(|statement| as_list(&statement["Resource"]))
+                .any(|resource| {
+                    let resource = resource["Fn::Sub"].as_str().unwrap_or_default();
+                    ["${Bucket.Arn}/*", "${Bucket.Arn}/_answers/*"].contains(&resource)
+                });
+            assert!(may, "{id}: {action}");
+        }
+    }
+}
+
+#[test]
 fn no_function_unseals_what_it_need_not_use() {
     let template = load_template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {

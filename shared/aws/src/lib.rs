@@ -5,6 +5,7 @@
 
 pub mod layout;
 
+mod answers;
 mod api_keys;
 mod arrivals;
 mod blobs;
@@ -40,6 +41,7 @@ use domain::ports::Clock;
 use service::Ctx;
 use service::{Backlog, MAX_UNFINISHED, OrganizationCaps};
 
+pub use answers::{AnswerStore, LargeAnswer};
 pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;
 pub use names::ResourceNames;

@@ -8,14 +8,16 @@ pub(crate) mod hours;
 
 use domain::connection::DocumentClaim;
 use domain::{
-    ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Tenant,
-    Timestamp,
+    AnswerId, ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId,
+    Tenant, Timestamp,
 };
 use sha2::{Digest, Sha256};
 
 /// A partition key and a sort key.
 pub(crate) type Key = (String, String);
 
+/// The prefix of the keys of answers that clients fetch. No organization has it.
+pub(crate) const ANSWERS_PREFIX: &str = "_answers/";
 /// The sort key of items that are alone in their partition.
 pub(crate) const SINGLE_ITEM_SORT_KEY: &str = "A";
 /// The number of partitions of the sparse index of unfinished work. Several partitions spread its
@@ -140,6 +142,11 @@ pub(crate) fn parse_blob(pk: &str) -> Option<(OrgId, String)> {
 
 pub(crate) fn object_key(tenant: &Tenant, path: &str) -> String {
     format!("{}/{path}", tenant.org())
+}
+
+/// Returns the key of an answer that a client fetches.
+pub(crate) fn answer_key(id: &AnswerId) -> String {
+    format!("{ANSWERS_PREFIX}{id}")
 }
 
 /// Parses the key of an object into its organization and path.

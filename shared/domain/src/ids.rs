@@ -105,6 +105,10 @@ id!(
     GrantId
 );
 id!(
+    /// The id of an answer that is stored until the client has fetched it.
+    AnswerId
+);
+id!(
     /// The caller's own stable identifier of a document: 1 to 255 characters of `[A-Za-z0-9_.:-]`,
     /// unique in the organization as far as a key reaches.
     #[schemars(extend("minLength" = 1, "maxLength" = 255, "pattern" = "^[A-Za-z0-9_.:-]+$"))]
@@ -147,6 +151,13 @@ impl ContainerId {
     /// Parses an id that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
         is_valid_id(text).then(|| Self(text.to_owned()))
+    }
+}
+
+impl AnswerId {
+    /// Generates a new answer id.
+    pub fn random() -> Self {
+        Self(random_id())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs an axum router, a queue worker or a schedule as an AWS Lambda function. The `main` of a
 //! function is one call.
 
+mod answers;
 mod events;
 mod stage;
 
@@ -8,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use aws::{Clients, QueueReceiver, ResourceNames, SystemClock};
+use aws::{AnswerStore, Clients, QueueReceiver, ResourceNames, SystemClock};
 use axum::Router;
 use domain::ports::PortResult;
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
@@ -21,6 +22,7 @@ use tracing::warn;
 
 use events::{EventMessage, batch_response, parse_messages};
 
+pub use answers::limit_answers;
 pub use stage::strip_stage;
 
 /// Serves the routes of `router`, which gets the ports.
@@ -29,13 +31,15 @@ pub use stage::strip_stage;
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start_runtime(async move {
-        let Connected { ctx, .. } = Connected::from_environment().await?;
+        let Connected { ctx, answers, .. } = Connected::from_environment().await?;
+        let clock = ctx.clock.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let app = App::new(ctx, authenticator)
             .with_allowed_origins(read_setting("RECOLLECT_CORS_ORIGINS")?)
             .with_provider_names(read_setting("RECOLLECT_PROVIDER_NAMES")?);
-        let service = stage::strip_stage(edge::build_service(router(app.clone()), &app));
-        lambda_http::run(service)
+        let routes = edge::build_service(router(app.clone()), &app);
+        let routes = limit_answers(routes, answers, clock);
+        lambda_http::run(strip_stage(routes))
             .await
             .map_err(|error| anyhow!(error))
     })
@@ -71,7 +75,7 @@ where
     F: Future<Output = PortResult<()>>,
 {
     start_runtime(async move {
-        let Connected { ctx, queues } = Connected::from_environment().await?;
+        let Connected { ctx, queues, .. } = Connected::from_environment().await?;
         let worker = worker(ctx.clone());
         let (worker, queues, ctx, scheduled) = (&worker, &queues, &ctx, &scheduled);
 
@@ -165,10 +169,11 @@ fn read_setting<T: Default + FromStr<Err = domain::Error>>(name: &str) -> Result
     }
 }
 
-/// The ports and the queues of a deployment.
+/// The ports of a deployment, its queues and its store of large answers.
 struct Connected {
     ctx: Ctx,
     queues: Queues,
+    answers: AnswerStore,
 }
 
 impl Connected {
@@ -177,6 +182,7 @@ impl Connected {
         let names = ResourceNames::from_environment(read_variable)?;
         Ok(Self {
             ctx: aws::build_context(&clients, &names, Arc::new(SystemClock)),
+            answers: AnswerStore::new(&clients, &names),
             queues: Queues::new(clients, names),
         })
     }
