@@ -15,6 +15,7 @@ mod index;
 mod jobs;
 mod keys;
 mod leases;
+mod listing;
 mod merges;
 mod origins;
 mod overdue;

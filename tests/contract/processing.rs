@@ -1,8 +1,11 @@
 //! `GET /v3/documents/processing`.
 
+use domain::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
+use maintenance::MaintenanceWorker;
 use serde_json::{Value, json};
 
 use crate::client::{OrgClient, collect_field};
+use crate::containers::{index_head, physical_container};
 use crate::shape::{
     ErrorMismatches, expect_ok, failure_shape, listed_document_shape, merge_shapes,
     pagination_shape,
@@ -165,4 +168,112 @@ async fn a_wrong_query_names_the_parameter() {
     }
 
     faults.assert_none();
+}
+
+#[tokio::test]
+async fn the_views_have_only_what_is_unfinished_or_failed_among_finished_documents() {
+    let client = OrgClient::new().await;
+    for number in 0..3 {
+        let body = json!({"content": format!("Finished {number}."), "containerTag": "a"});
+        client.add_document(body).await;
+    }
+    let failed = client
+        .app
+        .upload_file(
+            &client.key,
+            "a.bin",
+            &[0, 1, 2, 3, 0, 0, 7, 1, 0],
+            &[("containerTag", "a")],
+        )
+        .await;
+    client.run_until_settled().await;
+    let failed = failed.body["id"].as_str().expect("an id").to_owned();
+    let old = client
+        .send_document(json!({"content": "Nobody works on this.", "containerTag": "a"}))
+        .await;
+    client.app.environment.clock.advance_seconds(4 * 3600 + 1);
+    let new = client
+        .send_document(json!({"content": "Sent now.", "containerTag": "a"}))
+        .await;
+    assert!(index_head(&client, "a").await.pending_listed);
+
+    let check_views = async || {
+        for (view, wanted) in [
+            ("active", vec![&new]),
+            ("pending", vec![&new, &old]),
+            ("all", vec![&new, &old, &failed]),
+        ] {
+            // A document that is stuck has one more field.
+            let path = format!("/v3/documents/processing?view={view}");
+            let body = client.get(&path).await.body;
+            let found = collect_field(&body["documents"], "id");
+            assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{view}");
+        }
+        let body = client
+            .get("/v3/documents/processing?view=pending&limit=1&page=2")
+            .await
+            .body;
+        assert_eq!(collect_field(&body["documents"], "id"), [old.as_str()]);
+        assert_eq!(body["totalCount"], 2);
+        let list = client
+            .post(
+                "/v3/documents/list",
+                json!({"containerTag": "a", "limit": 2}),
+            )
+            .await
+            .body;
+        assert_eq!(list["pagination"]["totalItems"], 6);
+    };
+    check_views().await;
+
+    // A container of a version without the listing is read as a whole until it is compacted.
+    remove_pending_listing(&client).await;
+    assert!(!index_head(&client, "a").await.pending_listed);
+    check_views().await;
+    compact_only(&client, "a").await;
+    assert!(index_head(&client, "a").await.pending_listed);
+    check_views().await;
+
+    client.run_until_settled().await;
+    assert_eq!(processing_ids(&client, "?view=pending").await, [""; 0]);
+    let all = client.get("/v3/documents/processing?view=all").await.body;
+    assert_eq!(collect_field(&all["documents"], "id"), [failed]);
+}
+
+/// Removes what says of documents and heads that unfinished documents are listed as such.
+async fn remove_pending_listing(client: &OrgClient) {
+    let system = &client.app.system;
+    let (dynamodb, table) = (&system.clients.dynamodb, &system.names.records);
+    let items = dynamodb.scan().table_name(table).into_paginator().items();
+    let items: Vec<_> = items.send().collect::<Result<_, _>>().await.expect("items");
+    for item in items {
+        let update = dynamodb.update_item().table_name(table);
+        update
+            .key("pk", item["pk"].clone())
+            .key("sk", item["sk"].clone())
+            .update_expression("REMOVE gp, pl")
+            .send()
+            .await
+            .expect("an item without them");
+    }
+}
+
+/// Compacts a container and leaves all other work.
+async fn compact_only(client: &OrgClient, tag: &str) {
+    let job = Job::CompactV1 {
+        container: physical_container(client, tag).await,
+    };
+    let message = JobMessage {
+        org: client.tenant.org().clone(),
+        job,
+    };
+    let delivery = QueueDelivery {
+        body: serde_json::to_string(&message).expect("JSON"),
+        is_dead_letter: false,
+    };
+    let worker = MaintenanceWorker::new(client.app.system.ctx.clone());
+    assert_eq!(
+        worker.handle_batch(&[delivery]).await,
+        [DeliveryOutcome::Done]
+    );
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws::ResourceNames;
 use aws::layout::{
-    BUCKET, COMMIT_QUEUE, MAINTENANCE_QUEUE, MAX_RECEIVE_COUNT, PROCESS_QUEUE, QUEUES, QueueLayout,
-    SYNC_QUEUE, TABLES, TableLayout,
+    BUCKET, COMMIT_QUEUE, IndexProjection, MAINTENANCE_QUEUE, MAX_RECEIVE_COUNT, PROCESS_QUEUE,
+    QUEUES, QueueLayout, SYNC_QUEUE, TABLES, TableLayout,
 };
 use serde_json::{Value, json};
 
@@ -190,10 +190,12 @@ fn check_table(layout: &TableLayout, table: &Value) {
     assert_eq!(indexes.len(), layout.indexes.len(), "{name}");
     let mut attributes = BTreeSet::from(["pk", "sk"]);
     for (wanted, index) in layout.indexes.iter().zip(indexes) {
-        let projection = if wanted.project_all {
-            "ALL"
-        } else {
-            "KEYS_ONLY"
+        let projection = match wanted.projection {
+            IndexProjection::All => json!({"ProjectionType": "ALL"}),
+            IndexProjection::KeysOnly => json!({"ProjectionType": "KEYS_ONLY"}),
+            IndexProjection::Include(attributes) => {
+                json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": attributes})
+            }
         };
         assert_eq!(index["IndexName"], wanted.name);
         assert_eq!(
@@ -202,12 +204,7 @@ fn check_table(layout: &TableLayout, table: &Value) {
             "{}",
             wanted.name
         );
-        assert_eq!(
-            index["Projection"],
-            json!({"ProjectionType": projection}),
-            "{}",
-            wanted.name
-        );
+        assert_eq!(index["Projection"], projection, "{}", wanted.name);
         attributes.extend([wanted.partition_key, wanted.sort_key]);
     }
 

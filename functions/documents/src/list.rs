@@ -238,6 +238,7 @@ impl ListRequest {
             filepath: self.filepath,
             statuses: self.status,
             sort: self.sort.unwrap_or_default().into(),
+            changed_since: None,
             providers: self.source.map(|source| parse_providers(&[source])),
             ascending: self.order == Some(Order::Asc),
             page,

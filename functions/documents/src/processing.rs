@@ -101,23 +101,18 @@ pub(crate) async fn list_processing(
         statuses.push(DocumentStatus::Failed);
     }
 
+    let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
     let list_query = ListQuery {
         statuses: Some(statuses),
+        changed_since: (query.view == ProcessingView::Active).then_some(stuck_before),
+        page,
+        limit,
         ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 
-    let mut found = service::list_documents(&app.ctx, &tenant, &list_query)
-        .await?
-        .documents;
-    let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
-    if query.view == ProcessingView::Active {
-        found.retain(|document| !is_stuck(document, stuck_before));
-    }
-
-    let total = found.len();
-    let first = (page - 1).saturating_mul(limit);
-    let mut documents = Vec::new();
-    for document in found.iter().skip(first).take(limit) {
+    let found = service::list_documents(&app.ctx, &tenant, &list_query).await?;
+    let mut documents = Vec::with_capacity(found.documents.len());
+    for document in &found.documents {
         documents.push(ProcessingDocument {
             document: DocumentRecord::new(app.provider_names, document),
             stuck: is_stuck(document, stuck_before),
@@ -125,10 +120,10 @@ pub(crate) async fn list_processing(
     }
 
     let pagination =
-        (query.view == ProcessingView::All).then(|| Pagination::new(page, limit, total));
+        (query.view == ProcessingView::All).then(|| Pagination::new(page, limit, found.total));
     Ok(Json(ProcessingResponse {
         documents,
-        total_count: total,
+        total_count: found.total,
         pagination,
     }))
 }

@@ -1,10 +1,11 @@
 //! Document records on DynamoDB: one item a document, alone in its partition.
 //!
-//! The item appears in two sparse indexes: `by-container` for listings, and `due` while the
-//! document is unfinished.
+//! The item appears in three sparse indexes: `by-container` for listings, `pending` while the
+//! document is unfinished or failed, and `due` while it is unfinished.
 
 mod create;
 mod expressions;
+mod pending;
 mod queries;
 
 use std::collections::{BTreeMap, HashMap};
@@ -44,12 +45,13 @@ use crate::transaction::put_write;
 pub(crate) use create::{check_alternative, put_reference};
 use expressions::{
     body_update, claim_update, damage_update, describable_without_log, failure_update,
-    postpone_update, requeue_update, results_update, served_as, status_update, unfinished,
-    unfinished_with_lease, unfinished_without_lease,
+    listed_damage_update, postpone_update, requeue_update, results_update, served_as,
+    status_update, unfinished, unfinished_with_lease, unfinished_without_lease,
 };
 pub(crate) use expressions::{
     description_unchanged, description_update, description_values, not_superseded, superseded,
 };
+pub(crate) use pending::has_all_pending;
 
 /// The tables of documents and of repeated requests.
 pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
@@ -472,9 +474,23 @@ impl Documents for DynamoDocuments {
             tenant,
             &document.id,
         ))));
+        let (container, is_listed) = (&document.container, document.superseded_by.is_none());
+        let (update, listing) = if is_listed {
+            let pending = table_keys::pending_partition(tenant, container);
+            let update = update.update_expression(listed_damage_update());
+            (
+                update.expression_attribute_values(":pending", string_value(pending)),
+                table_keys::listing_partition(tenant, container),
+            )
+        } else {
+            (
+                update.update_expression(damage_update()),
+                table_keys::superseded_listing_partition(tenant, container),
+            )
+        };
         let update = update
-            .update_expression(damage_update())
             .condition_expression(served_as())
+            .expression_attribute_values(":listing", string_value(listing))
             .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
             .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
             .expression_attribute_values(":revision", string_value(document.revision.as_str()))
@@ -512,8 +528,47 @@ impl Documents for DynamoDocuments {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        self.list_documents_page(tenant, container, superseded, after, limit)
+        let listing = if superseded {
+            table_keys::superseded_listing_partition(tenant, container)
+        } else {
+            table_keys::listing_partition(tenant, container)
+        };
+        self.read_listing_page(listing, true, after, limit).await
+    }
+
+    async fn list_sorted_page(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        ascending: bool,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<Document>, Option<String>)> {
+        let listing = table_keys::listing_partition(tenant, container);
+        self.read_listing_page(listing, ascending, after, limit)
             .await
+    }
+
+    async fn list_pending(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<DocumentId>, Option<String>)> {
+        self.list_pending_ids(tenant, container, after, limit).await
+    }
+
+    async fn count_unserved(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<usize> {
+        self.count_unserved_documents(tenant, container).await
+    }
+
+    async fn add_missing_pending(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<()> {
+        self.add_missing_to_pending(tenant, container).await
     }
 
     async fn count(

@@ -16,7 +16,8 @@ use domain::{
     Tenant, Timestamp,
 };
 
-use crate::error::port_error;
+use crate::documents::has_all_pending;
+use crate::error::{condition_held, port_error};
 use crate::purge::purge_put;
 use crate::records::index::{
     CommitRecord, HeadAttributes, HeadRecord, commit_item, purge_item, read_commit, read_head,
@@ -36,7 +37,7 @@ pub(crate) struct DynamoIndex(pub(crate) Table);
 impl DynamoIndex {
     /// Returns the update that moves the head to the next number. It detects concurrent commits:
     /// only one of them can advance the head.
-    fn advance_head(
+    async fn advance_head(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -48,6 +49,7 @@ impl DynamoIndex {
             last_sequence,
             document_count,
             last_removal,
+            pending_listed_at,
             ..
         } = HeadRecord::ATTRIBUTES;
         let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
@@ -58,6 +60,11 @@ impl DynamoIndex {
         if let Some(documents) = head.document_count_after(changes) {
             set += &format!(", {document_count} = :documents");
             update = update.expression_attribute_values(":documents", number_value(documents));
+        }
+
+        let is_first = head.seq == 0;
+        if head.pending_listed || (is_first && has_all_pending(&self.0, tenant, container).await?) {
+            set += &format!(", {pending_listed_at} = :next");
         }
 
         if changes.iter().any(DocumentChange::removes_content) {
@@ -80,7 +87,7 @@ impl DynamoIndex {
             .update_expression(set)
             .expression_attribute_values(":next", number_value(head.seq + 1))
             .expression_attribute_values(":version", number_value(VersionRecord::CURRENT.version));
-        let update = if head.seq == 0 {
+        let update = if is_first {
             update.condition_expression(format!("attribute_not_exists({last_sequence})"))
         } else {
             update
@@ -187,7 +194,9 @@ impl Index for DynamoIndex {
         for change in changes {
             entries.push(log_entry(change, now)?);
         }
-        let next_head = self.advance_head(tenant, container, head, changes, now)?;
+        let next_head = self
+            .advance_head(tenant, container, head, changes, now)
+            .await?;
         let record = self.put_log_record(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![next_head, record];
         // The change to which each item belongs.
@@ -295,6 +304,27 @@ impl Index for DynamoIndex {
                 _ => Err(port_error(error)),
             },
         }
+    }
+
+    async fn record_pending_listed(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<()> {
+        let HeadAttributes {
+            last_sequence,
+            pending_listed_at,
+            ..
+        } = HeadRecord::ATTRIBUTES;
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update
+            .set_key(Some(key_item(&table_keys::head_key(tenant, container))))
+            .update_expression(format!("SET {pending_listed_at} = {last_sequence}"))
+            // The index of a deleted container must not come back.
+            .condition_expression(format!("attribute_exists({last_sequence})"));
+
+        condition_held(update.send().await)?;
+        Ok(())
     }
 
     async fn trim_log(

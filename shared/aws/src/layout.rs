@@ -1,7 +1,7 @@
 //! The resources that must exist: tables, bucket, queues and a key, described once. Embedded mode
 //! creates them from this description, and a test compares `template.yaml` with it.
 
-use crate::records::documents::ListingRecord;
+use crate::records::documents::{DocumentRecord, ListingRecord, PendingRecord};
 use crate::records::{DueRecord, ExpiryRecord};
 
 /// A DynamoDB table with the string keys `pk` and `sk`, on-demand billing and no local index.
@@ -24,8 +24,19 @@ pub struct IndexLayout {
     pub partition_key: &'static str,
     /// The attribute that is the sort key.
     pub sort_key: &'static str,
-    /// Set if the index has whole items, and not only their keys.
-    pub project_all: bool,
+    /// The attributes that the index has of each item.
+    pub projection: IndexProjection,
+}
+
+/// The attributes that an index has of each item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexProjection {
+    /// All attributes.
+    All,
+    /// The keys of the table and of the index.
+    KeysOnly,
+    /// The keys, and these attributes.
+    Include(&'static [&'static str]),
 }
 
 /// An SQS queue with its dead-letter queue.
@@ -64,20 +75,28 @@ pub const CONTAINER_INDEX: IndexLayout = IndexLayout {
     name: "by-container",
     partition_key: ListingRecord::ATTRIBUTES.listing,
     sort_key: ListingRecord::ATTRIBUTES.position,
-    project_all: true,
+    projection: IndexProjection::All,
+};
+/// The sparse index of a container's documents that are unfinished or failed, by time of creation.
+/// It tells which of them search serves, so that the others can be counted.
+pub const PENDING_INDEX: IndexLayout = IndexLayout {
+    name: "pending",
+    partition_key: PendingRecord::ATTRIBUTES.pending,
+    sort_key: ListingRecord::ATTRIBUTES.position,
+    projection: IndexProjection::Include(&[DocumentRecord::ATTRIBUTES.indexed]),
 };
 /// The sparse index of unfinished work by the time from which it is overdue.
 pub const DUE_INDEX: IndexLayout = IndexLayout {
     name: "due",
     partition_key: DueRecord::ATTRIBUTES.shard,
     sort_key: DueRecord::ATTRIBUTES.due_at,
-    project_all: false,
+    projection: IndexProjection::KeysOnly,
 };
 
 /// The table of documents, containers, indexes and inline blobs.
 pub const RECORDS_TABLE: TableLayout = TableLayout {
     name: "records",
-    indexes: &[CONTAINER_INDEX, DUE_INDEX],
+    indexes: &[CONTAINER_INDEX, DUE_INDEX, PENDING_INDEX],
     ttl_attribute: None,
 };
 /// The table of API key hashes and sealed secrets. Sessions expire by themselves.

@@ -168,6 +168,11 @@ pub(crate) fn superseded_listing_partition(tenant: &Tenant, id: &ContainerId) ->
     format!("S#{}#{id}", tenant.org())
 }
 
+/// Returns the partition of the index of a container's documents that are unfinished or failed.
+pub(crate) fn pending_partition(tenant: &Tenant, id: &ContainerId) -> String {
+    format!("P#{}#{id}", tenant.org())
+}
+
 pub(crate) fn listing_sort_key(created_at: Timestamp, id: &DocumentId) -> String {
     format!("{}#{id}", due_sort_key(created_at))
 }

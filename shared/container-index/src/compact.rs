@@ -23,12 +23,17 @@ const LEVEL_FACTOR: u64 = 4;
 /// segments, replaced segments are purged a minute later, and the log is trimmed only up to what
 /// was already covered before.
 ///
-/// Does nothing when another compaction was first or the log has no new records.
+/// Does nothing to the log when another compaction was first or the log has no new records. In any
+/// case, the unfinished and failed documents of the container are listed as such afterwards.
 ///
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
     let state = ContainerState::read_all(ctx, tenant, id).await?;
+    if state.head.seq > 0 && !state.head.pending_listed {
+        list_pending_documents(ctx, tenant, id).await?;
+    }
+
     let (generation, covered) = (state.head.generation, state.head.covered_through());
     if state.head.seq == covered {
         return Ok(());
@@ -99,6 +104,12 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     Ok(())
+}
+
+/// Lists the unfinished and failed documents that were accepted before such documents were listed.
+async fn list_pending_documents(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    ctx.documents.add_missing_pending(tenant, id).await?;
+    ctx.index.record_pending_listed(tenant, id).await
 }
 
 /// Writes everything that search serves of a container as one segment in place of all others, and

@@ -1,5 +1,12 @@
 //! Listing documents: exact filters, order and totals.
 
+mod by_creation;
+mod count;
+mod selected;
+mod selection;
+
+use std::collections::HashMap;
+
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use crate::sharing::VisibleTags;
@@ -7,7 +14,9 @@ use domain::connection::Provider;
 use domain::document::{Document, DocumentStatus};
 use domain::error::Result;
 use domain::filter::Filter;
+use domain::ids::{ContainerId, DocumentId};
 use domain::tenant::Tenant;
+use domain::time::Timestamp;
 
 /// The time by which a listing is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +41,8 @@ pub struct ListQuery {
     pub statuses: Option<Vec<DocumentStatus>>,
     /// Only documents from these providers; `None` means all documents.
     pub providers: Option<Vec<Provider>>,
+    /// Only documents that have changed at this time or later; `None` means all documents.
+    pub changed_since: Option<Timestamp>,
     /// The time to order by.
     pub sort: SortBy,
     /// `true` if the oldest document comes first.
@@ -53,11 +64,86 @@ impl ListQuery {
             providers: None,
             sort: SortBy::CreatedAt,
             ascending: false,
+            changed_since: None,
             page: 1,
             limit: usize::MAX,
         }
     }
+
+    /// Checks whether a document passes the filters.
+    fn admits(&self, document: &Document) -> bool {
+        if let Some(filter) = &self.filter
+            && !filter.matches(&document.metadata)
+        {
+            return false;
+        }
+        if let Some(statuses) = &self.statuses
+            && !statuses.contains(&document.status)
+        {
+            return false;
+        }
+        if let Some(wanted) = &self.filepath
+            && !path_matches(wanted, document.filepath.as_deref())
+        {
+            return false;
+        }
+        if let Some(since) = self.changed_since
+            && document.updated_at < since
+        {
+            return false;
+        }
+
+        match (&self.providers, &document.origin) {
+            (Some(wanted), Some(origin)) => wanted.contains(&origin.provider),
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// Checks whether there are no filters.
+    fn admits_everything(&self) -> bool {
+        self.filter.is_none()
+            && self.filepath.is_none()
+            && self.statuses.is_none()
+            && self.providers.is_none()
+            && self.changed_since.is_none()
+    }
+
+    /// Checks whether no document can pass the filters.
+    fn admits_nothing(&self) -> bool {
+        self.providers.as_ref().is_some_and(Vec::is_empty)
+            || self.statuses.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Checks whether only unfinished and failed documents can pass the filters.
+    fn admits_only_pending(&self) -> bool {
+        match &self.statuses {
+            Some(statuses) => !statuses.contains(&DocumentStatus::Done),
+            None => false,
+        }
+    }
+
+    fn is_by_creation(&self) -> bool {
+        self.sort == SortBy::CreatedAt
+    }
+
+    /// Returns the number of documents on the pages before this one.
+    fn skipped(&self) -> usize {
+        self.page.saturating_sub(1).saturating_mul(self.limit)
+    }
+
+    /// Returns the key by which documents are sorted.
+    fn sort_key(&self, document: &Document) -> SortKey {
+        let time = match self.sort {
+            SortBy::CreatedAt => document.created_at,
+            SortBy::UpdatedAt => document.updated_at,
+        };
+        (time, document.id.clone())
+    }
 }
+
+/// The time by which a list is sorted, and the id that decides between documents with equal times.
+type SortKey = (Timestamp, DocumentId);
 
 /// A page of documents, with the number of documents on all pages.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,75 +157,41 @@ pub struct DocumentPage {
 /// Lists documents. Ties in the order are broken by id, so the pages of a list that does not change
 /// are disjoint and complete.
 ///
+/// A list by creation without filters reads as far as its page. Any other list reads all documents,
+/// or those that are unfinished or failed if it is a list of such documents, and keeps one page.
+///
 /// # Errors
 /// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
 pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<DocumentPage> {
-    let mut documents = Vec::new();
     let containers = find_containers(ctx, tenant, &query.scope).await?;
-    if query.providers.as_ref().is_some_and(Vec::is_empty) {
+    if query.admits_nothing() {
         return Ok(DocumentPage {
-            documents,
+            documents: Vec::new(),
             total: 0,
         });
     }
 
     let visible_tags = VisibleTags::read(ctx, tenant, &containers).await?;
-    for container in containers {
+    let mut tags_by_container = HashMap::new();
+    for container in &containers {
         for id in &container.ids {
-            for mut document in ctx.documents.list(tenant, id).await? {
-                visible_tags.set_tags(&mut document, &container.tag);
-                documents.push(document);
-            }
+            tags_by_container.insert(id.clone(), &container.tag);
+        }
+    }
+    let ids: Vec<ContainerId> = tags_by_container.keys().cloned().collect();
+
+    let mut page = if query.is_by_creation() && query.admits_everything() {
+        by_creation::read_page(ctx, tenant, &ids, query).await?
+    } else {
+        selected::read_page(ctx, tenant, &ids, query).await?
+    };
+    for document in &mut page.documents {
+        if let Some(tag) = tags_by_container.get(&document.container) {
+            visible_tags.set_tags(document, tag);
         }
     }
 
-    documents.retain(|document| admits(query, document));
-    documents.sort_by(|a, b| {
-        let key = |d: &Document| match query.sort {
-            SortBy::CreatedAt => d.created_at,
-            SortBy::UpdatedAt => d.updated_at,
-        };
-        let order = key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id));
-        if query.ascending {
-            order
-        } else {
-            order.reverse()
-        }
-    });
-
-    let total = documents.len();
-    let first = query.page.saturating_sub(1).saturating_mul(query.limit);
-    let documents = documents
-        .into_iter()
-        .skip(first)
-        .take(query.limit)
-        .collect();
-
-    Ok(DocumentPage { documents, total })
-}
-
-fn admits(query: &ListQuery, document: &Document) -> bool {
-    if let Some(filter) = &query.filter
-        && !filter.matches(&document.metadata)
-    {
-        return false;
-    }
-    if let Some(statuses) = &query.statuses
-        && !statuses.contains(&document.status)
-    {
-        return false;
-    }
-    if let Some(wanted) = &query.filepath
-        && !path_matches(wanted, document.filepath.as_deref())
-    {
-        return false;
-    }
-
-    match (&query.providers, &document.origin) {
-        (Some(wanted), Some(origin)) => wanted.contains(&origin.provider),
-        (Some(_), None) => false,
-        (None, _) => true,
-    }
+    Ok(page)
 }
 
 /// Checks whether a document's path is `wanted`, or below it if `wanted` ends with `/`.

@@ -6,7 +6,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::ports::PortResult;
 use domain::{Document, Timestamp};
 
-use crate::records::documents::{DocumentAttributes, DocumentRecord, encode_sent_fields};
+use crate::records::documents::{
+    DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, encode_sent_fields,
+};
 use crate::records::{DueAttributes, DueRecord, number_value, string_value};
 
 const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
@@ -130,7 +132,14 @@ pub(super) fn failure_update() -> String {
     )
 }
 
-/// Returns the update of a document whose stored content can no longer be read.
+/// Returns the update of a listed document whose stored content can no longer be read. It was done,
+/// and is in the index `pending` from now on.
+pub(super) fn listed_damage_update() -> String {
+    let pending = PendingRecord::ATTRIBUTES.pending;
+    format!("{}, {pending} = :pending", damage_update())
+}
+
+/// Returns the update of a superseded document whose stored content can no longer be read.
 pub(super) fn damage_update() -> String {
     let DocumentAttributes {
         status,
@@ -141,8 +150,8 @@ pub(super) fn damage_update() -> String {
     format!("SET {status} = :failed, {failure} = :failure, {updated_at} = :now")
 }
 
-/// Returns the condition that `:revision` is the newest, has the status `:done` and is served as
-/// `:indexed`.
+/// Returns the condition that `:revision` is the newest, has the status `:done`, is served as
+/// `:indexed` and is in the listing `:listing`: that of superseded documents or that of all others.
 pub(super) fn served_as() -> String {
     let DocumentAttributes {
         revision,
@@ -150,7 +159,11 @@ pub(super) fn served_as() -> String {
         indexed,
         ..
     } = ATTRIBUTES;
-    format!("{revision} = :revision AND {status} = :done AND {indexed} = :indexed")
+    let listing = ListingRecord::ATTRIBUTES.listing;
+    format!(
+        "{revision} = :revision AND {status} = :done AND {indexed} = :indexed \
+         AND {listing} = :listing"
+    )
 }
 
 /// Returns the condition that `:revision` is the newest and nothing is served, for a change of

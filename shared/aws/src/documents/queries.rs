@@ -23,7 +23,11 @@ use crate::table_keys;
 const DUE_PAGES: usize = 2;
 
 /// Counts the items of a query. Stops when there are `limit`, or after `pages` pages.
-async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> PortResult<usize> {
+pub(super) async fn count_items(
+    query: QueryFluentBuilder,
+    limit: usize,
+    pages: usize,
+) -> PortResult<usize> {
     let query = query.select(Select::Count);
     let (mut total, mut start_key) = (0, None);
     for _ in 0..pages {
@@ -39,7 +43,7 @@ async fn count_items(query: QueryFluentBuilder, limit: usize, pages: usize) -> P
 }
 
 impl DynamoDocuments {
-    fn query_listing(&self, listing: String) -> QueryFluentBuilder {
+    pub(super) fn query_listing(&self, listing: String) -> QueryFluentBuilder {
         let listing_attribute = ListingRecord::ATTRIBUTES.listing;
         let query = self.0.client.query().table_name(&self.0.name);
         query
@@ -60,39 +64,42 @@ impl DynamoDocuments {
         items.into_iter().map(read_document).collect()
     }
 
-    pub(super) async fn list_documents_page(
+    /// Reads a page of a listing, which starts after the position `after`.
+    pub(super) async fn read_listing_page(
         &self,
-        tenant: &Tenant,
-        container: &ContainerId,
-        superseded: bool,
+        listing: String,
+        ascending: bool,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let partition = if superseded {
-            table_keys::superseded_listing_partition(tenant, container)
-        } else {
-            table_keys::listing_partition(tenant, container)
-        };
-        let ListingAttributes { listing, position } = ListingRecord::ATTRIBUTES;
+        let ListingAttributes {
+            listing: listing_attribute,
+            position,
+        } = ListingRecord::ATTRIBUTES;
 
-        let query = self.query_listing(partition).limit(page_size(limit));
+        let query = self
+            .query_listing(listing)
+            .scan_index_forward(ascending)
+            .limit(page_size(limit));
         let query = match after {
             None => query,
-            Some(after) => query
-                .key_condition_expression(format!("{listing} = :listing AND {position} > :after"))
-                .expression_attribute_values(":after", string_value(after)),
+            Some(after) => {
+                let comparison = if ascending { '>' } else { '<' };
+                query
+                    .key_condition_expression(format!(
+                        "{listing_attribute} = :listing AND {position} {comparison} :after"
+                    ))
+                    .expression_attribute_values(":after", string_value(after))
+            }
         };
 
         let response = query.send().await.map_err(port_error)?;
+        let next = next_position(response.last_evaluated_key)?;
         let mut found = Vec::new();
         for item in response.items.unwrap_or_default() {
             found.push(read_document(item)?);
         }
 
-        let next = match response.last_evaluated_key {
-            Some(last) => Some(read_text(&last, position)?.to_owned()),
-            None => None,
-        };
         Ok((found, next))
     }
 
@@ -157,6 +164,15 @@ impl DynamoDocuments {
         found.sort_by(|a, b| a.0.cmp(&b.0));
         found.truncate(limit);
         Ok(found.into_iter().map(|(_, overdue)| overdue).collect())
+    }
+}
+
+/// Returns the position after which the next page of a container's documents begins.
+pub(super) fn next_position(last_key: Option<Item>) -> PortResult<Option<String>> {
+    let position = ListingRecord::ATTRIBUTES.position;
+    match last_key {
+        Some(last) => Ok(Some(read_text(&last, position)?.to_owned())),
+        None => Ok(None),
     }
 }
 

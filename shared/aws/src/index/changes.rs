@@ -15,7 +15,7 @@ use crate::documents::{
     not_superseded, put_reference, superseded,
 };
 use crate::records::documents::{
-    DocumentAttributes, DocumentRecord, ListingRecord, new_document_item,
+    DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, new_document_item,
 };
 use crate::records::{DueAttributes, DueRecord, Json, key_item, number_value, string_value};
 use crate::table::Table;
@@ -190,6 +190,7 @@ fn build_supersede_update(
         ..
     } = DocumentRecord::ATTRIBUTES;
     let listing = ListingRecord::ATTRIBUTES.listing;
+    let pending = PendingRecord::ATTRIBUTES.pending;
 
     let update = Update::builder().table_name(&table.name);
     let update = update.set_key(Some(key_item(&table_keys::document_key(
@@ -197,7 +198,9 @@ fn build_supersede_update(
         &document.id,
     ))));
     let update = update
-        .update_expression(format!("SET {superseded_by} = :by, {listing} = :listing"))
+        .update_expression(format!(
+            "SET {superseded_by} = :by, {listing} = :listing REMOVE {pending}"
+        ))
         .condition_expression(format!(
             "{revision} = :revision AND {status} = :status AND {} AND {}",
             description_unchanged(),
@@ -289,6 +292,7 @@ fn build_publish_update(
         ..
     } = DocumentRecord::ATTRIBUTES;
     let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
+    let pending = PendingRecord::ATTRIBUTES.pending;
 
     let update = Update::builder().table_name(&table.name);
     let update = update.set_key(Some(key_item(&table_keys::document_key(
@@ -299,7 +303,7 @@ fn build_publish_update(
         .update_expression(format!(
             "SET {status} = :done, {indexed} = :indexed, {updated_at} = :now, \
              {lease_until} = :zero \
-             REMOVE {shard}, {due_at}, {extracted}, {failure}"
+             REMOVE {shard}, {due_at}, {pending}, {extracted}, {failure}"
         ))
         .condition_expression(format!(
             "{revision} = :revision AND {status} = :indexing AND {} AND {}",

@@ -17,7 +17,8 @@ use super::{DueRecord, Item, Json, Millis, add_record, read_record, record_item}
 use crate::table_keys;
 
 record! {
-    /// A document. It also has [`ListingRecord`], and [`DueRecord`] while it is unfinished.
+    /// A document. It also has [`ListingRecord`], [`PendingRecord`] while it is unfinished or failed,
+    /// and [`DueRecord`] while it is unfinished.
     struct DocumentRecord, DocumentAttributes {
         /// The fields that processing does not change.
         #[serde(rename = "sent")]
@@ -76,6 +77,16 @@ record! {
         listing: String,
         #[serde(rename = "gs")]
         position: String,
+    }
+}
+
+record! {
+    /// The place of a document in the index `pending`, where its position is that of
+    /// [`ListingRecord`]. Documents that are done or superseded have none. Documents that were
+    /// accepted before there was the index have none until their container is compacted.
+    struct PendingRecord, PendingAttributes {
+        #[serde(rename = "gp")]
+        pending: String,
     }
 }
 
@@ -167,6 +178,10 @@ pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> PortRes
 
     let mut item = record_item(&table_keys::document_key(tenant, &document.id), &record)?;
     add_record(&mut item, &listing_record(tenant, document))?;
+    if document.status != DocumentStatus::Done && document.superseded_by.is_none() {
+        let pending = table_keys::pending_partition(tenant, &document.container);
+        add_record(&mut item, &PendingRecord { pending })?;
+    }
     if !document.status.is_final() {
         let shard = table_keys::due_partition(document.id.as_str());
         add_record(&mut item, &DueRecord::new(shard, overdue_at(document)))?;

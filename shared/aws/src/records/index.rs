@@ -26,6 +26,10 @@ record! {
         /// The number of the last log record that removed content.
         #[serde(rename = "rms")]
         last_removal: Option<u64>,
+        /// The number of the last log record if the index `pending` has all documents of the
+        /// container that belong there. A program without that index commits without this number.
+        #[serde(rename = "pl")]
+        pending_listed_at: Option<u64>,
     }
 }
 
@@ -58,6 +62,8 @@ pub(crate) fn read_head(item: Item) -> PortResult<IndexHead> {
         document_count: record.document_count,
         memories: record.memory_count,
         last_removal: record.last_removal,
+        pending_listed: record.pending_listed_at.is_some()
+            && record.pending_listed_at == record.last_sequence,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Creates missing tables, and adds missing indexes and times to live to tables of an earlier
 //! version.
 
+use std::collections::BTreeSet;
 use std::iter::zip;
 
 use anyhow::{Context, Result};
@@ -11,7 +12,7 @@ use aws_sdk_dynamodb::types::{
     ScalarAttributeType, TimeToLiveSpecification, TimeToLiveStatus,
 };
 
-use crate::layout::{IndexLayout, TABLES, TableLayout};
+use crate::layout::{IndexLayout, IndexProjection, TABLES, TableLayout};
 use crate::names::ResourceNames;
 use crate::records::{KeyAttributes, KeyRecord};
 
@@ -59,31 +60,41 @@ fn key_schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
 }
 
 fn global_index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
-    let kind = if layout.project_all {
-        ProjectionType::All
-    } else {
-        ProjectionType::KeysOnly
-    };
     let index = GlobalSecondaryIndex::builder().index_name(layout.name);
     let index = index.set_key_schema(Some(key_schema(layout.partition_key, layout.sort_key)?));
-    Ok(index
-        .projection(Projection::builder().projection_type(kind).build())
-        .build()?)
+    Ok(index.projection(projection(layout.projection)).build()?)
+}
+
+fn projection(projection: IndexProjection) -> Projection {
+    let builder = Projection::builder();
+    match projection {
+        IndexProjection::All => builder.projection_type(ProjectionType::All),
+        IndexProjection::KeysOnly => builder.projection_type(ProjectionType::KeysOnly),
+        IndexProjection::Include(attributes) => {
+            let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
+            builder
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(attributes))
+        }
+    }
+    .build()
 }
 
 async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
     let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
-    let mut attributes = vec![string_attribute(partition)?, string_attribute(sort)?];
+    // Indexes may share an attribute, which is defined once.
+    let mut key_names = BTreeSet::from([partition, sort]);
     let mut request = client
         .create_table()
         .table_name(name)
         .billing_mode(BillingMode::PayPerRequest);
     for index in layout.indexes {
-        attributes.push(string_attribute(index.partition_key)?);
-        attributes.push(string_attribute(index.sort_key)?);
+        key_names.extend([index.partition_key, index.sort_key]);
         request = request.global_secondary_indexes(global_index(index)?);
     }
 
+    let attributes: Result<Vec<_>> = key_names.into_iter().map(string_attribute).collect();
+    let attributes = attributes?;
     let request = request
         .set_key_schema(Some(key_schema(partition, sort)?))
         .set_attribute_definitions(Some(attributes));

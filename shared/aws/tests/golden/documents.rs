@@ -236,6 +236,38 @@ pub(crate) async fn check(world: &World) {
     assert_eq!(superseded.expect("a page"), (vec![wanted[2].clone()], None));
 
     check_unfinished_work(world).await;
+    check_pending(world, &wanted).await;
+}
+
+/// Checks items that were written before unfinished documents were listed as such: they are listed
+/// once they are added.
+pub(crate) async fn check_former(world: &World) {
+    let (tenant, container) = (tenant(), container_id("box"));
+    let documents = &world.ctx.documents;
+    let pending = documents.list_pending(&tenant, &container, None, 100).await;
+    assert_eq!(pending.expect("a page"), (Vec::new(), None));
+
+    for _ in 0..2 {
+        let added = documents.add_missing_pending(&tenant, &container).await;
+        added.expect("added documents");
+        check(world).await;
+    }
+}
+
+async fn check_pending(world: &World, documents: &[Document]) {
+    let is_pending = |document: &&Document| {
+        document.status != DocumentStatus::Done && document.superseded_by.is_none()
+    };
+    let mut wanted: Vec<&Document> = documents.iter().filter(is_pending).collect();
+    wanted.sort_by_key(|document| (document.created_at, &document.id));
+    let wanted: Vec<_> = wanted.iter().map(|document| document.id.clone()).collect();
+
+    let (tenant, container) = (tenant(), container_id("box"));
+    let ports = &world.ctx.documents;
+    let pending = ports.list_pending(&tenant, &container, None, 100).await;
+    assert_eq!(pending.expect("a page"), (wanted.clone(), None));
+    let unserved = ports.count_unserved(&tenant, &container).await;
+    assert_eq!(unserved.expect("a count"), wanted.len());
 }
 
 async fn check_unfinished_work(world: &World) {

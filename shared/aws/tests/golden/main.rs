@@ -5,6 +5,8 @@
 //! and reads everything back. Then it puts the items of the file into new tables and reads these as
 //! well: a data folder of an earlier version opens only if this holds.
 //!
+//! `items/former` has items of earlier versions that lack attributes which are written now.
+//!
 //! A file may gain items. An item that a released version wrote is never changed here. A test that
 //! fails names a file with the items as they are stored now. It is copied into `items` if the
 //! change is an addition. A new version of zstd may compress to other bytes, which is no change.
@@ -60,6 +62,20 @@ async fn check_golden_items(name: &str, write: impl AsyncFn(&World), check: impl
     check(&opened).await;
 }
 
+/// Checks items of an earlier version, which are written in another form now.
+async fn check_former_items(name: &str, check: impl AsyncFn(&World)) {
+    let path = format!(
+        "{}/tests/golden/items/former/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(&path).expect("a golden file");
+    let opened = World::open().await;
+    opened
+        .load(&serde_json::from_str(&text).expect("JSON"))
+        .await;
+    check(&opened).await;
+}
+
 fn list_items(tables: &Value, table: &str) -> Vec<Value> {
     tables[table].as_array().cloned().unwrap_or_default()
 }
@@ -89,6 +105,21 @@ fn format_item(item: &Value) -> String {
 #[tokio::test]
 async fn documents_keep_their_stored_form() {
     check_golden_items("documents", documents::write, documents::check).await;
+}
+
+#[tokio::test]
+async fn former_documents_open_and_are_listed_as_pending_once_added() {
+    check_former_items("documents", documents::check_former).await;
+}
+
+#[tokio::test]
+async fn a_former_document_of_a_repeated_request_opens() {
+    check_former_items("activity", activity::check).await;
+}
+
+#[tokio::test]
+async fn former_heads_open() {
+    check_former_items("index", index::check_former).await;
 }
 
 #[tokio::test]

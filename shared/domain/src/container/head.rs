@@ -21,6 +21,9 @@ pub struct IndexHead {
     /// The newest log record that removed content, unless [`crate::ports::Index::record_erasure`]
     /// has covered it.
     pub last_removal: Option<u64>,
+    /// Set if [`crate::ports::Documents::list_pending`] finds every unfinished or failed document of
+    /// the container. It misses some that were accepted before such documents were listed.
+    pub pending_listed: bool,
 }
 
 impl IndexHead {

@@ -245,6 +245,40 @@ pub trait Documents: Send + Sync {
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)>;
 
+    /// Returns a page of a container's documents by creation, then id, without superseded ones. The
+    /// page starts at `after`, a position that an earlier page in the same direction returned. The
+    /// second part is the position of the next page, or `None` after the last page. A document keeps
+    /// its position whatever becomes of it. As with [`Documents::list`], documents that were written
+    /// within the last second may be missing.
+    async fn list_sorted_page(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        ascending: bool,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<Document>, Option<String>)>;
+
+    /// Returns a page of the ids of a container's documents that are unfinished or failed, in the
+    /// order of [`Documents::list_page`], and the position of the next page. All of them are found if
+    /// [`crate::IndexHead::pending_listed`] is set. A document that has changed within the last
+    /// second may be missing, or be listed although it is done.
+    async fn list_pending(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<DocumentId>, Option<String>)>;
+
+    /// Counts the documents of [`Documents::list_pending`] of which search serves nothing.
+    async fn count_unserved(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<usize>;
+
+    /// Adds the documents that [`Documents::list_pending`] misses because they were accepted before
+    /// such documents were listed. Repeating it does no harm.
+    async fn add_missing_pending(&self, tenant: &Tenant, container: &ContainerId)
+    -> PortResult<()>;
+
     /// Counts the documents of a container, without superseded ones. The count is exact up to
     /// `limit`, and `None` above.
     async fn count(

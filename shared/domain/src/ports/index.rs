@@ -59,7 +59,9 @@ pub trait Index: Send + Sync {
     /// stored as given (a [`DocumentChange::Describe`] comes with its edit counted). This condition
     /// is the fence: a late caller gets [`CommitOutcome::Moved`] or [`CommitOutcome::Stale`] and
     /// has changed nothing. The same transaction writes purge records for the bytes that the
-    /// changes leave behind. The retry of a commit whose response was lost counts as `Done`.
+    /// changes leave behind. The retry of a commit whose response was lost counts as `Done`. The
+    /// first commit of a container sets [`IndexHead::pending_listed`], unless unfinished or failed
+    /// documents are not listed as such, or there are too many documents to check that.
     async fn commit(
         &self,
         tenant: &Tenant,
@@ -79,6 +81,14 @@ pub trait Index: Send + Sync {
         segments: &[SegmentRef],
         memories: u64,
     ) -> PortResult<bool>;
+
+    /// Sets [`IndexHead::pending_listed`] of an index with a commit, after
+    /// [`crate::ports::Documents::add_missing_pending`].
+    async fn record_pending_listed(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<()>;
 
     /// Deletes log records up to and including `through`, which segments must cover. May be called
     /// again.

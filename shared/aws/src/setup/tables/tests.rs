@@ -2,7 +2,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 
 use super::*;
-use crate::layout::{ACTIVITY_TABLE, DUE_INDEX, RECORDS_TABLE, SECRETS_TABLE};
+use crate::layout::{
+    ACTIVITY_TABLE, CONTAINER_INDEX, DUE_INDEX, PENDING_INDEX, RECORDS_TABLE, SECRETS_TABLE,
+};
 
 fn client(folder: &std::path::Path) -> Client {
     let transport = InProcessTransport::new(EmbeddedServices::open(folder).unwrap());
@@ -49,6 +51,49 @@ async fn list_due_keys(client: &Client) -> Vec<String> {
         .collect()
 }
 
+/// Puts a document of a container. One that is pending has the attribute that places it in the index
+/// `pending`.
+async fn put_document(client: &Client, key: &str, is_pending: bool) {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let put = client
+        .put_item()
+        .table_name(RECORDS_TABLE.name)
+        .item("pk", text(key))
+        .item("sk", text("A"))
+        .item("gl", text("L"))
+        .item("gs", text(key))
+        .item("idx", text("served"))
+        .item("body", text("bytes"));
+    let put = if is_pending {
+        put.item("gp", text("P"))
+    } else {
+        put
+    };
+    put.send().await.unwrap();
+}
+
+/// Returns the items of the index `pending`, each with the names of its attributes.
+async fn list_pending(client: &Client) -> Vec<(String, Vec<String>)> {
+    let query = client
+        .query()
+        .table_name(RECORDS_TABLE.name)
+        .index_name(PENDING_INDEX.name)
+        .key_condition_expression("gp = :gp");
+    let response = query
+        .expression_attribute_values(":gp", AttributeValue::S("P".into()))
+        .send()
+        .await
+        .unwrap();
+
+    let mut found = Vec::new();
+    for item in response.items() {
+        let mut names: Vec<String> = item.keys().cloned().collect();
+        names.sort();
+        found.push((item["pk"].as_s().unwrap().clone(), names));
+    }
+    found
+}
+
 /// Checks whether the tables have the indexes and the time to live of the layout.
 async fn matches_layout(client: &Client) -> bool {
     for layout in &TABLES {
@@ -86,9 +131,15 @@ async fn matches_layout(client: &Client) -> bool {
 async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let before = client(folder.path());
-    create_table(&before, &RECORDS_TABLE, RECORDS_TABLE.name)
+    let records = TableLayout {
+        indexes: &[CONTAINER_INDEX, DUE_INDEX],
+        ..RECORDS_TABLE
+    };
+    create_table(&before, &records, RECORDS_TABLE.name)
         .await
         .unwrap();
+    put_document(&before, "former", false).await;
+    put_document(&before, "second", true).await;
     create_table(
         &before,
         &TableLayout {
@@ -122,6 +173,11 @@ async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has
             .unwrap();
         assert!(matches_layout(&after).await);
     }
+
+    put_document(&after, "first", true).await;
+    let names = ["gp", "gs", "idx", "pk", "sk"].map(str::to_owned).to_vec();
+    let wanted = ["first", "second"].map(|key| (key.to_owned(), names.clone()));
+    assert_eq!(list_pending(&after).await, wanted);
 
     put_item(&after, "first", "00000000000001").await;
     assert_eq!(list_due_keys(&after).await, ["first", "second"]);
