@@ -1,5 +1,5 @@
-//! Operations that concern a whole organization: deletion and merge of large containers, figures
-//! over a long request log, and the cost of logging a request.
+//! Operations that concern a whole organization: lists, deletion and merge of large containers,
+//! figures over a long request log, and the cost of logging a request.
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ use crate::rig::{BenchSystem, percentiles};
 const PARALLEL: usize = 16;
 const DAY_MS: i64 = 24 * 3_600_000;
 const DAYS: i64 = 90;
+/// The number of documents on a measured page.
+const PAGE_SIZE: usize = 10;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
@@ -28,6 +30,7 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
     let tenant = Tenant::for_operator(OrgId::parse("local")?);
     log_overhead(&rig).await?;
     fill_container(&rig, &tenant, "large", documents).await?;
+    measure_lists(&rig, documents).await?;
     fill_container(&rig, &tenant, "target", 100).await?;
     fill_container(&rig, &tenant, "small", 100).await?;
 
@@ -153,6 +156,36 @@ async fn log_overhead(rig: &BenchSystem) -> Result<()> {
 
     let (middle, late, _) = percentiles(&mut times);
     println!("of it, writing the record:  p50 {middle:.2} ms, p99 {late:.2} ms");
+
+    Ok(())
+}
+
+/// Prints the time, the read units and the longest chain of calls of lists of the large container.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn measure_lists(rig: &BenchSystem, documents: usize) -> Result<()> {
+    let pages = documents.div_ceil(PAGE_SIZE);
+    let lists = [
+        ("first page", json!({})),
+        ("page 100", json!({"page": 100})),
+        ("last page", json!({"page": pages})),
+        ("oldest first", json!({"order": "asc"})),
+        ("by the last change", json!({"sort": "updatedAt"})),
+        ("below a path", json!({"filepath": "/nothing/"})),
+        ("only failed ones", json!({"status": "failed"})),
+    ];
+    for (name, mut body) in lists {
+        body["containerTags"] = json!(["large"]);
+        body["limit"] = json!(PAGE_SIZE);
+        rig.meter.start_counting();
+        let begun = Instant::now();
+        rig.post("/v3/documents/list", &body).await?;
+        let millis = to_millis(begun.elapsed());
+        let counts = rig.meter.take_counts();
+        println!(
+            "list of {documents} documents, {name}:  {millis:.1} ms, {:.1} read units, chain {}",
+            counts.read_units, counts.longest_chain
+        );
+    }
 
     Ok(())
 }
