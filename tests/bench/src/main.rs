@@ -194,6 +194,9 @@ enum What {
         /// Cold requests of each operation
         #[arg(long, default_value_t = 10)]
         requests: usize,
+        /// Draw the times of cold searches over the number of chunks into this SVG file
+        #[arg(long)]
+        plot: Option<PathBuf>,
     },
     /// Measures one container of that benchmark
     #[command(hide = true)]
@@ -263,7 +266,8 @@ async fn run(what: What) -> Result<()> {
             folder,
             chunks,
             requests,
-        } => scale::run(&folder, &chunks, requests).await,
+            plot,
+        } => scale::run(&folder, &chunks, requests, plot.as_deref()).await,
         What::ScaleFunction { folder, requests } => scale::run_as_function(&folder, requests).await,
         What::Reuse => reuse::run().await,
     }

@@ -9,12 +9,12 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 700.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 368.0;
-/// The first digits of the numbers of the x axis, which is logarithmic.
-const X_DIGITS: [f64; 3] = [1.0, 2.0, 5.0];
-/// The powers of ten that the x axis can show.
-const X_POWERS: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
-/// The step between the numbers of the y axis, which ends at 1.
-const Y_STEP: f64 = 0.1;
+/// The first digits of the numbers of a logarithmic axis.
+const DIGITS: [f64; 3] = [1.0, 2.0, 5.0];
+/// The powers of ten that a logarithmic axis can show.
+const POWERS: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+/// The step between the numbers of an axis of shares, which ends at 1.
+const SHARE_STEP: f64 = 0.1;
 
 /// The colours in both schemes. Their contrast to white, and to black, is at least 4.5.
 const STYLE: &str = "\
@@ -34,7 +34,6 @@ text { font: 13px system-ui, sans-serif; fill: #24292f; }
 /// A point with the text beside it.
 pub(crate) struct CurvePoint {
     pub(crate) x: f64,
-    /// Between 0 and 1.
     pub(crate) y: f64,
     pub(crate) label: String,
 }
@@ -45,23 +44,30 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<CurvePoint>,
 }
 
-/// The ranges of the axes.
-struct Axes {
-    /// The numbers of the x axis. The first and the last are its ends.
-    x_numbers: Vec<f64>,
-    y_start: f64,
+/// What the y axis shows. The x axis is logarithmic.
+#[derive(Clone, Copy)]
+pub(crate) enum YScale {
+    /// Shares, up to 1.
+    Share,
+    /// Positive numbers, logarithmic.
+    Logarithmic,
 }
 
-impl Axes {
-    fn new(curves: &[Curve]) -> Self {
-        let points = || curves.iter().flat_map(|curve| &curve.points);
-        let first = points().map(|point| point.x).fold(f64::MAX, f64::min);
-        let last = points().map(|point| point.x).fold(first, f64::max);
-        let lowest = points().map(|point| point.y).fold(1.0, f64::min);
+/// The numbers of an axis. The first and the last are its ends.
+struct Axis {
+    numbers: Vec<f64>,
+    is_logarithmic: bool,
+}
+
+impl Axis {
+    /// Returns the shortest logarithmic axis on which all values are.
+    fn logarithmic(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let first = values.clone().fold(f64::MAX, f64::min);
+        let last = values.fold(first, f64::max);
 
         let mut numbers = Vec::new();
-        for power in X_POWERS {
-            numbers.extend(X_DIGITS.map(|digit| digit * power));
+        for power in POWERS {
+            numbers.extend(DIGITS.map(|digit| digit * power));
         }
         let start = numbers.iter().rposition(|number| *number <= first);
         let end = numbers.iter().position(|number| *number >= last);
@@ -69,26 +75,83 @@ impl Axes {
         let start = start.unwrap_or(0).min(end.saturating_sub(1));
 
         Self {
-            x_numbers: numbers[start..=end].to_vec(),
-            y_start: ((lowest / Y_STEP).floor() * Y_STEP).min(1.0 - Y_STEP),
+            numbers: numbers[start..=end].to_vec(),
+            is_logarithmic: true,
+        }
+    }
+
+    /// Returns an axis that begins below the lowest share and ends at 1.
+    fn shares(values: impl Iterator<Item = f64>) -> Self {
+        let lowest = values.fold(1.0, f64::min);
+        let start = ((lowest / SHARE_STEP).floor() * SHARE_STEP).min(1.0 - SHARE_STEP);
+        let steps = ((1.0 - start) / SHARE_STEP).round() as usize;
+        let numbers = (0..=steps).map(|step| start + step as f64 * SHARE_STEP);
+
+        Self {
+            numbers: numbers.collect(),
+            is_logarithmic: false,
+        }
+    }
+
+    /// Returns the place of a value: 0 at the start of the axis, 1 at its end.
+    fn place(&self, value: f64) -> f64 {
+        let scaled = |value: f64| {
+            if self.is_logarithmic {
+                value.max(1.0).ln()
+            } else {
+                value
+            }
+        };
+        let start = scaled(self.numbers[0]);
+        let end = scaled(self.numbers[self.numbers.len() - 1]);
+        (scaled(value) - start) / (end - start)
+    }
+
+    fn label(&self, number: f64) -> String {
+        if self.is_logarithmic {
+            number.to_string()
+        } else {
+            format!("{number:.1}")
+        }
+    }
+}
+
+/// Both axes of a plot.
+struct Axes {
+    x: Axis,
+    y: Axis,
+}
+
+impl Axes {
+    fn new(curves: &[Curve], y_scale: YScale) -> Self {
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        let y_values = points().map(|point| point.y);
+        Self {
+            x: Axis::logarithmic(points().map(|point| point.x)),
+            y: match y_scale {
+                YScale::Share => Axis::shares(y_values),
+                YScale::Logarithmic => Axis::logarithmic(y_values),
+            },
         }
     }
 
     fn x(&self, value: f64) -> f64 {
-        let start = self.x_numbers[0].ln();
-        let end = self.x_numbers[self.x_numbers.len() - 1].ln();
-        let place = (value.max(1.0).ln() - start) / (end - start);
-        LEFT + place * (RIGHT - LEFT)
+        LEFT + self.x.place(value) * (RIGHT - LEFT)
     }
 
     fn y(&self, value: f64) -> f64 {
-        BOTTOM - (value - self.y_start) / (1.0 - self.y_start) * (BOTTOM - TOP)
+        BOTTOM - self.y.place(value) * (BOTTOM - TOP)
     }
 }
 
 /// Draws curves over the named axes. The description is read out by screen readers.
-pub(crate) fn draw_plot(curves: &[Curve], axis_names: [&str; 2], description: &str) -> String {
-    let axes = Axes::new(curves);
+pub(crate) fn draw_plot(
+    curves: &[Curve],
+    y_scale: YScale,
+    axis_names: [&str; 2],
+    description: &str,
+) -> String {
+    let axes = Axes::new(curves, y_scale);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n\
          <title>{} over {}</title>\n<desc>{description}</desc>\n<style>\n{STYLE}\n</style>\n",
@@ -104,26 +167,18 @@ pub(crate) fn draw_plot(curves: &[Curve], axis_names: [&str; 2], description: &s
 }
 
 fn draw_axes(svg: &mut String, axes: &Axes, names: [&str; 2]) {
-    for number in &axes.x_numbers {
+    for number in &axes.x.numbers {
         let place = (axes.x(*number), BOTTOM + 20.0);
-        add_text(svg, "", "middle", place, &number.to_string());
+        add_text(svg, "", "middle", place, &axes.x.label(*number));
     }
-
-    let steps = ((1.0 - axes.y_start) / Y_STEP).round() as usize;
-    for step in 0..=steps {
-        let value = axes.y_start + step as f64 * Y_STEP;
-        let y = axes.y(value);
+    for number in &axes.y.numbers {
+        let y = axes.y(*number);
         let line = format!(
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>\n"
         );
         svg.push_str(&line);
-        add_text(
-            svg,
-            "",
-            "end",
-            (LEFT - 8.0, y + 4.0),
-            &format!("{value:.1}"),
-        );
+        let place = (LEFT - 8.0, y + 4.0);
+        add_text(svg, "", "end", place, &axes.y.label(*number));
     }
 
     add_text(svg, "", "end", (RIGHT, BOTTOM + 40.0), names[0]);

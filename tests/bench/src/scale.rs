@@ -4,7 +4,7 @@
 //! The containers are filled through the real pipeline once and kept in a folder. Each size is then
 //! measured in a process of its own, so that its memory is its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use futures::future::try_join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use crate::plot::{Curve, CurvePoint, YScale, draw_plot};
 use crate::rig::{BenchSystem, percentiles, resident_megabytes};
 use crate::text::TextGenerator;
 
@@ -28,6 +29,13 @@ const DOCUMENT_CHARS: usize = 9_000;
 const CHUNK_CHARS: usize = 900;
 /// The file that tells that a container is complete.
 const COMPLETE: &str = "complete.json";
+/// The file with the figures of the last measurement of a container.
+const FIGURES: &str = "figures.json";
+/// The operations that are drawn, with the names of their curves.
+const DRAWN: [(&str, &str); 2] = [
+    ("search hybrid", "hybrid search"),
+    ("search documents", "search of documents"),
+];
 
 /// A request that is measured.
 struct Operation {
@@ -38,11 +46,17 @@ struct Operation {
     body: Box<dyn Fn(usize) -> Value>,
 }
 
-/// Fills the containers that do not exist yet, and prints a table for each size.
+/// Fills the containers that do not exist yet, and prints a table for each size. Also draws the cold
+/// searches into the file `plot`, if there is one.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(crate) async fn run(folder: &Path, sizes: &[usize], requests: usize) -> Result<()> {
+pub(crate) async fn run(
+    folder: &Path,
+    sizes: &[usize],
+    requests: usize,
+    plot: Option<&Path>,
+) -> Result<()> {
     for &chunks in sizes {
-        let container = folder.join(format!("{chunks}-chunks"));
+        let container = container_folder(folder, chunks);
         if !container.join(COMPLETE).exists() {
             fill_container(&container, chunks).await?;
         }
@@ -56,7 +70,46 @@ pub(crate) async fn run(folder: &Path, sizes: &[usize], requests: usize) -> Resu
             "the measurement of {chunks} chunks failed"
         );
     }
+
+    if let Some(plot) = plot {
+        std::fs::write(plot, draw_searches(folder, sizes)?)?;
+    }
     Ok(())
+}
+
+fn container_folder(folder: &Path, chunks: usize) -> PathBuf {
+    folder.join(format!("{chunks}-chunks"))
+}
+
+/// Draws the median times of cold searches over the number of chunks as SVG.
+fn draw_searches(folder: &Path, sizes: &[usize]) -> Result<String> {
+    let mut curves = DRAWN.map(|(_, name)| Curve {
+        name,
+        points: Vec::new(),
+    });
+    for &chunks in sizes {
+        let file = container_folder(folder, chunks).join(FIGURES);
+        let figures: Value = serde_json::from_slice(&std::fs::read(file)?)?;
+        for ((operation, _), curve) in DRAWN.iter().zip(&mut curves) {
+            let millis = figures[operation].as_f64().context("no such figure")?;
+            curve.points.push(CurvePoint {
+                x: chunks as f64,
+                y: millis,
+                label: format!("{millis:.0}"),
+            });
+        }
+    }
+
+    let description = "Median time of a search in a process that has nothing in memory, over the \
+                       number of chunks of the container, with the response times of AWS. A number \
+                       at a point is the time in milliseconds.";
+    let axis_names = ["chunks", "milliseconds"];
+    Ok(draw_plot(
+        &curves,
+        YScale::Logarithmic,
+        axis_names,
+        description,
+    ))
 }
 
 /// Fills a container with documents that have three memories in two chunks.
@@ -103,7 +156,8 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Measures the requests to a filled container in this process, and prints one line for each.
+/// Measures the requests to a filled container in this process, and prints one line for each. The
+/// median times of the cold requests are also written into the folder.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run_as_function(folder: &Path, requests: usize) -> Result<()> {
     let mut rig = BenchSystem::as_function(folder).await?;
@@ -123,6 +177,7 @@ pub(crate) async fn run_as_function(folder: &Path, requests: usize) -> Result<()
         "{:<28} {:>9} {:>9} {:>9} {:>5} {:>5} {:>7} {:>9} {:>7}",
         "request", "cold p50", "cold p99", "warm p50", "chain", "calls", "RRU", "S3 bytes", "MB"
     );
+    let mut figures = serde_json::Map::new();
     for operation in &operations {
         let mut cold = Vec::new();
         for number in 0..requests {
@@ -138,6 +193,8 @@ pub(crate) async fn run_as_function(folder: &Path, requests: usize) -> Result<()
         rig.become_cold()?;
         rig.meter.start_counting();
         measure(&rig, &key, operation, 0).await?;
+        let (cold_p50, ..) = percentiles(&mut cold);
+        figures.insert(operation.name.to_owned(), json!(cold_p50));
         print_figures(
             operation,
             &mut cold,
@@ -146,6 +203,8 @@ pub(crate) async fn run_as_function(folder: &Path, requests: usize) -> Result<()
             grown,
         );
     }
+
+    std::fs::write(folder.join(FIGURES), Value::Object(figures).to_string())?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use search::DEFAULT_THRESHOLD;
 
 use super::AskedQuestion;
 use super::windows::{WindowRecall, first_windows};
-use crate::plot::{Curve, CurvePoint, draw_plot};
+use crate::plot::{Curve, CurvePoint, YScale, draw_plot};
 
 /// The numbers of results of a search that are measured.
 const LIMITS: [usize; 9] = [1, 2, 3, 5, 8, 10, 15, 20, 30];
@@ -82,5 +82,6 @@ pub(super) fn draw_curve(sums: &CurveSums) -> String {
          over the mean tokens of these results. A number at a point is the number of results or windows.",
         sums.questions
     );
-    draw_plot(&curves, ["tokens", "evidence turns found"], &description)
+    let axis_names = ["tokens", "evidence turns found"];
+    draw_plot(&curves, YScale::Share, axis_names, &description)
 }
