@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 pub(crate) type Key = (String, String);
 
 /// The prefix of the keys of answers that clients fetch. No organization has it.
-pub(crate) const ANSWERS_PREFIX: &str = "_answers/";
+const ANSWERS_PREFIX: &str = "_answers/";
 /// The sort key of items that are alone in their partition.
 pub(crate) const SINGLE_ITEM_SORT_KEY: &str = "A";
 /// The number of partitions of the sparse index of unfinished work. Several partitions spread its

@@ -373,6 +373,7 @@ async fn store_memories(
     }
 }
 
+/// Stores the index of a segment's memories, if there is one.
 async fn store_index(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -382,9 +383,9 @@ async fn store_index(
     let Some(file) = file else {
         return Ok(None);
     };
-    let blob = ctx.blobs.put(tenant, path, encode_index(&file).into());
+    let bytes = encode_index(&file).into();
     Ok(Some(MemoryIndexRef {
-        blob: blob.await?,
+        blob: ctx.blobs.put(tenant, path, bytes).await?,
         rules: Ledger::RULES_VERSION,
     }))
 }

@@ -47,6 +47,7 @@ impl Predicate for IsLarge {
     }
 }
 
+/// Stores an answer that is too large, and redirects the client to it.
 async fn redirect_to_large_answer(
     State((store, clock)): State<(AnswerStore, Arc<dyn Clock>)>,
     request: Request,
@@ -63,8 +64,8 @@ async fn redirect_to_large_answer(
 
     let answer = LargeAnswer {
         body,
-        content_type: text_of(&parts.headers, CONTENT_TYPE),
-        content_encoding: text_of(&parts.headers, CONTENT_ENCODING),
+        content_type: header_text(&parts.headers, CONTENT_TYPE),
+        content_encoding: header_text(&parts.headers, CONTENT_ENCODING),
     };
     match store.store(answer, clock.now()).await {
         Ok(address) => redirect(parts, &address),
@@ -97,7 +98,7 @@ fn escaped_len(byte: u8) -> usize {
     }
 }
 
-fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<CurvePoint>,
 }
 
-/// What the y axis shows. The x axis is logarithmic.
+/// The scale of the y axis. The x axis is always logarithmic.
 #[derive(Clone, Copy)]
 pub(crate) enum YScale {
     /// Shares, up to 1.

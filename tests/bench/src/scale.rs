@@ -193,15 +193,10 @@ pub(crate) async fn run_as_function(folder: &Path, requests: usize) -> Result<()
         rig.become_cold()?;
         rig.meter.start_counting();
         measure(&rig, &key, operation, 0).await?;
-        let (cold_p50, ..) = percentiles(&mut cold);
-        figures.insert(operation.name.to_owned(), json!(cold_p50));
-        print_figures(
-            operation,
-            &mut cold,
-            &mut warm,
-            rig.meter.take_counts(),
-            grown,
-        );
+        let counts = rig.meter.take_counts();
+        let (cold, warm) = (percentiles(&mut cold), percentiles(&mut warm));
+        figures.insert(operation.name.to_owned(), json!(cold.0));
+        print_figures(operation, cold, warm, counts, grown);
     }
 
     std::fs::write(folder.join(FIGURES), Value::Object(figures).to_string())?;
@@ -307,13 +302,11 @@ async fn create_key(rig: &BenchSystem) -> Result<String> {
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn print_figures(
     operation: &Operation,
-    cold: &mut [Duration],
-    warm: &mut [Duration],
+    (cold_p50, cold_p99, _): (f64, f64, f64),
+    (warm_p50, ..): (f64, f64, f64),
     counts: RequestCounts,
     grown: u64,
 ) {
-    let (cold_p50, cold_p99, _) = percentiles(cold);
-    let (warm_p50, ..) = percentiles(warm);
     println!(
         "{:<28} {cold_p50:>6.0} ms {cold_p99:>6.0} ms {warm_p50:>6.1} ms {:>5} {:>5} {:>7.1} {:>9} {grown:>7}",
         operation.name, counts.longest_chain, counts.requests, counts.read_units, counts.s3_bytes,

@@ -75,7 +75,8 @@ impl Retractions {
         retractions
     }
 
-    /// Calls `change` with each set in which a retraction is found, and with its place.
+    /// Calls `change` with each set in which a retraction is found, and with the key of the
+    /// retraction.
     fn for_each_set(
         &mut self,
         placed: &PlacedRetraction,
