@@ -347,25 +347,7 @@ impl<'a> Listed<'a> {
 
     /// Removes everything that versions before the index `pending` did not write.
     async fn make_former(&self) {
-        self.remove_attributes("gp, pl").await;
-    }
-
-    /// Removes attributes from all records.
-    async fn remove_attributes(&self, names: &str) {
-        let system = &self.setting.app.system;
-        let (client, table) = (&system.clients.dynamodb, &system.names.records);
-        let items = client.scan().table_name(table).into_paginator().items();
-        let items: Vec<_> = items.send().collect::<Result<_, _>>().await.expect("items");
-        for item in items {
-            let update = client.update_item().table_name(table);
-            update
-                .key("pk", item["pk"].clone())
-                .key("sk", item["sk"].clone())
-                .update_expression(format!("REMOVE {names}"))
-                .send()
-                .await
-                .expect("a former item");
-        }
+        self.setting.app.remove_attributes("gp, pl").await;
     }
 
     /// Lists the unfinished and failed documents of all containers, as their compaction does.
@@ -559,7 +541,7 @@ async fn a_commit_of_an_earlier_program_is_noticed(setting: &PortFixture) {
     // An earlier program stores a document and commits, without the attributes that are new.
     listed.add(container, State::Queued, 0).await;
     setting.stop_faults();
-    listed.remove_attributes("gp").await;
+    listed.setting.app.remove_attributes("gp").await;
     let head = domain::IndexHead {
         pending_listed: false,
         ..setting.read_head(container).await

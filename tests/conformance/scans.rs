@@ -1,5 +1,6 @@
 //! Conformance tests of [`domain::ports::Documents`]: pages, counts and erasure.
 
+use domain::ports::DocumentListing;
 use domain::{ContainerId, Document, DocumentId, Tenant, Timestamp};
 
 use crate::promises;
@@ -41,7 +42,13 @@ async fn read_pages(
         let documents = &setting.ctx().documents;
         let page = async || {
             documents
-                .list_page(tenant, container, false, after.as_deref(), size)
+                .list_page(
+                    tenant,
+                    container,
+                    DocumentListing::OldestFirst,
+                    after.as_deref(),
+                    size,
+                )
                 .await
         };
         let (page, next) = retry_unavailable(page).await.expect("a page");
@@ -78,7 +85,7 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &PortFixture) {
     let documents = &setting.ctx().documents;
     let page = async || {
         documents
-            .list_page(&setting.alpha, &one, false, None, 5)
+            .list_page(&setting.alpha, &one, DocumentListing::OldestFirst, None, 5)
             .await
     };
     let (first, next) = retry_unavailable(page).await.expect("a page");
@@ -88,7 +95,13 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &PortFixture) {
         .expect("erased records");
     let rest = async || {
         documents
-            .list_page(&setting.alpha, &one, false, next.as_deref(), 100)
+            .list_page(
+                &setting.alpha,
+                &one,
+                DocumentListing::OldestFirst,
+                next.as_deref(),
+                100,
+            )
             .await
     };
 

@@ -2,7 +2,7 @@
 //! its record stays unchanged.
 
 use domain::container::LogEntry;
-use domain::ports::CommitOutcome;
+use domain::ports::{CommitOutcome, DocumentListing};
 use domain::{ContainerId, Document, DocumentChange, DocumentStatus, PortError, Revision};
 
 use crate::promises;
@@ -37,12 +37,12 @@ async fn listed_ids(setting: &PortFixture, container: &ContainerId) -> Vec<Docum
 async fn read_page(
     setting: &PortFixture,
     container: &ContainerId,
-    superseded: bool,
+    listing: DocumentListing,
 ) -> Vec<Document> {
     let documents = &setting.ctx().documents;
     let page = async || {
         documents
-            .list_page(&setting.alpha, container, superseded, None, 100)
+            .list_page(&setting.alpha, container, listing, None, 100)
             .await
     };
     retry_unavailable(page).await.expect("a page").0
@@ -75,12 +75,15 @@ async fn a_superseded_document_is_kept_and_served_no_more(setting: &PortFixture)
     assert_eq!(setting.read_head(&container).await.document_count, Some(1));
     for found in [
         listed_ids(setting, &container).await,
-        read_page(setting, &container, false).await,
+        read_page(setting, &container, DocumentListing::OldestFirst).await,
     ] {
         assert_eq!(found, std::slice::from_ref(&new));
     }
 
-    assert_eq!(read_page(setting, &container, true).await, [wanted]);
+    assert_eq!(
+        read_page(setting, &container, DocumentListing::Superseded).await,
+        [wanted]
+    );
     let count = async || {
         setting
             .ctx()
@@ -101,7 +104,7 @@ async fn a_superseded_document_is_kept_and_served_no_more(setting: &PortFixture)
     assert_eq!(
         (
             setting.read_record(&old.id).await,
-            read_page(setting, &container, true).await
+            read_page(setting, &container, DocumentListing::Superseded).await
         ),
         (None, Vec::new())
     );
@@ -157,7 +160,10 @@ async fn a_document_is_superseded_only_as_it_was_read(setting: &PortFixture) {
         None,
         "it makes no record"
     );
-    assert_eq!(read_page(setting, &container, true).await, []);
+    assert_eq!(
+        read_page(setting, &container, DocumentListing::Superseded).await,
+        []
+    );
     assert_eq!(setting.read_record(&old.id).await.as_ref(), Some(&old));
 
     setting

@@ -227,7 +227,7 @@ async fn the_views_have_only_what_is_unfinished_or_failed_among_finished_documen
     check_views().await;
 
     // A container of a version without the listing is read as a whole until it is compacted.
-    remove_pending_listing(&client).await;
+    client.app.remove_attributes("gp, pl").await;
     assert!(!index_head(&client, "a").await.pending_listed);
     check_views().await;
     compact_only(&client, "a").await;
@@ -238,24 +238,6 @@ async fn the_views_have_only_what_is_unfinished_or_failed_among_finished_documen
     assert_eq!(processing_ids(&client, "?view=pending").await, [""; 0]);
     let all = client.get("/v3/documents/processing?view=all").await.body;
     assert_eq!(collect_field(&all["documents"], "id"), [failed]);
-}
-
-/// Removes what says of documents and heads that unfinished documents are listed as such.
-async fn remove_pending_listing(client: &OrgClient) {
-    let system = &client.app.system;
-    let (dynamodb, table) = (&system.clients.dynamodb, &system.names.records);
-    let items = dynamodb.scan().table_name(table).into_paginator().items();
-    let items: Vec<_> = items.send().collect::<Result<_, _>>().await.expect("items");
-    for item in items {
-        let update = dynamodb.update_item().table_name(table);
-        update
-            .key("pk", item["pk"].clone())
-            .key("sk", item["sk"].clone())
-            .update_expression("REMOVE gp, pl")
-            .send()
-            .await
-            .expect("an item without them");
-    }
 }
 
 /// Compacts a container and leaves all other work.

@@ -1,7 +1,7 @@
 //! Embedding of documents by the model that the operator chose, in the background.
 
 use container_index::ChosenModel;
-use domain::ports::BlobContent;
+use domain::ports::{BlobContent, DocumentListing};
 use domain::{
     ContainerId, Document, DocumentId, Error, Job, JobMessage, Pack, PortError, Result, Tenant,
 };
@@ -28,7 +28,13 @@ pub(crate) async fn embed_documents(
     let (page, next) = if documents.is_empty() {
         let (page, next) = ctx
             .documents
-            .list_page(tenant, container, false, after, PAGE_SIZE)
+            .list_page(
+                tenant,
+                container,
+                DocumentListing::OldestFirst,
+                after,
+                PAGE_SIZE,
+            )
             .await?;
         (page.into_iter().map(|document| document.id).collect(), next)
     } else {

@@ -22,7 +22,8 @@ use aws_sdk_dynamodb::types::{
 use domain::BlobRef;
 use domain::document::{IndexedRevision, ProcessingResult};
 use domain::ports::{
-    ClaimOutcome, CreationConditions, DocumentEntry, Documents, OverdueWork, PortResult,
+    ClaimOutcome, CreationConditions, DocumentEntry, DocumentListing, Documents, OverdueWork,
+    PortResult,
 };
 use domain::{
     ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, DocumentType, PortError,
@@ -524,28 +525,11 @@ impl Documents for DynamoDocuments {
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        superseded: bool,
+        listing: DocumentListing,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let listing = if superseded {
-            table_keys::superseded_listing_partition(tenant, container)
-        } else {
-            table_keys::listing_partition(tenant, container)
-        };
-        self.read_listing_page(listing, true, after, limit).await
-    }
-
-    async fn list_sorted_page(
-        &self,
-        tenant: &Tenant,
-        container: &ContainerId,
-        ascending: bool,
-        after: Option<&str>,
-        limit: usize,
-    ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let listing = table_keys::listing_partition(tenant, container);
-        self.read_listing_page(listing, ascending, after, limit)
+        self.list_documents_page(tenant, container, listing, after, limit)
             .await
     }
 

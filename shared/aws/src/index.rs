@@ -36,13 +36,15 @@ pub(crate) struct DynamoIndex(pub(crate) Table);
 
 impl DynamoIndex {
     /// Returns the update that moves the head to the next number. It detects concurrent commits:
-    /// only one of them can advance the head.
-    async fn advance_head(
+    /// only one of them can advance the head. `pending_listed` says whether the index `pending` has
+    /// all documents of the container that belong there.
+    fn advance_head(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         head: &IndexHead,
         changes: &[DocumentChange],
+        pending_listed: bool,
         now: Timestamp,
     ) -> PortResult<TransactWriteItem> {
         let HeadAttributes {
@@ -62,8 +64,7 @@ impl DynamoIndex {
             update = update.expression_attribute_values(":documents", number_value(documents));
         }
 
-        let is_first = head.seq == 0;
-        if head.pending_listed || (is_first && has_all_pending(&self.0, tenant, container).await?) {
+        if pending_listed {
             set += &format!(", {pending_listed_at} = :next");
         }
 
@@ -87,7 +88,7 @@ impl DynamoIndex {
             .update_expression(set)
             .expression_attribute_values(":next", number_value(head.seq + 1))
             .expression_attribute_values(":version", number_value(VersionRecord::CURRENT.version));
-        let update = if is_first {
+        let update = if head.seq == 0 {
             update.condition_expression(format!("attribute_not_exists({last_sequence})"))
         } else {
             update
@@ -194,9 +195,9 @@ impl Index for DynamoIndex {
         for change in changes {
             entries.push(log_entry(change, now)?);
         }
-        let next_head = self
-            .advance_head(tenant, container, head, changes, now)
-            .await?;
+        let pending_listed = head.pending_listed
+            || (head.seq == 0 && has_all_pending(&self.0, tenant, container).await?);
+        let next_head = self.advance_head(tenant, container, head, changes, pending_listed, now)?;
         let record = self.put_log_record(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![next_head, record];
         // The change to which each item belongs.

@@ -37,8 +37,8 @@ pub use connectors::{
 };
 pub use containers::Containers;
 pub use documents::{
-    AlternativeId, ClaimOutcome, CreationConditions, CustomIdReference, DocumentEntry, Documents,
-    OVERDUE_AFTER_SECONDS, OverdueWork,
+    AlternativeId, ClaimOutcome, CreationConditions, CustomIdReference, DocumentEntry,
+    DocumentListing, Documents, OVERDUE_AFTER_SECONDS, OverdueWork,
 };
 pub use embedding::{
     EmbeddingInput, TextEmbedder, TextVectors, folder_model_name, is_folder_model,

@@ -1,10 +1,13 @@
 //! The size of a container.
 
+use futures::future::try_join;
+
 use crate::Ctx;
 use domain::container::{Container, LogEntry, LogRecord};
 use domain::error::Result;
 use domain::ids::ContainerId;
 use domain::memory::MemoryEdit;
+use domain::ports::DocumentListing;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
@@ -34,16 +37,39 @@ pub async fn count_documents(
             Some(count) => count as u64,
             None => match ctx.index.get_head(tenant, id).await?.document_count {
                 Some(count) => count,
-                None => ctx
-                    .documents
-                    .count(tenant, id, UNLIMITED)
-                    .await?
-                    .unwrap_or(UNLIMITED) as u64,
+                None => count_one_by_one(ctx, tenant, id).await? as u64,
             },
         };
     }
 
     Ok(documents)
+}
+
+/// Returns the exact number of documents of a physical container, without superseded ones.
+///
+/// Search serves each of them, and the head of the index counts these, or it is pending: unfinished or
+/// failed. If not all pending documents are listed as such, the documents are counted one by one.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn count_listed(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<usize> {
+    let (head, unserved) = try_join(
+        ctx.index.get_head(tenant, id),
+        ctx.documents.count_unserved(tenant, id),
+    )
+    .await?;
+
+    match head.document_count {
+        Some(served) if head.pending_listed => {
+            Ok(usize::try_from(served).unwrap_or(UNLIMITED) + unserved)
+        }
+        _ => count_one_by_one(ctx, tenant, id).await,
+    }
+}
+
+async fn count_one_by_one(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<usize> {
+    let count = ctx.documents.count(tenant, id, UNLIMITED).await?;
+    Ok(count.unwrap_or(UNLIMITED))
 }
 
 /// The size of a container in a list.
@@ -73,7 +99,13 @@ pub async fn measure_container(
     for id in &container.ids {
         let (documents, next) = ctx
             .documents
-            .list_page(tenant, id, false, None, EXACT_COUNT_LIMIT)
+            .list_page(
+                tenant,
+                id,
+                DocumentListing::OldestFirst,
+                None,
+                EXACT_COUNT_LIMIT,
+            )
             .await?;
         let newest = if next.is_none() {
             size.documents += documents.len() as u64;

@@ -4,6 +4,7 @@ use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use domain::error::Result;
 use domain::ids::ContainerId;
+use domain::ports::DocumentListing;
 use domain::tenant::Tenant;
 
 /// The largest number of documents in a scope that a hint looks at. Nobody wonders about an
@@ -53,7 +54,13 @@ pub async fn explain_emptiness(
     for id in containers {
         let (page, next) = ctx
             .documents
-            .list_page(tenant, id, false, None, MAX_DOCUMENTS + 1)
+            .list_page(
+                tenant,
+                id,
+                DocumentListing::OldestFirst,
+                None,
+                MAX_DOCUMENTS + 1,
+            )
             .await?;
         documents.extend(page);
         if documents.len() > MAX_DOCUMENTS || next.is_some() {

@@ -1,7 +1,6 @@
 //! Listing documents: exact filters, order and totals.
 
 mod by_creation;
-mod count;
 mod selected;
 mod selection;
 

@@ -14,6 +14,7 @@ use domain::container::{Container, DocumentChange};
 use domain::document::Document;
 use domain::error::Result;
 use domain::ids::{ContainerId, CustomId, TaskId};
+use domain::ports::DocumentListing;
 use domain::tag::ContainerTag;
 use domain::task::{ContainerMerge, MergePhase};
 use domain::tenant::Tenant;
@@ -118,7 +119,13 @@ async fn check_page(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> R
 
     let (documents, next) = ctx
         .documents
-        .list_page(tenant, container, false, merge.cursor.as_deref(), PAGE_SIZE)
+        .list_page(
+            tenant,
+            container,
+            DocumentListing::OldestFirst,
+            merge.cursor.as_deref(),
+            PAGE_SIZE,
+        )
         .await?;
     let container_ids = merge.container_ids();
     let (mut losers, mut in_flight) = (Vec::new(), 0);
@@ -295,7 +302,13 @@ pub async fn find_superseded_documents(
             loop {
                 let (documents, next) = ctx
                     .documents
-                    .list_page(tenant, id, true, cursor.as_deref(), PAGE_SIZE)
+                    .list_page(
+                        tenant,
+                        id,
+                        DocumentListing::Superseded,
+                        cursor.as_deref(),
+                        PAGE_SIZE,
+                    )
                     .await?;
                 found.extend(documents);
                 if next.is_none() {
@@ -365,7 +378,13 @@ async fn preview(
     loop {
         let (documents, next) = ctx
             .documents
-            .list_page(tenant, container, false, cursor.as_deref(), PAGE_SIZE)
+            .list_page(
+                tenant,
+                container,
+                DocumentListing::OldestFirst,
+                cursor.as_deref(),
+                PAGE_SIZE,
+            )
             .await?;
 
         overlap.documents += documents.len() as u64;

@@ -6,9 +6,9 @@ use domain::{ContainerId, DocumentId, DocumentStatus, PortError, Tenant};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoDocuments;
-use super::queries::{count_items, next_position};
+use super::queries::{count_items, next_position, query_listing};
 use crate::error::{condition_held, port_error};
-use crate::layout::{CONTAINER_INDEX, PENDING_INDEX};
+use crate::layout::PENDING_INDEX;
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingAttributes, ListingRecord, PendingRecord,
 };
@@ -22,24 +22,16 @@ const PARALLEL_UPDATES: usize = 16;
 /// so together they have more documents than a container commits until it is compacted.
 const MAX_CHECKED_PAGES: usize = 4;
 
-/// Returns the query for the listed documents of a container that should be in the index `pending`
-/// and are not, because they were accepted before there was the index.
+/// Returns the query for the documents of a container that are missing from the index `pending`,
+/// because they were accepted before the index existed.
 fn query_missing(table: &Table, tenant: &Tenant, container: &ContainerId) -> QueryFluentBuilder {
-    let listing = ListingRecord::ATTRIBUTES.listing;
     let pending = PendingRecord::ATTRIBUTES.pending;
     let status = DocumentRecord::ATTRIBUTES.status;
-
-    let query = table.client.query().table_name(&table.name);
-    let query = query
-        .index_name(CONTAINER_INDEX.name)
-        .key_condition_expression(format!("{listing} = :listing"))
+    query_listing(table, table_keys::listing_partition(tenant, container))
         .filter_expression(format!(
             "{status} <> :done AND attribute_not_exists({pending})"
         ))
-        .projection_expression(KeyRecord::ATTRIBUTES.partition);
-    let listing = table_keys::listing_partition(tenant, container);
-    query
-        .expression_attribute_values(":listing", string_value(listing))
+        .projection_expression(KeyRecord::ATTRIBUTES.partition)
         .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
 }
 

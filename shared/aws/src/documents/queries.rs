@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
-use domain::ports::{OverdueWork, PortResult};
+use domain::ports::{DocumentListing, OverdueWork, PortResult};
 use domain::{ContainerId, Document, Tenant, Timestamp};
 use futures::future::try_join_all;
 use tracing::error;
@@ -14,7 +14,7 @@ use crate::records::documents::{ListingAttributes, ListingRecord, read_document}
 use crate::records::{
     DueRecord, Item, KeyRecord, read_partition_key, read_sort_key, read_text, string_value,
 };
-use crate::table::{collect_pages, page_size};
+use crate::table::{Table, collect_pages, page_size};
 use crate::table_keys;
 
 /// The pages of each shard in which the unfinished documents of an organization are counted. A page
@@ -42,43 +42,48 @@ pub(super) async fn count_items(
     Ok(total)
 }
 
-impl DynamoDocuments {
-    pub(super) fn query_listing(&self, listing: String) -> QueryFluentBuilder {
-        let listing_attribute = ListingRecord::ATTRIBUTES.listing;
-        let query = self.0.client.query().table_name(&self.0.name);
-        query
-            .index_name(CONTAINER_INDEX.name)
-            .key_condition_expression(format!("{listing_attribute} = :listing"))
-            .expression_attribute_values(":listing", string_value(listing))
-    }
+/// Returns the query for the documents of a listing.
+pub(super) fn query_listing(table: &Table, listing: String) -> QueryFluentBuilder {
+    let listing_attribute = ListingRecord::ATTRIBUTES.listing;
+    let query = table.client.query().table_name(&table.name);
+    query
+        .index_name(CONTAINER_INDEX.name)
+        .key_condition_expression(format!("{listing_attribute} = :listing"))
+        .expression_attribute_values(":listing", string_value(listing))
+}
 
+impl DynamoDocuments {
     pub(super) async fn list_documents(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
     ) -> PortResult<Vec<Document>> {
-        let query = self
-            .query_listing(table_keys::listing_partition(tenant, container))
-            .scan_index_forward(false);
+        let listing = table_keys::listing_partition(tenant, container);
+        let query = query_listing(&self.0, listing).scan_index_forward(false);
         let items = collect_pages(query).await?;
         items.into_iter().map(read_document).collect()
     }
 
-    /// Reads a page of a listing, which starts after the position `after`.
-    pub(super) async fn read_listing_page(
+    pub(super) async fn list_documents_page(
         &self,
-        listing: String,
-        ascending: bool,
+        tenant: &Tenant,
+        container: &ContainerId,
+        listing: DocumentListing,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let ListingAttributes {
-            listing: listing_attribute,
-            position,
-        } = ListingRecord::ATTRIBUTES;
+        let partition = match listing {
+            DocumentListing::OldestFirst | DocumentListing::NewestFirst => {
+                table_keys::listing_partition(tenant, container)
+            }
+            DocumentListing::Superseded => {
+                table_keys::superseded_listing_partition(tenant, container)
+            }
+        };
+        let ascending = listing != DocumentListing::NewestFirst;
+        let ListingAttributes { listing, position } = ListingRecord::ATTRIBUTES;
 
-        let query = self
-            .query_listing(listing)
+        let query = query_listing(&self.0, partition)
             .scan_index_forward(ascending)
             .limit(page_size(limit));
         let query = match after {
@@ -87,7 +92,7 @@ impl DynamoDocuments {
                 let comparison = if ascending { '>' } else { '<' };
                 query
                     .key_condition_expression(format!(
-                        "{listing_attribute} = :listing AND {position} {comparison} :after"
+                        "{listing} = :listing AND {position} {comparison} :after"
                     ))
                     .expression_attribute_values(":after", string_value(after))
             }
@@ -110,9 +115,8 @@ impl DynamoDocuments {
         limit: usize,
     ) -> PortResult<Option<usize>> {
         let too_many = limit.saturating_add(1);
-        let query = self
-            .query_listing(table_keys::listing_partition(tenant, container))
-            .limit(page_size(too_many));
+        let listing = table_keys::listing_partition(tenant, container);
+        let query = query_listing(&self.0, listing).limit(page_size(too_many));
         let total = count_items(query, too_many, usize::MAX).await?;
         Ok((total <= limit).then_some(total))
     }

@@ -83,7 +83,7 @@ record! {
 record! {
     /// The place of a document in the index `pending`, where its position is that of
     /// [`ListingRecord`]. Documents that are done or superseded have none. Documents that were
-    /// accepted before there was the index have none until their container is compacted.
+    /// accepted before the index existed have none until their container is compacted.
     struct PendingRecord, PendingAttributes {
         #[serde(rename = "gp")]
         pending: String,

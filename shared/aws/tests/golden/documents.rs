@@ -1,7 +1,9 @@
 //! Documents in every state, and the purge records of replaced content.
 
 use domain::document::ProcessingResult;
-use domain::ports::{AlternativeId, ClaimOutcome, CreationConditions, OverdueWork};
+use domain::ports::{
+    AlternativeId, ClaimOutcome, CreationConditions, DocumentListing, OverdueWork,
+};
 use domain::{
     BlobRef, Document, DocumentStatus, DocumentType, Metadata, ProcessingFailure, Timestamp,
 };
@@ -231,7 +233,7 @@ pub(crate) async fn check(world: &World) {
     assert_eq!(listed.len(), wanted.len() - 1);
     assert_eq!(listed.last(), Some(&wanted[1]), "the oldest");
     let superseded = documents
-        .list_page(&tenant, &container, true, None, 10)
+        .list_page(&tenant, &container, DocumentListing::Superseded, None, 10)
         .await;
     assert_eq!(superseded.expect("a page"), (vec![wanted[2].clone()], None));
 

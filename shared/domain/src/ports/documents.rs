@@ -42,6 +42,17 @@ impl OverdueWork {
     }
 }
 
+/// A listing of a container's documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentListing {
+    /// All but the superseded ones, oldest first.
+    OldestFirst,
+    /// All but the superseded ones, newest first.
+    NewestFirst,
+    /// The superseded ones, oldest first.
+    Superseded,
+}
+
 /// What is stored under the id of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DocumentEntry {
@@ -232,35 +243,22 @@ pub trait Documents: Send + Sync {
     /// within the last second may be missing.
     async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>>;
 
-    /// Returns a page of a container's documents, oldest first: those that were superseded, or all
-    /// others. The page starts at `after`, a position that an earlier page returned. The second
-    /// part is the position of the next page, or `None` after the last page. As with
-    /// [`Documents::list`], documents that were written within the last second may be missing.
+    /// Returns a page of a listing of a container's documents by creation, then id. The page starts at
+    /// `after`, a position that an earlier page of the same listing returned. The second part is the
+    /// position of the next page, or `None` after the last page. The position of a document changes
+    /// only if it is superseded. As with [`Documents::list`], documents that were written within the
+    /// last second may be missing.
     async fn list_page(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        superseded: bool,
-        after: Option<&str>,
-        limit: usize,
-    ) -> PortResult<(Vec<Document>, Option<String>)>;
-
-    /// Returns a page of a container's documents by creation, then id, without superseded ones. The
-    /// page starts at `after`, a position that an earlier page in the same direction returned. The
-    /// second part is the position of the next page, or `None` after the last page. A document keeps
-    /// its position whatever becomes of it. As with [`Documents::list`], documents that were written
-    /// within the last second may be missing.
-    async fn list_sorted_page(
-        &self,
-        tenant: &Tenant,
-        container: &ContainerId,
-        ascending: bool,
+        listing: DocumentListing,
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)>;
 
     /// Returns a page of the ids of a container's documents that are unfinished or failed, in the
-    /// order of [`Documents::list_page`], and the position of the next page. All of them are found if
+    /// order of [`DocumentListing::OldestFirst`], and the position of the next page. All of them are found if
     /// [`crate::IndexHead::pending_listed`] is set. A document that has changed within the last
     /// second may be missing, or be listed although it is done.
     async fn list_pending(

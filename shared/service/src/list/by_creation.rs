@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, VecDeque};
 use futures::future::try_join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::count::count_listed;
 use super::{DocumentPage, ListQuery, SortKey};
 use crate::Ctx;
+use crate::counts::count_listed;
 use domain::document::Document;
 use domain::error::Result;
 use domain::ids::ContainerId;
+use domain::ports::DocumentListing;
 use domain::tenant::Tenant;
 
 /// The number of containers that are read at the same time.
@@ -38,10 +39,15 @@ pub(super) async fn read_page(
     let skipped = query.skipped();
     let end = skipped.saturating_add(query.limit);
     let size = first_read_size(end, ids.len());
+    let listing = if query.ascending {
+        DocumentListing::OldestFirst
+    } else {
+        DocumentListing::NewestFirst
+    };
 
     let mut openings = Vec::with_capacity(ids.len());
     for id in ids {
-        let reader = ContainerReader::new(ctx, tenant, id, query.ascending, size);
+        let reader = ContainerReader::new(ctx, tenant, id, listing, size);
         openings.push(open_and_count(reader, ids.len() <= COUNTED_AT_ONCE));
     }
     let opened: Vec<(ContainerReader<'_>, usize)> = stream::iter(openings)
@@ -100,7 +106,7 @@ struct ContainerReader<'a> {
     ctx: &'a Ctx,
     tenant: &'a Tenant,
     id: &'a ContainerId,
-    ascending: bool,
+    listing: DocumentListing,
     /// The size of the next part.
     size: usize,
     /// The documents that are read and not taken.
@@ -115,14 +121,14 @@ impl<'a> ContainerReader<'a> {
         ctx: &'a Ctx,
         tenant: &'a Tenant,
         id: &'a ContainerId,
-        ascending: bool,
+        listing: DocumentListing,
         size: usize,
     ) -> Self {
         Self {
             ctx,
             tenant,
             id,
-            ascending,
+            listing,
             size,
             documents: VecDeque::new(),
             after: None,
@@ -138,7 +144,7 @@ impl<'a> ContainerReader<'a> {
             let (page, next) = self
                 .ctx
                 .documents
-                .list_sorted_page(self.tenant, self.id, self.ascending, after, self.size)
+                .list_page(self.tenant, self.id, self.listing, after, self.size)
                 .await?;
 
             self.documents = page.into();

@@ -10,6 +10,7 @@ use crate::Ctx;
 use domain::document::Document;
 use domain::error::Result;
 use domain::ids::{ContainerId, DocumentId};
+use domain::ports::DocumentListing;
 use domain::tenant::Tenant;
 
 /// The number of containers that are read at the same time.
@@ -182,7 +183,13 @@ impl Candidates<'_> {
     ) -> Result<(Vec<Document>, NextPart)> {
         let documents = &self.ctx.documents;
         let (page, next) = documents
-            .list_page(self.tenant, id, false, after, PART_SIZE)
+            .list_page(
+                self.tenant,
+                id,
+                DocumentListing::OldestFirst,
+                after,
+                PART_SIZE,
+            )
             .await?;
         Ok((page, next.map_or(NextPart::None, NextPart::Listed)))
     }

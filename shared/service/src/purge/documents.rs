@@ -7,7 +7,7 @@ use crate::tasks::Next;
 use domain::document::Document;
 use domain::error::Result;
 use domain::ids::{ContainerId, DocumentId};
-use domain::ports::ClaimOutcome;
+use domain::ports::{ClaimOutcome, DocumentListing};
 use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use domain::tenant::Tenant;
 
@@ -27,13 +27,17 @@ pub(super) async fn plan(
     purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<Next> {
-    let is_superseded = purge.phase == PurgePhase::Superseded;
+    let listing = if purge.phase == PurgePhase::Superseded {
+        DocumentListing::Superseded
+    } else {
+        DocumentListing::OldestFirst
+    };
     let (page, next) = ctx
         .documents
         .list_page(
             tenant,
             container,
-            is_superseded,
+            listing,
             purge.cursor.as_deref(),
             PAGE_SIZE,
         )
@@ -65,7 +69,7 @@ pub(super) async fn plan(
     }
 
     if next.is_none() {
-        purge.phase = if is_superseded {
+        purge.phase = if listing == DocumentListing::Superseded {
             PurgePhase::Index
         } else {
             PurgePhase::Superseded

@@ -108,6 +108,27 @@ impl TestApp {
             .await;
     }
 
+    /// Removes attributes from all records, as programs left them that did not write these yet.
+    /// `names` are separated by commas.
+    ///
+    /// # Panics
+    /// Panics if the records cannot be read or written.
+    pub async fn remove_attributes(&self, names: &str) {
+        let (client, table) = (&self.system.clients.dynamodb, &self.system.names.records);
+        let items = client.scan().table_name(table).into_paginator().items();
+        let items: Vec<_> = items.send().collect::<Result<_, _>>().await.expect("items");
+        for item in items {
+            let update = client.update_item().table_name(table);
+            update
+                .key("pk", item["pk"].clone())
+                .key("sk", item["sk"].clone())
+                .update_expression(format!("REMOVE {names}"))
+                .send()
+                .await
+                .expect("a former item");
+        }
+    }
+
     /// Calls an operation of the embedded DynamoDB.
     ///
     /// # Panics
