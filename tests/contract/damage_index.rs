@@ -88,77 +88,102 @@ async fn check_contents(client: &OrgClient, documents: usize, case: &str) {
     assert!(profile.status.is_success(), "{case}: {}", profile.body);
 }
 
-async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize) {
+/// Returns a client of a program that starts with the data of another one.
+async fn restart(client: &OrgClient) -> OrgClient {
+    let app = TestApp::start(&client.app.environment, 0).await;
+    OrgClient::of(app.expect("an app"), "acme").await
+}
+
+/// Checks that all blobs of the segments can be read.
+async fn check_all_intact(client: &OrgClient, case: &str) {
+    let head = index_head(client, "box").await;
+    let blobs = head.segments.into_iter().flat_map(SegmentRef::into_blobs);
+    let blobs: Vec<BlobRef> = blobs.collect();
+    let store = &client.app.system.ctx.blobs;
+    let read = store.get_intact(&client.tenant, &blobs).await;
+    let read = read.expect("intact blobs");
+    assert!(read.iter().all(Option::is_some), "{case}");
+}
+
+/// Damages blobs of the first segment that has them, and checks that nothing is lost and that they are
+/// written anew.
+async fn check_damage(which: fn(SegmentRef) -> Vec<BlobRef>, documents: usize) {
     for harm in DamageKind::ALL {
         let client = OrgClient::new().await;
         fill_segment(&client, documents).await;
         let damaged = index_head(&client, "box").await;
-        let blob = damaged
-            .segments
-            .iter()
-            .cloned()
-            .find_map(which)
-            .expect("a blob of a segment");
-        let case = format!("{harm:?} {blob:?}");
-        client.app.damage_blob(&client.tenant, &blob, harm).await;
-        let cold = OrgClient::of(
-            TestApp::start(&client.app.environment, 0)
-                .await
-                .expect("an app"),
-            "acme",
-        )
-        .await;
+        let mut blobs = damaged.segments.iter().cloned().map(which);
+        let blobs = blobs.find(|blobs| !blobs.is_empty()).expect("blobs");
+        let case = format!("{harm:?} {blobs:?}");
+        for blob in &blobs {
+            client.app.damage_blob(&client.tenant, blob, harm).await;
+        }
+        let cold = restart(&client).await;
         check_contents(&cold, documents, &case).await;
 
         cold.run_until_settled().await;
         let healed = index_head(&cold, "box").await;
         assert!(healed.generation > damaged.generation, "{case}");
 
-        let blobs: Vec<BlobRef> = healed
-            .segments
-            .into_iter()
-            .flat_map(SegmentRef::into_blobs)
-            .collect();
-        let read = cold
-            .app
-            .system
-            .ctx
-            .blobs
-            .get_intact(&cold.tenant, &blobs)
-            .await
-            .expect("intact blobs");
-        assert!(read.iter().all(Option::is_some), "{case}");
-
-        let cold = OrgClient::of(
-            TestApp::start(&client.app.environment, 0)
-                .await
-                .expect("an app"),
-            "acme",
-        )
-        .await;
+        check_all_intact(&cold, &case).await;
+        let cold = restart(&client).await;
         check_contents(&cold, documents, &case).await;
     }
 }
 
 #[tokio::test]
 async fn a_small_segment_that_cannot_be_read_is_served_from_packs_and_written_anew() {
-    check_damage(|segment| Some(segment.blob), 3).await;
+    check_damage(|segment| vec![segment.blob], 3).await;
 }
 
 #[tokio::test]
 async fn a_large_segment_that_cannot_be_read_is_served_from_packs_and_written_anew() {
-    check_damage(|segment| Some(segment.blob), MANY).await;
+    check_damage(|segment| vec![segment.blob], MANY).await;
 }
 
 #[tokio::test]
 async fn memories_that_cannot_be_read_are_found_in_documents_and_stay_forgotten() {
-    check_damage(|segment| segment.memories, 3).await;
-    check_damage(|segment| segment.memories, MANY).await;
+    let both = |segment: SegmentRef| {
+        let index = segment.memory_index.map(|index| index.blob);
+        segment.memories.into_iter().chain(index).collect()
+    };
+    check_damage(both, 3).await;
+    check_damage(both, MANY).await;
+}
+
+#[tokio::test]
+async fn statements_that_cannot_be_read_are_written_anew_from_the_stored_ledger() {
+    for harm in DamageKind::ALL {
+        let client = OrgClient::new().await;
+        fill_segment(&client, MANY).await;
+        let damaged = index_head(&client, "box").await;
+        let blob = damaged.segments[0].memories.clone().expect("statements");
+        client.app.damage_blob(&client.tenant, &blob, harm).await;
+
+        // Enough documents that the damaged segment is merged with theirs.
+        for i in 0..MANY {
+            let text = format!("Page {i} of the diary says that I like soup.");
+            let document = json!({"content": text, "containerTag": "box"});
+            client.add_document(document).await;
+        }
+        compact_box(&client).await;
+
+        let case = format!("{harm:?} {blob:?}");
+        check_all_intact(&client, &case).await;
+        let cold = restart(&client).await;
+        check_contents(&cold, MANY, &case).await;
+    }
 }
 
 #[tokio::test]
 async fn stored_memories_that_cannot_be_read_are_computed_and_written_anew() {
-    let memory_index = |segment: SegmentRef| Some(segment.memory_index?.blob);
+    let memory_index = |segment: SegmentRef| {
+        segment
+            .memory_index
+            .map(|index| index.blob)
+            .into_iter()
+            .collect()
+    };
     check_damage(memory_index, 3).await;
     check_damage(memory_index, MANY).await;
 }

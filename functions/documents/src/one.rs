@@ -78,7 +78,7 @@ pub(crate) async fn load_memories<T>(
 
     Ok(document_memories
         .into_iter()
-        .map(|memory| shape(memory, now))
+        .map(|memory| shape(&memory, now))
         .collect())
 }
 

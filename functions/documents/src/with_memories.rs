@@ -167,7 +167,7 @@ async fn add_memories(
         {
             let ledger = memories.ledger();
             for memory in ledger.memories_of_document(&document.id) {
-                memory_entries.push(SourcedEntry::new(document, ledger, memory, tenant, now));
+                memory_entries.push(SourcedEntry::new(document, ledger, &memory, tenant, now));
             }
         }
 

@@ -1,8 +1,11 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
+use std::sync::Arc;
+
 use container_index::{IndexedMemories, MemoryIndex, ViewCache};
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
+    TopicId,
 };
 use edge::App;
 use memory_model::{Ledger, Memory};
@@ -19,18 +22,18 @@ pub(crate) struct ContainerMemories<I = ()> {
 }
 
 /// A memory with its container and ledger.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct LocatedMemory<'a> {
     pub(crate) container: &'a ContainerId,
     pub(crate) ledger: &'a Ledger,
-    pub(crate) memory: &'a Memory,
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl LocatedMemory<'_> {
     /// Returns the time of the memory's last statement. It may be in the future, because callers
     /// choose the dates.
     pub(crate) fn last_said(&self) -> Timestamp {
-        self.ledger.last_said_at(self.memory)
+        self.ledger.last_said_at(&self.memory)
     }
 }
 
@@ -84,9 +87,16 @@ impl<I: MemoryIndex> ContainerMemories<I> {
             ledger.memories().map(move |memory| LocatedMemory {
                 container,
                 ledger,
-                memory,
+                memory: memory.clone(),
             })
         })
+    }
+
+    /// Returns every version of the memories of a topic.
+    pub(crate) fn memories_of_topic(&self, topic: &TopicId) -> impl Iterator<Item = Arc<Memory>> {
+        self.containers
+            .iter()
+            .flat_map(|(_, memories)| memories.ledger().memories_of_topic(topic))
     }
 
     /// Returns the memory with this id.
@@ -137,7 +147,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
                         located.memory.said_at,
                     )
                 });
-                candidates.first().copied()
+                candidates.into_iter().next()
             }
         };
         let located = located.ok_or(Error::NotFound("Memory"))?;

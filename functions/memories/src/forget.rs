@@ -77,7 +77,7 @@ pub(crate) struct MemoryToForget {
 }
 
 impl MemoryToForget {
-    pub(crate) fn new(located: LocatedMemory<'_>, now: Timestamp) -> Self {
+    pub(crate) fn new(located: &LocatedMemory<'_>, now: Timestamp) -> Self {
         let memory = located.memory.id.clone();
         Self {
             container: located.container.clone(),
@@ -172,9 +172,9 @@ fn memories_of_target(
     };
     let targeted = container_memories
         .all_memories()
-        .filter(|located| is_targeted(located.memory));
+        .filter(|located| is_targeted(&located.memory));
     Ok(targeted
-        .map(|located| MemoryToForget::new(located, container_memories.now))
+        .map(|located| MemoryToForget::new(&located, container_memories.now))
         .collect())
 }
 
@@ -201,12 +201,12 @@ async fn memories_of_source(
     };
 
     let mut document_memories = container_memories.memories_of_document(&document);
-    document_memories.retain(|located| is_stated_within(located.memory, &document.id, span));
+    document_memories.retain(|located| is_stated_within(&located.memory, &document.id, span));
     let live = document_memories
         .iter()
         .filter(|located| located.memory.is_live(container_memories.now));
     let to_forget: Vec<MemoryToForget> = live
-        .map(|located| MemoryToForget::new(*located, container_memories.now))
+        .map(|located| MemoryToForget::new(located, container_memories.now))
         .collect();
     let (kind, missing_name, source_name) = match span {
         None => (

@@ -74,7 +74,8 @@ pub(crate) async fn list_inferred(
         .map(|located| located.memory);
     let pending =
         pending.filter(|memory| memory.is_inference && memory.is_live(container_memories.now));
-    let mut memories: Vec<InferredMemory> = pending.map(InferredMemory::new).collect();
+    let mut memories: Vec<InferredMemory> =
+        pending.map(|memory| InferredMemory::new(&memory)).collect();
     memories.sort_by_cached_key(|inferred| {
         Reverse((
             inferred.parent_count,
@@ -122,7 +123,7 @@ pub(crate) async fn review_inferred(
     let located = container_memories
         .get_memory(&id)
         .ok_or(Error::NotFound("Memory"))?;
-    check_reviewable(located.memory, container_memories.now)?;
+    check_reviewable(&located.memory, container_memories.now)?;
     let memory = located.memory.id.clone();
     let edit = MemoryEdit::Review {
         memory,
@@ -142,7 +143,7 @@ pub(crate) async fn review_inferred(
         id: memory.id.clone(),
         is_inference: memory.is_inference,
         is_forgotten: memory.is_forgotten(container_memories.now),
-        review_status: review_status(memory),
+        review_status: review_status(&memory),
     }))
 }
 

@@ -99,7 +99,7 @@ pub(crate) async fn list_memories(
     for located in found {
         memory_entries.push(MemoryEntry::new(
             located.ledger,
-            located.memory,
+            &located.memory,
             located.container,
             tenant.org(),
             container_memories.now,
@@ -198,7 +198,7 @@ impl MemoryQuery {
     }
 
     fn admits(&self, located: &LocatedMemory<'_>, now: Timestamp) -> bool {
-        let memory = located.memory;
+        let memory = &located.memory;
         if !memory.is_latest || (!self.includes_forgotten && memory.is_forgotten(now)) {
             return false;
         }
@@ -219,9 +219,9 @@ impl MemoryQuery {
         };
 
         if self.is_ascending {
-            found.sort_by_cached_key(|located| key(located.memory));
+            found.sort_by_cached_key(|located| key(&located.memory));
         } else {
-            found.sort_by_cached_key(|located| Reverse(key(located.memory)));
+            found.sort_by_cached_key(|located| Reverse(key(&located.memory)));
         }
     }
 }

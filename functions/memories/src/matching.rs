@@ -234,10 +234,10 @@ fn find_named(
     container_memories: &ContainerMemories,
     ids: &[String],
 ) -> Result<Vec<(ForgetCandidate, MemoryToForget)>> {
-    let memories_by_id: BTreeMap<&MemoryId, LocatedMemory<'_>> = ids
+    let memories_by_id: BTreeMap<MemoryId, LocatedMemory<'_>> = ids
         .iter()
         .filter_map(|id| container_memories.get_memory(id))
-        .map(|located| (&located.memory.id, located))
+        .map(|located| (located.memory.id.clone(), located))
         .collect();
     if memories_by_id.is_empty() {
         return Err(Error::NotFound("Memory"));
@@ -247,7 +247,7 @@ fn find_named(
         .into_values()
         .filter(|located| !located.memory.is_forgotten(container_memories.now));
     let live: Vec<_> = live
-        .map(|located| candidate_of(located, 1.0, container_memories.now))
+        .map(|located| candidate_of(&located, 1.0, container_memories.now))
         .collect();
     if live.is_empty() {
         return Err(Error::Conflict(
@@ -292,7 +292,7 @@ fn find_similar(
     Ok(similar
         .filter_map(|hit| {
             Some(candidate_of(
-                container_memories.get_memory(&hit.document)?,
+                &container_memories.get_memory(&hit.document)?,
                 hit.similarity,
                 container_memories.now,
             ))
@@ -301,7 +301,7 @@ fn find_similar(
 }
 
 fn candidate_of(
-    located: LocatedMemory<'_>,
+    located: &LocatedMemory<'_>,
     score: f32,
     now: Timestamp,
 ) -> (ForgetCandidate, MemoryToForget) {

@@ -1,5 +1,7 @@
 //! `PATCH /v4/memories`: adds a new version of a memory.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use domain::{
     ContainerTag, Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement,
@@ -100,28 +102,24 @@ pub(crate) async fn update_memory(
     let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
     let old = container_memories.find_target(target)?;
     if !old.memory.is_latest {
-        let repeated = next_version(old)
-            .filter(|new| correction.has_just_made(new, old, container_memories.now));
-        let repeated = repeated.ok_or_else(|| replaced_error(old.memory))?;
-        return Ok(Json(UpdateResponse::new(repeated)));
+        let repeated = next_version(&old)
+            .filter(|new| correction.has_just_made(new, &old, container_memories.now));
+        let repeated = repeated.ok_or_else(|| replaced_error(&old.memory))?;
+        return Ok(Json(UpdateResponse::new(&repeated)));
     }
 
-    let version = correction.build_version(old);
+    let version = correction.build_version(&old);
     let expected = (version.text.clone(), version.said_at);
     apply_memory_edits(
         ctx,
         &tenant,
         old.container,
-        &correction_edits(old.memory, version, container_memories.now),
+        &correction_edits(&old.memory, version, container_memories.now),
     )
     .await?;
 
     let updated_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
-    let topic = &old.memory.topic;
-    let corrected = updated_memories
-        .all_memories()
-        .map(|located| located.memory)
-        .filter(|memory| memory.topic == *topic);
+    let corrected = updated_memories.memories_of_topic(&old.memory.topic);
     let corrected = corrected.filter(|memory| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&expected.0, expected.1)
     });
@@ -129,7 +127,7 @@ pub(crate) async fn update_memory(
         .max_by_key(|memory| memory.version)
         .ok_or(PortError::Conflict)?;
 
-    Ok(Json(UpdateResponse::new(corrected)))
+    Ok(Json(UpdateResponse::new(&corrected)))
 }
 
 /// The checked fields of a correction.
@@ -175,8 +173,8 @@ impl UpdateRequest {
 
 impl MemoryCorrection {
     /// Returns the version that replaces the memory.
-    fn build_version(&self, old: LocatedMemory<'_>) -> Statement {
-        let memory = old.memory;
+    fn build_version(&self, old: &LocatedMemory<'_>) -> Statement {
+        let memory = &old.memory;
         let said_at = self
             .context
             .parse_said_at()
@@ -210,7 +208,7 @@ impl MemoryCorrection {
 
     /// Checks whether this very correction of `old` has just made `new`. If so, the client has
     /// repeated it because the answer was lost.
-    fn has_just_made(&self, new: &Memory, old: LocatedMemory<'_>, now: Timestamp) -> bool {
+    fn has_just_made(&self, new: &Memory, old: &LocatedMemory<'_>, now: Timestamp) -> bool {
         let version = self.build_version(old);
         let is_same = (&new.text, &new.metadata, new.forget_after)
             == (&version.text, &version.metadata, version.forget_after);
@@ -222,8 +220,8 @@ impl MemoryCorrection {
 }
 
 /// Returns the version after this one.
-fn next_version(old: LocatedMemory<'_>) -> Option<&Memory> {
-    let history = old.ledger.memory_history(old.memory).into_iter();
+fn next_version(old: &LocatedMemory<'_>) -> Option<Arc<Memory>> {
+    let history = old.ledger.memory_history(&old.memory);
     history
         .into_iter()
         .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
@@ -237,7 +235,7 @@ fn replaced_error(memory: &Memory) -> Error {
 }
 
 /// Checks whether a statement belongs to the topic of the memory.
-fn has_topic_of(old: LocatedMemory<'_>, statement: &Statement) -> bool {
+fn has_topic_of(old: &LocatedMemory<'_>, statement: &Statement) -> bool {
     topic_id_of(old.container, statement) == old.memory.topic
 }
 

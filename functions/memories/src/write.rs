@@ -1,5 +1,7 @@
 //! `POST /v4/memories`: adds memories in a client's own words.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use domain::{
     ContainerTag, DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp,
@@ -132,7 +134,7 @@ pub(crate) async fn create_memories(
         );
         // The memory has just been deleted.
         memory
-            .map(CreatedMemory::new)
+            .map(|memory| CreatedMemory::new(&memory))
             .ok_or_else(|| PortError::Conflict.into())
     });
     let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
@@ -200,10 +202,12 @@ impl SentMemories {
     /// Returns the recent document with the same memories, if all of them still exist. This
     /// recognizes a retry, even though memories without a date have an earlier time in the first
     /// request.
-    fn find_repeated_document<'a>(&self, ledger: &'a Ledger) -> Option<&'a DocumentStatements> {
+    fn find_repeated_document(&self, ledger: &Ledger) -> Option<Arc<DocumentStatements>> {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
+        let first = self.statements.first()?;
         ledger
-            .all_document_statements()
+            .documents_with(first)
+            .into_iter()
             .filter(|document_statements| document_statements.document.created_at >= since)
             .find(|document_statements| {
                 let mut pairs = self
@@ -285,11 +289,7 @@ fn with_memory_position(index: usize, error: Error) -> Error {
 }
 
 /// Returns the memory that contains this statement of a document.
-fn memory_stated_at<'a>(
-    ledger: &'a Ledger,
-    document: &DocumentId,
-    start: usize,
-) -> Option<&'a Memory> {
+fn memory_stated_at(ledger: &Ledger, document: &DocumentId, start: usize) -> Option<Arc<Memory>> {
     let matches_position = |source: &memory_model::SupportingSpan| {
         source.document == *document && source.start == start
     };

@@ -8,7 +8,7 @@ use container_index::{
 };
 use domain::ports::PortResult;
 use domain::{
-    ContainerId, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant, Timestamp,
+    ContainerId, Filter, IndexedDocument, Metadata, PortError, Result, Tenant, Timestamp,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Memory;
@@ -262,18 +262,7 @@ pub(crate) fn find_memories(
     indexed_memories: &[IndexedMemories],
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
-    let lookup = |id: &str| {
-        let id = MemoryId::parse(id)?;
-        indexed_memories
-            .iter()
-            .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
-    };
-
-    let admit = |view: &DocumentView<'_>| match lookup(view.id) {
-        Some((memories, memory)) => admits_memory(question, memories, memory),
-        None => false,
-    };
-
+    let admit = |view: &DocumentView<'_>| admits_memory(question, indexed_memories, view);
     let indexes: Vec<&ContainerIndex> = indexed_memories
         .iter()
         .map(IndexedMemories::index)
@@ -281,13 +270,14 @@ pub(crate) fn find_memories(
     let hits = search_index(&indexes, question, Some(&admit), None)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
-        if let Some((_, memory)) = lookup(&hit.document) {
-            found.push(FoundMemory {
-                memory: memory.clone(),
-                hit,
-                is_aggregated: false,
-            });
-        }
+        let Some(memory) = Memory::from_record(&hit.attributes) else {
+            return Err(PortError::Corrupt("a memory in the index".into()).into());
+        };
+        found.push(FoundMemory {
+            memory,
+            hit,
+            is_aggregated: false,
+        });
     }
 
     Ok(found)
@@ -330,22 +320,34 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
     }
 }
 
+/// Checks whether a search may find a memory. Documents without chunks are earlier versions and other
+/// records of a ledger.
 fn admits_memory(
     question: &SearchQuestion<'_>,
-    memories: &IndexedMemories,
-    memory: &Memory,
+    indexed_memories: &[IndexedMemories],
+    view: &DocumentView<'_>,
 ) -> bool {
-    if !memory.is_latest {
+    if view.chunks == 0 {
         return false;
     }
-    if !question.include_forgotten && memory.is_forgotten(question.now) {
+    if !question.include_forgotten && !Memory::is_record_live(view.attributes, question.now) {
         return false;
+    }
+    if question.filepath.is_none() && question.filter.is_none() {
+        return true;
     }
 
-    let ledger = memories.ledger();
+    // A memory that cannot be read is left out, because it might not pass the filter.
+    let Some(memory) = Memory::from_record(view.attributes) else {
+        return false;
+    };
+    let mut ledgers = indexed_memories.iter().map(IndexedMemories::ledger);
+    let Some(ledger) = ledgers.find(|ledger| ledger.has_memory(&memory.id)) else {
+        return false;
+    };
     if let Some(filepath) = &question.filepath {
         let has_path = ledger
-            .documents_of(memory)
+            .documents_of(&memory)
             .iter()
             .any(|document| path_matches(filepath, document.filepath.as_deref()));
         if !has_path {
@@ -354,7 +356,7 @@ fn admits_memory(
     }
 
     match &question.filter {
-        Some(filter) => ledger.matches_filter(filter, memory),
+        Some(filter) => ledger.matches_filter(filter, &memory),
         None => true,
     }
 }

@@ -2,6 +2,7 @@
 //! follows from, and those that contradict it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::{Attribution, MemoryId, Metadata, Timestamp, Trust};
 use memory_model::{Ledger, Memory, MemoryRelation};
@@ -49,7 +50,7 @@ struct RelatedMemory {
 
 /// Returns the other versions of a memory, the newest first, each with its distance from the
 /// memory: -1 is the version before it.
-pub(crate) fn other_versions<'a>(ledger: &'a Ledger, memory: &Memory) -> Vec<(&'a Memory, i64)> {
+pub(crate) fn other_versions(ledger: &Ledger, memory: &Memory) -> Vec<(Arc<Memory>, i64)> {
     let mut versions = Vec::new();
     for other in ledger.memory_history(memory).into_iter().rev() {
         if other.id != memory.id {
@@ -62,10 +63,10 @@ pub(crate) fn other_versions<'a>(ledger: &'a Ledger, memory: &Memory) -> Vec<(&'
 }
 
 /// Returns the memories of these relations that are no other versions.
-pub(crate) fn linked_memories<'a>(
-    ledger: &'a Ledger,
+pub(crate) fn linked_memories(
+    ledger: &Ledger,
     relations: &BTreeMap<MemoryId, MemoryRelation>,
-) -> Vec<(&'a Memory, MemoryRelation)> {
+) -> Vec<(Arc<Memory>, MemoryRelation)> {
     let mut linked = Vec::new();
     for (id, relation) in relations {
         if *relation != MemoryRelation::Updates
@@ -98,7 +99,7 @@ pub(crate) fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContex
             &mut context.children
         };
         side.push(related(
-            other,
+            &other,
             MemoryRelation::Updates.as_str(),
             Some(distance),
         ));
@@ -109,13 +110,13 @@ pub(crate) fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContex
         (&memory.reverse_relations, &mut context.children),
     ] {
         for (other, relation) in linked_memories(ledger, relations) {
-            side.push(related(other, relation.as_str(), None));
+            side.push(related(&other, relation.as_str(), None));
         }
     }
 
     for id in &memory.contradicts {
         if let Some(other) = ledger.get(id) {
-            context.related.push(related(other, "contradicts", None));
+            context.related.push(related(&other, "contradicts", None));
         }
     }
 

@@ -11,7 +11,6 @@ use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;
-use crate::count::live_memories;
 use crate::memories::{IndexedMemories, MemoryFile, encode_index, open_index};
 use crate::view::{ContainerState, Loaded};
 
@@ -73,9 +72,17 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let is_oldest = levels.len() == 2;
+        let Some(memories) = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?
+        else {
+            if ctx.index.get_head(tenant, id).await?.generation != generation {
+                return Err(being_replaced());
+            }
+            // The statements are read from the ledger that was stored with the segments.
+            return rewrite_index(ctx, tenant, id).await;
+        };
         let merged = NewSegment {
             chunks: merge_segments(&pair, is_oldest).map_err(engine)?,
-            memories: merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
+            memories,
             memory_index: merge_stored_indexes(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
             through: newer.0.through,
         };
@@ -87,7 +94,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let segments = segment_refs(&levels);
-    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
+    let memory_count = memories.view.ledger().count_live(ctx.clock.now());
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)
@@ -176,7 +183,7 @@ async fn replace_all(
     };
     let (segment, _) = store(ctx, tenant, id, whole).await?;
     let segments = [segment];
-    let memory_count = live_memories(memories.view.ledger(), ctx.clock.now());
+    let memory_count = memories.view.ledger().count_live(ctx.clock.now());
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)
@@ -390,30 +397,29 @@ async fn store_index(
     }))
 }
 
-/// Merges the memory files of two neighbouring segments.
+/// Merges the memory files of two neighbouring segments. Returns `None` if one cannot be read.
 async fn merge_memories(
     ctx: &Ctx,
     tenant: &Tenant,
     older: &SegmentRef,
     newer: &SegmentRef,
     is_oldest: bool,
-) -> PortResult<Option<MemoryFile>> {
+) -> PortResult<Option<Option<MemoryFile>>> {
     let mut blobs: Vec<BlobRef> = Vec::new();
     for segment in [older, newer] {
         blobs.extend(segment.memories.clone());
     }
 
     let mut merged: Option<MemoryFile> = None;
-    for bytes in ctx.blobs.get_intact(tenant, &blobs).await? {
-        let Some(bytes) = bytes else {
-            return Err(being_replaced());
+    for stored in ctx.blobs.read(tenant, &blobs).await? {
+        let Some(file) = MemoryFile::read(stored) else {
+            return Ok(None);
         };
-        let file = MemoryFile::decode(&bytes)?;
         let previous = merged.unwrap_or_default();
         merged = Some(MemoryFile::merge(previous, file, is_oldest));
     }
 
-    Ok(merged)
+    Ok(Some(merged))
 }
 
 /// Merges the memory indexes of two neighbouring segments. Returns `None` if both have none.

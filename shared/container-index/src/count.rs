@@ -1,8 +1,7 @@
 //! Counting memories.
 
 use domain::ports::PortResult;
-use domain::{Container, Tenant, Timestamp};
-use memory_model::Ledger;
+use domain::{Container, Tenant};
 use service::Ctx;
 
 use crate::cache::ViewCache;
@@ -30,17 +29,12 @@ pub async fn count_memories(
         };
         memories += match head.memories {
             Some(counted) if !is_small => counted,
-            _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),
+            _ => {
+                let held = cache.open(ctx, tenant, id).await?;
+                held.ledger().count_live(ctx.clock.now())
+            }
         };
     }
 
     Ok(memories)
-}
-
-/// Counts the memories that are the latest of their topic and neither forgotten nor expired.
-pub(crate) fn live_memories(ledger: &Ledger, now: Timestamp) -> u64 {
-    ledger
-        .memories()
-        .filter(|memory| memory.is_live(now))
-        .count() as u64
 }

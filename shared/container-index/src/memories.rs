@@ -2,6 +2,7 @@
 
 mod file;
 mod index_file;
+mod store;
 
 use std::collections::{BTreeMap, HashSet};
 use std::iter::zip;
@@ -24,9 +25,9 @@ use tracing::debug;
 
 use crate::chunks::last_of_each;
 use crate::view::{ContainerView, FetchedBlobs};
-use file::FiledDocument;
 pub(crate) use file::MemoryFile;
 pub(crate) use index_file::{encode_index, open_index};
+use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
 const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
@@ -41,7 +42,7 @@ const MIN_SEGMENT_CHUNKS: usize = 512;
 /// An index in which memories are found by a query; `()` for readers that never search.
 pub trait MemoryIndex: Clone + Default + Send + Sync {
     /// Creates the index of stored memories.
-    fn restore(stored: ContainerIndex) -> Self;
+    fn restore(stored: &ContainerIndex) -> Self;
     /// Adds a memory, or replaces it.
     fn put(&mut self, memory: &Memory);
     /// Removes a memory.
@@ -53,7 +54,7 @@ pub trait MemoryIndex: Clone + Default + Send + Sync {
 }
 
 impl MemoryIndex for () {
-    fn restore(_: ContainerIndex) -> Self {}
+    fn restore(_: &ContainerIndex) -> Self {}
     fn put(&mut self, _: &Memory) {}
     fn remove(&mut self, _: &MemoryId) {}
     fn settle(&mut self) {}
@@ -63,8 +64,8 @@ impl MemoryIndex for () {
 }
 
 impl MemoryIndex for ContainerIndex {
-    fn restore(stored: ContainerIndex) -> Self {
-        stored
+    fn restore(stored: &ContainerIndex) -> Self {
+        stored.clone()
     }
 
     fn put(&mut self, memory: &Memory) {
@@ -95,7 +96,7 @@ impl MemoryIndex for ContainerIndex {
 
 /// The memories of a container: the ledger in which they are computed, and the index in which the
 /// latest ones are found, including forgotten ones. Other versions are in the index without a text to
-/// find, so that it can be stored in place of the ledger's memories.
+/// find, and when it is stored, so are all other records of the ledger.
 #[derive(Debug, Clone)]
 pub struct IndexedMemories<I = ContainerIndex> {
     inner: Arc<Inner<I>>,
@@ -105,8 +106,8 @@ pub struct IndexedMemories<I = ContainerIndex> {
 struct Inner<I> {
     ledger: Ledger,
     index: I,
-    /// `true` if the index was stored with the segments, and only changes since then were added.
-    is_restored: bool,
+    /// What was stored with the segments, if the ledger and the index were restored from it.
+    restored: Option<Arc<StoredLedger>>,
     tail: Tail,
     /// The documents whose statements could not be read.
     unreadable: Vec<DocumentId>,
@@ -117,7 +118,7 @@ impl<I: MemoryIndex> Inner<I> {
         Self {
             ledger,
             index: I::default(),
-            is_restored: false,
+            restored: None,
             tail: Tail::default(),
             unreadable: Vec::new(),
         }
@@ -173,7 +174,7 @@ impl<I: MemoryIndex> IndexedMemories<I> {
 
         for (id, has_statements) in &inner.tail.documents {
             match inner.ledger.document_statements(id) {
-                Some(statements) if *has_statements => file.told.push(to_filed(statements)),
+                Some(stated) if *has_statements => file.told.push(stated.as_ref().clone()),
                 _ => file.gone.push(id.clone()),
             }
         }
@@ -184,12 +185,14 @@ impl<I: MemoryIndex> IndexedMemories<I> {
     /// Returns all memories as one file that replaces all others, or `None` if there are none.
     pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
         let ledger = &self.inner.ledger;
-        let mut filed_documents: Vec<FiledDocument> =
-            ledger.all_document_statements().map(to_filed).collect();
-        filed_documents.sort_by(|a, b| a.document.id.cmp(&b.document.id));
+        let mut stated: Vec<DocumentStatements> = ledger
+            .all_document_statements()
+            .map(Arc::unwrap_or_clone)
+            .collect();
+        stated.sort_by(|a, b| a.document.id.cmp(&b.document.id));
         let file = MemoryFile {
             v: MemoryFile::VERSION,
-            told: filed_documents,
+            told: stated,
             gone: Vec::new(),
             edits: ledger.list_edits(),
         };
@@ -201,51 +204,60 @@ impl<I: MemoryIndex> IndexedMemories<I> {
 impl IndexedMemories {
     /// Checks whether the memories of the segments were restored rather than computed.
     pub(crate) fn is_restored(&self) -> bool {
-        self.inner.is_restored
+        self.inner.restored.is_some()
     }
 
-    /// Returns the memories that have changed after the segments as a file for the next segment, or
-    /// `None` if none have. If the memories of the segments were not restored, the file has all
-    /// memories.
+    /// Returns what has changed in the index and the ledger after the segments as a file for the next
+    /// segment, or `None` if nothing has. If the memories of the segments were not restored, the file
+    /// has everything.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
     pub(crate) fn seal_tail_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
         let inner = &self.inner;
-        if !inner.is_restored {
+        if inner.restored.is_none() {
             return self.seal_whole_index();
         }
         if inner.tail.is_empty() {
             return Ok(None);
         }
-        inner.index.build_tail_segment().map(Some)
+        inner.index_with_ledger().build_tail_segment().map(Some)
     }
 
-    /// Returns all memories as one file that replaces all others, or `None` if nothing is stated.
+    /// Returns the index and the ledger as one file that replaces all others, or `None` if nothing is
+    /// stated.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
     pub(crate) fn seal_whole_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
-        let Inner { ledger, index, .. } = &*self.inner;
-        if ledger.all_document_statements().next().is_none() && index.len_documents() == 0 {
+        let inner = &self.inner;
+        if inner.ledger.all_document_statements().next().is_none()
+            && inner.index.len_documents() == 0
+        {
             return Ok(None);
         }
-        index.build_compacted().map(Some)
+        inner.index_with_ledger().build_compacted().map(Some)
     }
 }
 
-/// Copies the statements of a document for a file.
-fn to_filed(document_statements: &DocumentStatements) -> FiledDocument {
-    FiledDocument {
-        document: document_statements.document.clone(),
-        statements: document_statements.statements.clone(),
+impl Inner<ContainerIndex> {
+    /// Returns the index with all changed records of the ledger.
+    fn index_with_ledger(&self) -> ContainerIndex {
+        let mut index = self.index.clone();
+        for (key, record) in self.ledger.changed_records() {
+            match record {
+                Some(record) => index.upsert_document(Document {
+                    id: key,
+                    attributes: record.into(),
+                    chunks: Vec::new(),
+                }),
+                None => {
+                    index.remove_document(&key);
+                }
+            }
+        }
+        index
     }
-}
-
-/// Decodes a stored file, unless its blob is missing or damaged.
-fn decode_file(stored: BlobContent) -> Option<MemoryFile> {
-    let bytes = stored.into_intact_bytes()?;
-    MemoryFile::decode(&bytes).ok()
 }
 
 /// Decodes stored statements, unless their blob is missing or damaged.
@@ -274,6 +286,29 @@ fn stored_indexes(segments: &[SegmentRef]) -> Option<Vec<&MemoryIndexRef>> {
     (are_of_these_rules && !has_newer_statements).then_some(indexes)
 }
 
+/// Checks whether the files with the statements of these segments can be read. Readers do not need
+/// them while the memories of the segments can be restored.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn are_statements_readable(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &[SegmentRef],
+) -> PortResult<bool> {
+    for segment in segments {
+        let Some(blob) = &segment.memories else {
+            continue;
+        };
+        let stored = ctx.blobs.read(tenant, std::slice::from_ref(blob)).await?;
+        let is_readable = |stored| MemoryFile::read(stored).is_some();
+        if !stored.into_iter().all(is_readable) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Reads the callers' edits from the second copy, for a file that cannot be read.
 async fn read_actions(
     ctx: &Ctx,
@@ -289,7 +324,7 @@ async fn read_actions(
         .read(tenant, std::slice::from_ref(edits_blob))
         .await?
         .pop();
-    Ok(stored.and_then(decode_file))
+    Ok(stored.and_then(MemoryFile::read))
 }
 
 #[async_trait]
@@ -306,48 +341,23 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
-        let mut blobs: Vec<BlobRef> = Vec::new();
-        for segment in segments {
-            if let Some(blob) = &segment.memories {
-                segments_with_memories.push(segment);
-                blobs.push(blob.clone());
-            }
-        }
-
-        let indexes = stored_indexes(segments);
-        let index_blobs: Vec<BlobRef> = indexes
-            .iter()
-            .flatten()
-            .map(|index| index.blob.clone())
-            .collect();
-        let (contents, index_contents) = tokio::try_join!(
-            ctx.blobs.read(tenant, &blobs),
-            ctx.blobs.read(tenant, &index_blobs),
-        )?;
-
         let inner = Arc::make_mut(&mut self.inner);
-        let mut is_complete = true;
-        for (segment, stored) in zip(segments_with_memories, contents) {
-            let mut file = decode_file(stored);
-            if file.is_none() {
-                is_complete = false;
-                file = read_actions(ctx, tenant, segment).await?;
+        let Some(indexes) = stored_indexes(segments) else {
+            // If a file was lost, the documents supply its statements before anything is computed.
+            let is_complete = inner.read_statements(ctx, tenant, segments).await?;
+            if is_complete {
+                inner.compute();
             }
-            if let Some(file) = file {
-                file.apply(&mut inner.ledger);
-            }
-        }
+            return Ok(is_complete);
+        };
 
-        // If a file was lost, the documents supply its statements before anything is computed.
-        if is_complete {
-            match indexes {
-                Some(_) => is_complete = inner.restore(index_contents),
-                None => inner.compute(),
-            }
+        let blobs: Vec<BlobRef> = indexes.iter().map(|index| index.blob.clone()).collect();
+        let stored = ctx.blobs.read(tenant, &blobs).await?;
+        let is_restored = inner.restore(stored);
+        if !is_restored {
+            inner.read_statements(ctx, tenant, segments).await?;
         }
-
-        Ok(is_complete)
+        Ok(is_restored)
     }
 
     async fn recover_from_documents(
@@ -372,20 +382,20 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         }
 
         let inner = Arc::make_mut(&mut self.inner);
-        inner.discard_memories();
+        let mut ledger = inner.ledger.without_memories();
         let mut stale_ids: Vec<DocumentId> = Vec::new();
-        for held in inner.ledger.all_document_statements() {
+        for held in ledger.all_document_statements() {
             if !expected_ids.contains(&held.document.id) {
                 stale_ids.push(held.document.id.clone());
             }
         }
         for id in &stale_ids {
-            inner.ledger.remove_document(id);
+            ledger.remove_document(id);
         }
 
         let mut missing: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
         for (blob, document) in &indexed_documents {
-            let is_current = match inner.ledger.document_statements(&document.id) {
+            let is_current = match ledger.document_statements(&document.id) {
                 Some(held) => held.document == *document,
                 None => false,
             };
@@ -394,6 +404,9 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             }
         }
 
+        inner.ledger = ledger;
+        inner.index = I::default();
+        inner.restored = None;
         inner
             .tell_all(ctx, tenant, &missing, FetchedBlobs::default())
             .await?;
@@ -455,7 +468,12 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     }
 
     fn size_bytes(&self) -> usize {
-        self.inner.ledger.estimated_bytes() + self.inner.index.bytes()
+        let inner = &self.inner;
+        let stored = match &inner.restored {
+            Some(restored) => restored.index().estimated_bytes(),
+            None => 0,
+        };
+        inner.ledger.estimated_bytes() + inner.index.bytes().max(stored)
     }
 
     fn expected_bytes(head: &IndexHead) -> usize {
@@ -513,7 +531,8 @@ impl<I: MemoryIndex> Inner<I> {
         }
     }
 
-    /// Takes over stored memories, oldest segment first. Returns `false` if one cannot be read.
+    /// Restores the ledger and the index from what was stored with the segments, oldest first. Returns
+    /// `false` if a part of it cannot be read.
     fn restore(&mut self, segments: Vec<BlobContent>) -> bool {
         let mut index = ContainerIndex::new();
         for stored in segments {
@@ -523,26 +542,47 @@ impl<I: MemoryIndex> Inner<I> {
             }
         }
 
-        let mut memories: Vec<Memory> = Vec::with_capacity(index.len_documents());
-        for stored in index.documents() {
-            match serde_json::from_slice(stored.attributes) {
-                Ok(memory) => memories.push(memory),
-                Err(_) => return false,
+        let stored = Arc::new(StoredLedger::new(index));
+        let container = self.ledger.container().clone();
+        let Some(ledger) = Ledger::restore(container, stored.clone()) else {
+            return false;
+        };
+        self.ledger = ledger;
+        self.index = I::restore(stored.index());
+        self.restored = Some(stored);
+        true
+    }
+
+    /// Reads the statements and edits of the segments into a ledger that is empty. Returns `false` if
+    /// some cannot be read.
+    async fn read_statements(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool> {
+        let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
+        let mut blobs: Vec<BlobRef> = Vec::new();
+        for segment in segments {
+            if let Some(blob) = &segment.memories {
+                segments_with_memories.push(segment);
+                blobs.push(blob.clone());
             }
         }
 
-        self.is_restored = self.ledger.restore_memories(memories);
-        if self.is_restored {
-            self.index = I::restore(index);
+        let contents = ctx.blobs.read(tenant, &blobs).await?;
+        let mut is_complete = true;
+        for (segment, stored) in zip(segments_with_memories, contents) {
+            let mut file = MemoryFile::read(stored);
+            if file.is_none() {
+                is_complete = false;
+                file = read_actions(ctx, tenant, segment).await?;
+            }
+            if let Some(file) = file {
+                file.apply(&mut self.ledger);
+            }
         }
-        self.is_restored
-    }
-
-    /// Removes all memories, so that they are computed anew.
-    fn discard_memories(&mut self) {
-        self.ledger.discard_memories();
-        self.index = I::default();
-        self.is_restored = false;
+        Ok(is_complete)
     }
 
     /// Computes all memories, for an index that is empty.
@@ -562,23 +602,22 @@ impl<I: MemoryIndex> Inner<I> {
         }
         for id in &changed.updated {
             if let Some(memory) = self.ledger.get(id) {
-                self.index.put(memory);
+                self.index.put(&memory);
             }
         }
     }
 }
 
-/// Converts a memory for the search engine, with the memory itself as its attributes. Only the latest
-/// version has a chunk to find.
+/// Converts a memory for the search engine, with its record as the attributes. Only the latest version
+/// has a chunk to find.
 fn to_index(memory: &Memory) -> Document {
     let chunks = match memory.is_latest {
         true => vec![to_chunk(memory)],
         false => Vec::new(),
     };
-    let attributes = serde_json::to_vec(memory).expect("our own types have string keys");
     Document {
         id: memory.id.to_string(),
-        attributes: attributes.into(),
+        attributes: memory.to_record().into(),
         chunks,
     }
 }

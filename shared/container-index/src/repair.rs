@@ -9,7 +9,7 @@ use service::repair_document;
 
 use crate::chunks::IndexedChunks;
 use crate::compact::rewrite_index;
-use crate::memories::IndexedMemories;
+use crate::memories::{IndexedMemories, are_statements_readable};
 use crate::view::{ContainerState, ContainerView, Loaded, served_documents};
 
 /// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
@@ -26,6 +26,7 @@ pub async fn repair_index(
 ) -> Result<()> {
     let state = ContainerState::read_all(ctx, tenant, id).await?;
     let has_removed_data = state.head.last_removal.is_some();
+    let segments = state.head.segments.clone();
     let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
     let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
 
@@ -37,7 +38,9 @@ pub async fn repair_index(
         repair_document(ctx, tenant, document).await?;
     }
 
-    let is_broken = chunks.is_recovered || memories.is_recovered;
+    let is_broken = chunks.is_recovered
+        || memories.is_recovered
+        || !are_statements_readable(ctx, tenant, &segments).await?;
     // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
     if is_broken || has_removed_data {
@@ -74,6 +77,7 @@ impl IndexFaults {
 /// Returns the errors of the ports.
 pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<IndexFaults> {
     let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let segments = state.head.segments.clone();
     let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
     let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, state).await?;
     let mut unreadable = chunks.view.take_unreadable();
@@ -106,7 +110,8 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
 
     Ok(IndexFaults {
         chunks_unreadable: chunks.is_recovered,
-        memories_unreadable: memories.is_recovered,
+        memories_unreadable: memories.is_recovered
+            || !are_statements_readable(ctx, tenant, &segments).await?,
         missing,
         unexpected,
     })

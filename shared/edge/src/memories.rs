@@ -165,7 +165,7 @@ impl MemoryEntry {
         let mut history = Vec::new();
         for other in ledger.memory_history(memory).into_iter().rev() {
             if other.version < memory.version {
-                history.push(MemoryVersion::new(other, now));
+                history.push(MemoryVersion::new(&other, now));
             }
         }
 

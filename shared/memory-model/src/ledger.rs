@@ -8,26 +8,34 @@
 //! The memories follow from the statements, the documents that have them, and the edits. They depend
 //! neither on the order in which documents arrive nor on how often they are processed, and a deleted
 //! document leaves no trace.
+//!
+//! A ledger can be stored and restored (`records`). A restored ledger reads only what is asked for and
+//! what a change touches.
 
 mod derive;
 mod extend;
 mod memory;
+mod records;
 mod retract;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod versions;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use domain::memory::ReviewDecision;
 use domain::{
     ContainerId, DocumentId, Filter, IndexedDocument, MemoryEdit, MemoryId, Metadata, Statement,
-    Timestamp, Topic, TopicId,
+    Timestamp, TopicId,
 };
 
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
+pub use records::LedgerStore;
+use serde::{Deserialize, Serialize};
 
+use records::{Record, Records};
 use retract::{PlacedRetraction, Retractions};
 use versions::VersionSources;
 
@@ -37,7 +45,7 @@ use crate::words::content_words;
 const MAX_HISTORY_VERSIONS: usize = 100;
 
 /// The statements of a document, with the document's metadata.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DocumentStatements {
     /// The document as the index shows it.
     pub document: IndexedDocument,
@@ -45,26 +53,29 @@ pub struct DocumentStatements {
     pub statements: Vec<Statement>,
 }
 
-/// The memories of a container and everything that they are computed from. Clones share the
-/// statements.
+impl Record for DocumentStatements {}
+
+/// The memories of a container and everything that they are computed from. Clones share all records.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     container: ContainerId,
-    documents: HashMap<DocumentId, Arc<DocumentStatements>>,
-    topics: HashMap<TopicId, TopicEntry>,
+    documents: Records<DocumentId, DocumentStatements>,
+    topics: Records<TopicId, TopicEntry>,
     /// The edits of callers, by the memory that they apply to.
-    edits: HashMap<MemoryId, MemoryEdits>,
-    memories: BTreeMap<MemoryId, Memory>,
+    edits: Records<MemoryId, MemoryEdits>,
+    memories: Records<MemoryId, Memory>,
     /// Topics whose statements begin alike, by that beginning. One of them may extend another.
-    groups: HashMap<String, BTreeSet<TopicId>>,
+    groups: Records<String, BTreeSet<TopicId>>,
     /// Topics by their subject.
-    subjects: HashMap<String, BTreeSet<TopicId>>,
+    subjects: Records<String, BTreeSet<TopicId>>,
     /// Topics that name a person or an animal by the relationship to somebody.
     relationship_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.
     inferences: Vec<MemoryId>,
     /// The statements that take back others.
     retractions: Retractions,
+    /// The documents of which a part may be forgotten. Of some of them, no part is any longer.
+    masked_documents: BTreeSet<DocumentId>,
     dirty: DirtyTopics,
 }
 
@@ -85,9 +96,11 @@ impl DirtyTopics {
 }
 
 /// The statements of one topic, and its memories.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct TopicEntry {
-    topic: Option<Topic>,
+    /// The subject, if the statements answer one topic.
+    subject: Option<String>,
+    /// The group, for other statements.
     group: Option<String>,
     /// The statements of documents: the document and the position among its statements.
     statements: BTreeSet<(DocumentId, usize)>,
@@ -96,13 +109,19 @@ struct TopicEntry {
     memories: BTreeSet<MemoryId>,
 }
 
+impl Record for TopicEntry {}
+
+impl Record for BTreeSet<TopicId> {}
+
 /// The edits of callers to one memory, other than new versions.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct MemoryEdits {
     /// The first forget.
     forgotten: Option<ForgetRecord>,
     reviews: Vec<(Timestamp, ReviewDecision)>,
 }
+
+impl Record for MemoryEdits {}
 
 impl MemoryEdits {
     /// Returns the latest decision, unless it was undone.
@@ -125,26 +144,14 @@ pub struct LedgerChanges {
 }
 
 impl Ledger {
-    /// The version of the rules that compute memories from statements and edits, and the words with
-    /// which the memories are found. It is raised with every change of them. Memories that were
-    /// computed by another version are not restored.
-    pub const RULES_VERSION: u32 = 1;
+    /// The version of the rules that compute memories from statements and edits, of the words with
+    /// which the memories are found, and of the stored form of a ledger. It is raised with every change
+    /// of them. A ledger that was stored with another version is not restored.
+    pub const RULES_VERSION: u32 = 2;
 
     /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {
-        Self {
-            container,
-            documents: HashMap::new(),
-            topics: HashMap::new(),
-            edits: HashMap::new(),
-            memories: BTreeMap::new(),
-            groups: HashMap::new(),
-            subjects: HashMap::new(),
-            relationship_topics: BTreeSet::new(),
-            inferences: Vec::new(),
-            retractions: Retractions::default(),
-            dirty: DirtyTopics::All,
-        }
+        Self::with_store(container, None)
     }
 
     /// Inserts the statements of a document, replacing those inserted for it before.
@@ -157,27 +164,24 @@ impl Ledger {
 
         for (index, statement) in document_statements.statements.iter().enumerate() {
             if statement.only_retracts() {
+                self.masked_documents.insert(id.clone());
                 continue;
             }
 
             let topic = topic_id_of(&self.container, statement);
-            let topic_entry = self.topics.entry(topic.clone()).or_default();
+            let topic_entry = self.topics.get_or_default(&topic);
             topic_entry.statements.insert((id.clone(), index));
             if let Some(topic_answer) = &statement.topic {
-                topic_entry.topic = Some(topic_answer.clone());
+                topic_entry.subject = Some(topic_answer.subject.clone());
                 self.subjects
-                    .entry(topic_answer.subject.clone())
-                    .or_default()
+                    .get_or_default(&topic_answer.subject)
                     .insert(topic.clone());
                 if derive::is_relationship(topic_answer) {
                     self.relationship_topics.insert(topic.clone());
                 }
             } else {
                 let group = extend::group_key(&statement.text);
-                self.groups
-                    .entry(group.clone())
-                    .or_default()
-                    .insert(topic.clone());
+                self.groups.get_or_default(&group).insert(topic.clone());
                 topic_entry.group = Some(group);
             }
             self.dirty.insert(topic);
@@ -192,12 +196,15 @@ impl Ledger {
         let DirtyTopics::Some(dirty) = &mut self.dirty else {
             return;
         };
-        for retraction in retractions {
-            for document in self.documents.values() {
-                for statement in &document.statements {
-                    if retraction.affects(statement, document) {
-                        dirty.insert(topic_id_of(&self.container, statement));
-                    }
+        if retractions.is_empty() {
+            return;
+        }
+        for (_, document) in self.documents.read_all() {
+            for statement in &document.statements {
+                let is_affected =
+                    |retraction: &PlacedRetraction| retraction.affects(statement, &document);
+                if retractions.iter().any(is_affected) {
+                    dirty.insert(topic_id_of(&self.container, statement));
                 }
             }
         }
@@ -205,7 +212,7 @@ impl Ledger {
 
     /// Removes the statements of a document. Does nothing for an unknown document.
     pub fn remove_document(&mut self, document: &DocumentId) {
-        let Some(document_statements) = self.documents.remove(document) else {
+        let Some(document_statements) = self.documents.take(document) else {
             return;
         };
         let retractions = self.retractions.remove_document(&document_statements);
@@ -228,7 +235,7 @@ impl Ledger {
                 topic,
                 version,
             } => {
-                let topic_entry = self.topics.entry(topic.clone()).or_default();
+                let topic_entry = self.topics.get_or_default(topic);
                 let edit = (memory.clone(), version.as_ref().clone());
                 if !topic_entry.corrections.contains(&edit) {
                     topic_entry.corrections.push(edit);
@@ -236,7 +243,7 @@ impl Ledger {
                 self.dirty.insert(topic.clone());
             }
             MemoryEdit::Forget { memory, reason, at } => {
-                let forgotten = &mut self.edits.entry(memory.clone()).or_default().forgotten;
+                let forgotten = &mut self.edits.get_or_default(memory).forgotten;
                 if forgotten.as_ref().is_none_or(|first| *at < first.at) {
                     *forgotten = Some(ForgetRecord {
                         at: *at,
@@ -246,7 +253,7 @@ impl Ledger {
                 self.mark_dirty(memory);
             }
             MemoryEdit::Review { memory, review, at } => {
-                let reviews = &mut self.edits.entry(memory.clone()).or_default().reviews;
+                let reviews = &mut self.edits.get_or_default(memory).reviews;
                 if !reviews.contains(&(*at, *review)) {
                     reviews.push((*at, *review));
                 }
@@ -266,57 +273,27 @@ impl Ledger {
         }
     }
 
-    /// Takes over the memories that another ledger computed from the same statements and edits by the
-    /// same rules ([`Ledger::RULES_VERSION`]), instead of computing them again. Returns `false` and
-    /// leaves everything to be computed if one of them belongs to no topic.
-    pub fn restore_memories(&mut self, memories: impl IntoIterator<Item = Memory>) -> bool {
-        self.discard_memories();
-        for memory in memories {
-            if memory.is_derived() {
-                self.inferences.push(memory.id.clone());
-            } else if let Some(topic_entry) = self.topics.get_mut(&memory.topic) {
-                topic_entry.memories.insert(memory.id.clone());
-            } else {
-                self.discard_memories();
-                return false;
-            }
-            self.memories.insert(memory.id.clone(), memory);
-        }
-
-        self.dirty = DirtyTopics::Some(BTreeSet::new());
-        true
-    }
-
-    /// Removes all memories, so that they are computed anew from the statements and edits.
-    pub fn discard_memories(&mut self) {
-        self.memories.clear();
-        self.inferences.clear();
-        for topic_entry in self.topics.values_mut() {
-            topic_entry.memories.clear();
-        }
-        self.dirty = DirtyTopics::All;
-    }
-
     /// Recomputes the memories of all topics that have changed, and returns what is different.
     pub fn recompute_memories(&mut self) -> LedgerChanges {
         let nothing = DirtyTopics::Some(BTreeSet::new());
         let dirty = match std::mem::replace(&mut self.dirty, nothing) {
-            DirtyTopics::All => self.topics.keys().cloned().collect(),
+            DirtyTopics::All => self.topics.read_all().map(|(topic, _)| topic).collect(),
             DirtyTopics::Some(topics) => topics,
         };
         if dirty.is_empty() {
             return LedgerChanges::default();
         }
 
-        let mut memories_before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        let mut memories_before: BTreeMap<MemoryId, Arc<Memory>> = BTreeMap::new();
         let mut groups = BTreeSet::new();
         for topic in &dirty {
-            let Some(mut topic_entry) = self.topics.remove(topic) else {
+            let Some(topic_entry) = self.topics.take(topic) else {
                 continue;
             };
 
+            let mut topic_entry = Arc::unwrap_or_clone(topic_entry);
             for id in std::mem::take(&mut topic_entry.memories) {
-                if let Some(memory) = self.memories.remove(&id) {
+                if let Some(memory) = self.memories.take(&id) {
                     memories_before.insert(id, memory);
                 }
             }
@@ -324,12 +301,21 @@ impl Ledger {
                 groups.insert(group.clone());
             }
 
+            // Other topics have statements of the same documents.
+            for (document, _) in &topic_entry.statements {
+                self.documents.fetch(document);
+            }
             let sources = VersionSources {
                 documents: &self.documents,
                 edits: &self.edits,
                 retractions: &self.retractions,
             };
             for memory in versions::compute_versions(topic, &topic_entry, sources) {
+                if memory.forgotten.is_some() {
+                    let sources = memory.sources.iter();
+                    self.masked_documents
+                        .extend(sources.map(|source| source.document.clone()));
+                }
                 topic_entry.memories.insert(memory.id.clone());
                 self.memories.insert(memory.id.clone(), memory);
             }
@@ -351,16 +337,23 @@ impl Ledger {
 
     /// Removes a topic without statements from the indexes.
     fn remove_topic(&mut self, topic: &TopicId, topic_entry: &TopicEntry) {
+        // The keys have words of the statements, so nothing of a removed document may stay.
         if let Some(group) = &topic_entry.group
             && let Some(topics) = self.groups.get_mut(group)
         {
             topics.remove(topic);
+            if topics.is_empty() {
+                self.groups.take(group);
+            }
         }
 
-        if let Some(topic_answer) = &topic_entry.topic
-            && let Some(topics) = self.subjects.get_mut(&topic_answer.subject)
+        if let Some(subject) = &topic_entry.subject
+            && let Some(topics) = self.subjects.get_mut(subject)
         {
             topics.remove(topic);
+            if topics.is_empty() {
+                self.subjects.take(subject);
+            }
         }
 
         self.relationship_topics.remove(topic);
@@ -370,21 +363,21 @@ impl Ledger {
     fn diff_memories(
         &self,
         dirty: &BTreeSet<TopicId>,
-        memories_before: BTreeMap<MemoryId, Memory>,
+        memories_before: BTreeMap<MemoryId, Arc<Memory>>,
     ) -> LedgerChanges {
         let mut changes = LedgerChanges::default();
         for (id, old) in &memories_before {
             match self.memories.get(id) {
                 None => changes.removed.insert(id.clone()),
-                Some(new) if new != old => changes.updated.insert(id.clone()),
+                Some(new) if new != *old => changes.updated.insert(id.clone()),
                 Some(_) => false,
             };
         }
 
         let topic_ids = dirty.iter().flat_map(|topic| self.topic_memory_ids(topic));
-        for id in topic_ids.chain(&self.inferences) {
-            if !memories_before.contains_key(id) {
-                changes.updated.insert(id.clone());
+        for id in topic_ids.chain(self.inferences.iter().cloned()) {
+            if !memories_before.contains_key(&id) {
+                changes.updated.insert(id);
             }
         }
 
@@ -392,40 +385,42 @@ impl Ledger {
     }
 
     /// Returns the ids of the memories of a topic; none for an unknown topic.
-    fn topic_memory_ids(&self, topic: &TopicId) -> impl Iterator<Item = &MemoryId> {
-        let topic_entry = self.topics.get(topic).into_iter();
-        topic_entry.flat_map(|topic_entry| &topic_entry.memories)
+    fn topic_memory_ids(&self, topic: &TopicId) -> BTreeSet<MemoryId> {
+        match self.topics.get(topic) {
+            Some(topic_entry) => topic_entry.memories.clone(),
+            None => BTreeSet::new(),
+        }
     }
 
     /// Returns the memories of a topic; none for an unknown topic.
-    fn topic_memories(&self, topic: &TopicId) -> impl Iterator<Item = &Memory> {
-        let ids = self.topic_memory_ids(topic);
-        ids.filter_map(|id| self.memories.get(id))
+    pub fn memories_of_topic(&self, topic: &TopicId) -> impl Iterator<Item = Arc<Memory>> {
+        let ids = self.topic_memory_ids(topic).into_iter();
+        ids.filter_map(|id| self.memories.get(&id))
     }
 
     /// Returns all edits of callers by time: everything that [`Ledger::apply_edit`] needs to arrive
     /// at the same memories.
     pub fn list_edits(&self) -> Vec<MemoryEdit> {
-        let mut edits: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
-        for (topic, topic_entry) in &self.topics {
+        let mut edits: Vec<(Timestamp, String, MemoryEdit)> = Vec::new();
+        for (topic, topic_entry) in self.topics.read_all() {
             for (memory, version) in &topic_entry.corrections {
                 let update = MemoryEdit::Update {
                     memory: memory.clone(),
                     topic: topic.clone(),
                     version: Box::new(version.clone()),
                 };
-                edits.push((edit_time(&update), topic.as_str(), update));
+                edits.push((edit_time(&update), topic.to_string(), update));
             }
         }
 
-        for (memory, memory_edits) in &self.edits {
+        for (memory, memory_edits) in self.edits.read_all() {
             if let Some(forgotten) = &memory_edits.forgotten {
                 let forget = MemoryEdit::Forget {
                     memory: memory.clone(),
                     reason: forgotten.reason.clone(),
                     at: forgotten.at,
                 };
-                edits.push((edit_time(&forget), memory.as_str(), forget));
+                edits.push((edit_time(&forget), memory.to_string(), forget));
             }
 
             for (at, review) in &memory_edits.reviews {
@@ -434,7 +429,7 @@ impl Ledger {
                     review: *review,
                     at: *at,
                 };
-                edits.push((edit_time(&review), memory.as_str(), review));
+                edits.push((edit_time(&review), memory.to_string(), review));
             }
         }
 
@@ -444,19 +439,24 @@ impl Ledger {
     }
 
     /// Returns the memory with this id.
-    pub fn get(&self, id: &MemoryId) -> Option<&Memory> {
+    pub fn get(&self, id: &MemoryId) -> Option<Arc<Memory>> {
         self.memories.get(id)
     }
 
+    /// Checks whether there is a memory with this id.
+    pub fn has_memory(&self, id: &MemoryId) -> bool {
+        self.memories.contains(id)
+    }
+
     /// Returns all memories by id, including forgotten ones and old versions.
-    pub fn memories(&self) -> impl Iterator<Item = &Memory> {
-        self.memories.values()
+    pub fn memories(&self) -> impl Iterator<Item = &Arc<Memory>> {
+        self.memories.all().map(|(_, memory)| memory)
     }
 
     /// Returns the newest versions in the memory's chain, the oldest of them first.
-    pub fn memory_history(&self, memory: &Memory) -> Vec<&Memory> {
-        let mut versions: Vec<&Memory> = self
-            .topic_memories(&memory.topic)
+    pub fn memory_history(&self, memory: &Memory) -> Vec<Arc<Memory>> {
+        let mut versions: Vec<Arc<Memory>> = self
+            .memories_of_topic(&memory.topic)
             .filter(|other| other.first_version == memory.first_version)
             .collect();
         versions.sort_by_key(|memory| memory.version);
@@ -464,33 +464,45 @@ impl Ledger {
     }
 
     /// Returns the statements of the document with this id, with its metadata.
-    pub fn document_statements(&self, document: &DocumentId) -> Option<&DocumentStatements> {
-        self.documents.get(document).map(Arc::as_ref)
+    pub fn document_statements(&self, document: &DocumentId) -> Option<Arc<DocumentStatements>> {
+        self.documents.get(document)
     }
 
-    /// Returns every document that has statements.
-    pub fn all_document_statements(&self) -> impl Iterator<Item = &DocumentStatements> {
-        self.documents.values().map(Arc::as_ref)
+    /// Returns the documents that have a statement of the topic of this one.
+    pub fn documents_with(&self, statement: &Statement) -> Vec<Arc<DocumentStatements>> {
+        let topic = topic_id_of(&self.container, statement);
+        let Some(topic_entry) = self.topics.get(&topic) else {
+            return Vec::new();
+        };
+        let ids: BTreeSet<&DocumentId> = topic_entry.statements.iter().map(|(id, _)| id).collect();
+        ids.into_iter()
+            .filter_map(|id| self.documents.get(id))
+            .collect()
+    }
+
+    /// Returns every document that has statements, in any order.
+    pub fn all_document_statements(&self) -> impl Iterator<Item = Arc<DocumentStatements>> {
+        self.documents.read_all().map(|(_, document)| document)
     }
 
     /// Returns the memories that a document supports, in the order of its text.
-    pub fn memories_of_document(&self, document: &DocumentId) -> Vec<&Memory> {
+    pub fn memories_of_document(&self, document: &DocumentId) -> Vec<Arc<Memory>> {
         let Some(document_statements) = self.documents.get(document) else {
             return Vec::new();
         };
 
-        let mut found: Vec<&Memory> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut found: Vec<Arc<Memory>> = Vec::new();
+        let mut seen: HashSet<MemoryId> = HashSet::new();
         for statement in &document_statements.statements {
             let is_source = |source: &SupportingSpan| {
                 source.document == *document && source.start == statement.start
             };
             let topic = topic_id_of(&self.container, statement);
             let supported = self
-                .topic_memories(&topic)
+                .memories_of_topic(&topic)
                 .find(|memory| memory.sources.iter().any(is_source));
             if let Some(memory) = supported
-                && seen.insert(&memory.id)
+                && seen.insert(memory.id.clone())
             {
                 found.push(memory);
             }
@@ -502,6 +514,9 @@ impl Ledger {
     /// Returns the parts of a document that state what is forgotten, and those that ask for it, as
     /// positions in its canonical text.
     pub fn forgotten_spans(&self, document: &DocumentId) -> Vec<(usize, usize)> {
+        if !self.masked_documents.contains(document) {
+            return Vec::new();
+        }
         let Some(document_statements) = self.documents.get(document) else {
             return Vec::new();
         };
@@ -528,19 +543,19 @@ impl Ledger {
     /// recorded after `system_time` and anything said after `valid_time`.
     pub fn snapshot_as_of(&self, system_time: Timestamp, valid_time: Timestamp) -> Self {
         let mut snapshot = Self::new(self.container.clone());
-        for document_statements in self.documents.values() {
+        for document_statements in self.all_document_statements() {
             if document_statements.document.created_at > system_time.as_millis() {
                 continue;
             }
 
-            let mut document_statements = document_statements.as_ref().clone();
+            let mut document_statements = Arc::unwrap_or_clone(document_statements);
             document_statements
                 .statements
                 .retain(|statement| statement.said_at <= valid_time);
             snapshot.insert_document(document_statements);
         }
 
-        for (topic, topic_entry) in &self.topics {
+        for (topic, topic_entry) in self.topics.read_all() {
             for (memory, version) in &topic_entry.corrections {
                 if version.said_at > system_time.min(valid_time) {
                     continue;
@@ -554,13 +569,13 @@ impl Ledger {
             }
         }
 
-        for (memory, memory_edits) in &self.edits {
-            let mut memory_edits = memory_edits.clone();
+        for (memory, memory_edits) in self.edits.read_all() {
+            let mut memory_edits = Arc::unwrap_or_clone(memory_edits);
             memory_edits.forgotten = memory_edits
                 .forgotten
                 .filter(|forgotten| forgotten.at <= system_time);
             memory_edits.reviews.retain(|(at, _)| *at <= system_time);
-            snapshot.edits.insert(memory.clone(), memory_edits);
+            snapshot.edits.insert(memory, memory_edits);
         }
 
         snapshot.recompute_memories();
@@ -568,14 +583,14 @@ impl Ledger {
     }
 
     /// Returns the documents that support a memory, each once, in the order of its sources.
-    pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a IndexedDocument> {
+    pub fn documents_of(&self, memory: &Memory) -> Vec<IndexedDocument> {
         let mut documents = Vec::new();
         let mut seen = HashSet::new();
         for source in &memory.sources {
-            if let Some(document_statements) = self.documents.get(&source.document)
-                && seen.insert(&source.document)
+            if seen.insert(&source.document)
+                && let Some(document_statements) = self.documents.get(&source.document)
             {
-                documents.push(&document_statements.document);
+                documents.push(document_statements.document.clone());
             }
         }
 
@@ -594,17 +609,17 @@ impl Ledger {
                 .any(|document| matches(&document.metadata))
     }
 
-    /// Estimates the memory that the ledger takes, in bytes.
+    /// Estimates the memory that the ledger takes besides its store, in bytes.
     pub fn estimated_bytes(&self) -> usize {
         let mut bytes = 0;
-        for document_statements in self.documents.values() {
+        for document_statements in self.documents.in_memory() {
             bytes += 500;
             for statement in &document_statements.statements {
                 bytes += 500 + statement.text.len();
             }
         }
 
-        for memory in self.memories.values() {
+        for memory in self.memories.in_memory() {
             bytes += 800 + memory.text.len();
         }
 

@@ -15,7 +15,7 @@ pub mod words;
 mod written;
 
 pub use ledger::{
-    DocumentStatements, ForgetRecord, Ledger, LedgerChanges, Memory, MemoryRelation,
+    DocumentStatements, ForgetRecord, Ledger, LedgerChanges, LedgerStore, Memory, MemoryRelation,
     SupportingSpan, topic_id_of,
 };
 pub use profile::{BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile};

@@ -155,7 +155,7 @@ fn collect_live_memories<'a>(
             {
                 continue;
             }
-            found.push((index, memory));
+            found.push((index, memory.as_ref()));
         }
     }
 

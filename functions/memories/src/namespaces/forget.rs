@@ -96,7 +96,7 @@ pub(crate) async fn forget_by_ids(
         }
         match container_memories.find_target(MemoryTarget::Id(id)) {
             Ok(located) => {
-                to_forget.push(MemoryToForget::new(located, container_memories.now));
+                to_forget.push(MemoryToForget::new(&located, container_memories.now));
                 response.matches.push(ForgetMatch {
                     id: located.memory.id.clone(),
                     memory: located.memory.text.clone(),

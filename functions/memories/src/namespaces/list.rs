@@ -82,7 +82,10 @@ pub(crate) async fn list_namespace_memories(
 
     let mut memories = Vec::with_capacity(found.len());
     for located in found {
-        memories.push(NamespaceMemory::new(located.memory, container_memories.now));
+        memories.push(NamespaceMemory::new(
+            &located.memory,
+            container_memories.now,
+        ));
     }
     Ok(Json(ItemPage {
         documents: Vec::new(),

@@ -82,12 +82,12 @@ pub(crate) async fn get_namespace_memory(
 
     let reader = DetailReader {
         ledger: located.ledger,
-        memory: located.memory,
+        memory: &located.memory,
         names: service.app.provider_names,
         with_documents: include.contains("documents"),
     };
     Ok(Json(MemoryDetails {
-        memory: NamespaceMemory::new(located.memory, container_memories.now),
+        memory: NamespaceMemory::new(&located.memory, container_memories.now),
         included: reader.read_included(include.contains("related"), related_limit),
     }))
 }
@@ -133,7 +133,7 @@ impl DetailReader<'_> {
         let mut versions = self.ledger.memory_history(self.memory);
         versions.sort_by_key(|other| distance(other).abs());
         for other in versions {
-            let distance = distance(other);
+            let distance = distance(&other);
             if distance == 0 || distance.abs() > MAX_DISTANCE {
                 continue;
             }
@@ -143,7 +143,7 @@ impl DetailReader<'_> {
                 &mut related.children
             };
             if side.len() < limit {
-                side.push(self.read_entry(other, MemoryRelation::Updates, Some(distance)));
+                side.push(self.read_entry(&other, MemoryRelation::Updates, Some(distance)));
             }
         }
 
@@ -153,7 +153,7 @@ impl DetailReader<'_> {
                 && related.siblings.len() < limit
                 && let Some(other) = self.ledger.get(id)
             {
-                let entry = self.read_entry(other, *relation, None);
+                let entry = self.read_entry(&other, *relation, None);
                 related.siblings.push(entry);
             }
         }

@@ -142,7 +142,7 @@ impl IncludedParts {
 fn related_memories(ledger: &Ledger, memory: &Memory) -> RelatedMemories {
     let mut related = RelatedMemories::default();
     for (other, distance) in other_versions(ledger, memory) {
-        let shape = RelatedMemory::new(other, MemoryRelation::Updates, Some(distance), None);
+        let shape = RelatedMemory::new(&other, MemoryRelation::Updates, Some(distance), None);
         if distance < 0 {
             related.parents.push(shape);
         } else {
@@ -155,7 +155,7 @@ fn related_memories(ledger: &Ledger, memory: &Memory) -> RelatedMemories {
         for (other, relation) in linked_memories(ledger, relations) {
             related
                 .siblings
-                .push(RelatedMemory::new(other, relation, None, None));
+                .push(RelatedMemory::new(&other, relation, None, None));
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use domain::ports::PortResult;
-use domain::{DocumentId, IndexedDocument, MemoryEdit, PortError, Statement};
+use domain::ports::BlobContent;
+use domain::{DocumentId, MemoryEdit};
 use memory_model::{DocumentStatements, Ledger};
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +15,12 @@ pub(crate) struct MemoryFile {
     /// The version of this format.
     pub(super) v: u8,
     /// The documents that have statements.
-    pub(super) told: Vec<FiledDocument>,
+    pub(super) told: Vec<DocumentStatements>,
     /// The documents that no longer have statements.
     pub(super) gone: Vec<DocumentId>,
     /// The edits of callers.
     #[serde(rename = "actions")]
     pub(super) edits: Vec<MemoryEdit>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct FiledDocument {
-    pub(super) document: IndexedDocument,
-    pub(super) statements: Vec<Statement>,
 }
 
 impl MemoryFile {
@@ -54,15 +48,10 @@ impl MemoryFile {
         (!edits_only.is_empty()).then_some(edits_only)
     }
 
-    /// Decodes a blob.
-    ///
-    /// # Errors
-    /// Returns [`PortError::Corrupt`] when [`MemoryFile::encode`] did not write the blob.
-    pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
-        match Self::try_decode(blob) {
-            Ok(file) => Ok(file),
-            Err(error) => Err(PortError::Corrupt(format!("memories: {error}"))),
-        }
+    /// Decodes a stored file, unless its blob is missing or damaged.
+    pub(crate) fn read(stored: BlobContent) -> Option<Self> {
+        let bytes = stored.into_intact_bytes()?;
+        Self::try_decode(&bytes).ok()
     }
 
     fn try_decode(blob: &[u8]) -> std::io::Result<Self> {
@@ -76,15 +65,8 @@ impl MemoryFile {
         for id in &self.gone {
             ledger.remove_document(id);
         }
-        for FiledDocument {
-            document,
-            statements,
-        } in self.told
-        {
-            ledger.insert_document(DocumentStatements {
-                document,
-                statements,
-            });
+        for stated in self.told {
+            ledger.insert_document(stated);
         }
         for edit in &self.edits {
             ledger.apply_edit(edit);
@@ -94,13 +76,13 @@ impl MemoryFile {
     /// Merges two files. If `is_oldest` is set, nothing older exists, so documents without
     /// statements are left out.
     pub(crate) fn merge(older: Self, newer: Self, is_oldest: bool) -> Self {
-        let mut documents: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
+        let mut documents: BTreeMap<DocumentId, Option<DocumentStatements>> = BTreeMap::new();
         for file in [&older, &newer] {
             for id in &file.gone {
                 documents.insert(id.clone(), None);
             }
-            for filed in &file.told {
-                documents.insert(filed.document.id.clone(), Some(filed.clone()));
+            for stated in &file.told {
+                documents.insert(stated.document.id.clone(), Some(stated.clone()));
             }
         }
 
@@ -109,9 +91,9 @@ impl MemoryFile {
             ..Self::default()
         };
 
-        for (id, filed) in documents {
-            match filed {
-                Some(filed) => merged.told.push(filed),
+        for (id, stated) in documents {
+            match stated {
+                Some(stated) => merged.told.push(stated),
                 None if is_oldest => {}
                 None => merged.gone.push(id),
             }

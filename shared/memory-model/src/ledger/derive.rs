@@ -6,6 +6,7 @@
 //! Memories from external documents give no inferences.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::memory::ReviewDecision;
 use domain::{MemoryId, Topic, TopicId, Trust};
@@ -56,17 +57,19 @@ impl Ledger {
     /// `memories_before`.
     pub(super) fn recompute_inferences(
         &mut self,
-        memories_before: &mut BTreeMap<MemoryId, Memory>,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
     ) {
         for id in std::mem::take(&mut self.inferences) {
-            let Some(memory) = self.memories.remove(&id) else {
+            let Some(memory) = self.memories.take(&id) else {
                 continue;
             };
             for parent in memory.relations.keys() {
-                if let Some(parent_memory) = self.memories.get_mut(parent) {
+                if let Some(parent_memory) = self.memories.fetch(parent) {
                     memories_before
                         .entry(parent.clone())
-                        .or_insert_with(|| parent_memory.clone());
+                        .or_insert(parent_memory);
+                }
+                if let Some(parent_memory) = self.memories.get_mut(parent) {
                     parent_memory.reverse_relations.remove(&id);
                 }
             }
@@ -75,12 +78,14 @@ impl Ledger {
 
         for memory in self.draw_inferences() {
             for parent in memory.relations.keys() {
-                if let Some(parent_memory) = self.memories.get_mut(parent) {
-                    // A memory that was just created and is missing in `memories_before` counts as
-                    // changed in either case.
+                // A memory that was just created and is missing in `memories_before` counts as
+                // changed in either case.
+                if let Some(parent_memory) = self.memories.fetch(parent) {
                     memories_before
                         .entry(parent.clone())
-                        .or_insert_with(|| parent_memory.clone());
+                        .or_insert(parent_memory);
+                }
+                if let Some(parent_memory) = self.memories.get_mut(parent) {
                     parent_memory
                         .reverse_relations
                         .insert(memory.id.clone(), MemoryRelation::Derives);
@@ -91,31 +96,30 @@ impl Ledger {
         }
     }
 
-    fn draw_inferences(&self) -> Vec<Memory> {
+    fn draw_inferences(&mut self) -> Vec<Memory> {
         let mut inferences: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        let relationships = self
-            .relationship_topics
-            .iter()
-            .flat_map(|topic| self.current_memories(topic));
-        for (relationship_memory, relationship) in relationships {
-            if relationship.negated {
-                continue;
-            }
-            let Some(subject_topics) = self.subjects.get(&relationship.value) else {
-                continue;
-            };
-
-            let facts = subject_topics
-                .iter()
-                .flat_map(|topic| self.current_memories(topic));
-            for (fact, topic) in facts {
-                if inferences.len() == MAX_INFERENCES {
-                    break;
+        for relationship_topic in self.relationship_topics.clone() {
+            for (relationship_memory, relationship) in self.current_memories(&relationship_topic) {
+                if relationship.negated {
+                    continue;
                 }
-                if let Some(memory) =
-                    self.infer_memory(relationship_memory, relationship, fact, topic)
-                {
-                    inferences.insert(memory.id.clone(), memory);
+                let Some(subject_topics) = self.subjects.fetch(&relationship.value) else {
+                    continue;
+                };
+
+                let mut facts = Vec::new();
+                for topic in subject_topics.iter() {
+                    facts.extend(self.current_memories(topic));
+                }
+                for (fact, topic) in &facts {
+                    if inferences.len() == MAX_INFERENCES {
+                        break;
+                    }
+                    if let Some(memory) =
+                        self.infer_memory(&relationship_memory, &relationship, fact, topic)
+                    {
+                        inferences.insert(memory.id.clone(), memory);
+                    }
                 }
             }
         }
@@ -123,11 +127,24 @@ impl Ledger {
         inferences.into_values().collect()
     }
 
-    /// Returns the current memories of a topic, with their answers.
-    fn current_memories(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
-        self.topic_memories(topic)
-            .filter(|memory| memory.is_latest && memory.forgotten.is_none())
-            .filter_map(|memory| Some((memory, memory.topic_answer.as_ref()?)))
+    /// Returns the current memories of a topic, with their answers. They stay in memory, because all
+    /// inferences are drawn again with each change.
+    fn current_memories(&mut self, topic: &TopicId) -> Vec<(Arc<Memory>, Topic)> {
+        let Some(topic_entry) = self.topics.fetch(topic) else {
+            return Vec::new();
+        };
+
+        let mut current = Vec::new();
+        for id in &topic_entry.memories {
+            if let Some(memory) = self.memories.fetch(id)
+                && memory.is_latest
+                && memory.forgotten.is_none()
+                && let Some(answer) = memory.topic_answer.clone()
+            {
+                current.push((memory, answer));
+            }
+        }
+        current
     }
 
     /// Returns the inference from `relationship_memory`, which names a person or an animal, and
@@ -162,7 +179,7 @@ impl Ledger {
         );
         let id = MemoryId::derived(&key, &topic.value, 0);
         let edits = self.edits.get(&id);
-        let review = edits.and_then(MemoryEdits::review);
+        let review = edits.as_deref().and_then(MemoryEdits::review);
 
         Some(Memory {
             topic: key,
@@ -189,7 +206,7 @@ impl Ledger {
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: [relationship_memory.sources.as_slice(), &fact.sources].concat(),
-            forgotten: inference_forgotten(edits, review),
+            forgotten: inference_forgotten(edits.as_deref(), review),
             forget_after: relationship_memory
                 .forget_after
                 .into_iter()

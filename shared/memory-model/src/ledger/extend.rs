@@ -1,6 +1,7 @@
 //! Extensions: two statements begin alike, and one says everything that the other says and more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use domain::MemoryId;
 
@@ -26,25 +27,20 @@ impl Ledger {
     /// that changes in `memories_before`.
     pub(super) fn relate_extensions(
         &mut self,
-        group: &str,
-        memories_before: &mut BTreeMap<MemoryId, Memory>,
+        group: &String,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
     ) {
         let Some(topics) = self.groups.get(group) else {
             return;
         };
 
-        if topics.is_empty() {
-            self.groups.remove(group);
-            return;
-        }
-
         let mut members: Vec<MemoryId> = Vec::new();
-        for topic in topics {
-            members.extend(self.topic_memory_ids(topic).cloned());
+        for topic in topics.iter() {
+            members.extend(self.topic_memory_ids(topic));
         }
 
         for id in &members {
-            let Some(memory) = self.memories.get_mut(id) else {
+            let Some(memory) = self.memories.fetch(id) else {
                 continue;
             };
             let extends = |relation: &MemoryRelation| *relation == MemoryRelation::Extends;
@@ -55,15 +51,15 @@ impl Ledger {
             }
 
             // A memory that was just created is not in `memories_before` and does not have to be.
-            memories_before
-                .entry(id.clone())
-                .or_insert_with(|| memory.clone());
-            memory
-                .relations
-                .retain(|_, relation| *relation != MemoryRelation::Extends);
-            memory
-                .reverse_relations
-                .retain(|_, relation| *relation != MemoryRelation::Extends);
+            memories_before.entry(id.clone()).or_insert(memory);
+            if let Some(memory) = self.memories.get_mut(id) {
+                memory
+                    .relations
+                    .retain(|_, relation| *relation != MemoryRelation::Extends);
+                memory
+                    .reverse_relations
+                    .retain(|_, relation| *relation != MemoryRelation::Extends);
+            }
         }
 
         if members.len() > MAX_GROUP_SIZE {
@@ -77,14 +73,15 @@ impl Ledger {
 
     /// Returns the pairs of which the first says everything that the second says, and more.
     fn find_extension_pairs(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
-        let mut candidates: Vec<(&Memory, BTreeSet<String>, bool)> = Vec::new();
+        let mut candidates: Vec<(Arc<Memory>, BTreeSet<String>, bool)> = Vec::new();
         for id in members {
             let Some(memory) = self.memories.get(id) else {
                 continue;
             };
             if memory.is_latest {
                 let words = content_words(&memory.text).into_iter().collect();
-                candidates.push((memory, words, is_negated(&memory.text)));
+                let is_negated = is_negated(&memory.text);
+                candidates.push((memory, words, is_negated));
             }
         }
 
@@ -107,20 +104,22 @@ impl Ledger {
         &mut self,
         from: &MemoryId,
         to: &MemoryId,
-        memories_before: &mut BTreeMap<MemoryId, Memory>,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
     ) {
         for (id, other, is_outgoing) in [(from, to, true), (to, from, false)] {
+            let Some(old) = self.memories.get(id) else {
+                continue;
+            };
+            memories_before.entry(id.clone()).or_insert(old);
             let Some(memory) = self.memories.get_mut(id) else {
                 continue;
             };
-            let old = memory.clone();
             let relations = if is_outgoing {
                 &mut memory.relations
             } else {
                 &mut memory.reverse_relations
             };
             relations.insert(other.clone(), MemoryRelation::Extends);
-            memories_before.entry(id.clone()).or_insert(old);
         }
     }
 }

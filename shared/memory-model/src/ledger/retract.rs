@@ -75,6 +75,14 @@ impl Retractions {
         retractions
     }
 
+    /// Returns the documents that have retractions.
+    pub(super) fn documents(&self) -> impl Iterator<Item = &DocumentId> {
+        let by_document = self.by_document.iter();
+        by_document
+            .filter(|(_, keys)| !keys.is_empty())
+            .map(|(id, _)| id)
+    }
+
     /// Calls `change` with each set in which a retraction is found, and with the key of the
     /// retraction.
     fn for_each_set(

@@ -52,7 +52,7 @@ pub(super) fn statement(text: &str, topic: Option<(&str, &str, &str)>, said_day:
     }
 }
 
-fn lives_in(place: &str, said_day: i64) -> Statement {
+pub(super) fn lives_in(place: &str, said_day: i64) -> Statement {
     statement(
         &format!("User lives in {place}."),
         Some(("user", "residence", &place.to_lowercase())),
@@ -89,7 +89,7 @@ pub(super) fn document_statements(name: u8, statements: Vec<Statement>) -> Docum
     }
 }
 
-fn ledger(documents: impl IntoIterator<Item = DocumentStatements>) -> Ledger {
+pub(super) fn ledger(documents: impl IntoIterator<Item = DocumentStatements>) -> Ledger {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
     documents
         .into_iter()

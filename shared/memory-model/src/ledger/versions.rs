@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::retract::Retractions;
 use super::{
-    DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, SupportingSpan,
+    DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, Records, SupportingSpan,
     TopicEntry,
 };
 use crate::words::{content_words, is_negated, split_words};
@@ -168,9 +168,9 @@ enum Repetition<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VersionSources<'a> {
     /// The documents of the container.
-    pub(super) documents: &'a HashMap<DocumentId, Arc<DocumentStatements>>,
+    pub(super) documents: &'a Records<DocumentId, DocumentStatements>,
     /// The edits of callers.
-    pub(super) edits: &'a HashMap<MemoryId, MemoryEdits>,
+    pub(super) edits: &'a Records<MemoryId, MemoryEdits>,
     /// The statements that take back others.
     pub(super) retractions: &'a Retractions,
 }
@@ -181,11 +181,15 @@ pub(super) fn compute_versions(
     topic_entry: &TopicEntry,
     sources: VersionSources<'_>,
 ) -> Vec<Memory> {
-    let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
+    let mut stated: Vec<(Arc<DocumentStatements>, usize)> = Vec::new();
     for (document, index) in &topic_entry.statements {
-        let Some(document_statements) = sources.documents.get(document) else {
-            continue;
-        };
+        if let Some(document_statements) = sources.documents.get(document) {
+            stated.push((document_statements, *index));
+        }
+    }
+
+    let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
+    for (document_statements, index) in &stated {
         let Some(statement) = document_statements.statements.get(*index) else {
             continue;
         };
@@ -344,8 +348,8 @@ impl<'a> TopicVersions<'a, '_> {
     /// The occurrence number in the id of a version changes when an earlier document is added or
     /// removed. A forget of any occurrence of the same text therefore counts, if it is not older
     /// than the version's last statement.
-    fn forgotten_by_edit(&self, version: &VersionDraft<'_>) -> Option<&ForgetRecord> {
-        if self.sources.edits.is_empty() {
+    fn forgotten_by_edit(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
+        if self.sources.edits.is_known_empty() {
             return None;
         }
 
@@ -358,7 +362,7 @@ impl<'a> TopicVersions<'a, '_> {
                 && let Some(forgotten) = &edits.forgotten
                 && forgotten.at >= said_at
             {
-                forgets.push(forgotten);
+                forgets.push(forgotten.clone());
             }
         }
 
@@ -386,16 +390,16 @@ impl<'a> TopicVersions<'a, '_> {
         let mut last = None;
         for placed in &version.statements {
             let document = self.document_of(placed)?;
-            last = Some(find(self.sources.retractions, placed.statement, document)?);
+            last = Some(find(self.sources.retractions, placed.statement, &document)?);
         }
 
         last
     }
 
     /// Returns the document of a statement with all of its statements.
-    fn document_of(&self, placed: &PlacedStatement<'_>) -> Option<&DocumentStatements> {
+    fn document_of(&self, placed: &PlacedStatement<'_>) -> Option<Arc<DocumentStatements>> {
         let document = placed.document?;
-        self.sources.documents.get(&document.id).map(Arc::as_ref)
+        self.sources.documents.get(&document.id)
     }
 
     /// Checks whether the statement says what the version says. One that is repeated after the
@@ -464,11 +468,10 @@ impl<'a> TopicVersions<'a, '_> {
         let newest = deciding.clone().last().unwrap_or(&version.statements[0]);
         let trust = version.trust();
         let edits = self.sources.edits.get(&version.id);
-        let review = edits.and_then(MemoryEdits::review);
+        let review = edits.as_deref().and_then(MemoryEdits::review);
         let is_approved = review == Some(ReviewDecision::Approve);
         let forgotten = self
             .forgotten_by_edit(version)
-            .cloned()
             .or_else(|| self.forgotten_by_request(version));
 
         let mut created_at = version.statements[0].recorded_at();

@@ -34,7 +34,7 @@ pub(crate) struct Liveness {
     pub(crate) chunks: usize,
     /// The sum of the chunk lengths.
     pub(crate) total_length: u64,
-    /// The number of live documents with each stemmer.
+    /// The number of live documents with each stemmer, without those that have no chunks.
     documents_by_stemmer: [u32; LatinStemmer::ALL.len()],
 }
 
@@ -44,7 +44,7 @@ impl Liveness {
         self.documents += 1;
         self.chunks += lengths.len();
         self.total_length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        self.documents_by_stemmer[stemmer as usize] += 1;
+        self.documents_by_stemmer[stemmer as usize] += u32::from(!lengths.is_empty());
     }
 
     /// Marks a live document as deleted.
@@ -60,7 +60,7 @@ impl Liveness {
         self.documents -= 1;
         self.chunks -= lengths.len();
         self.total_length -= lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        self.documents_by_stemmer[stemmer as usize] -= 1;
+        self.documents_by_stemmer[stemmer as usize] -= u32::from(!lengths.is_empty());
         chunks.for_each(|chunk| self.deleted_chunks.insert(chunk));
     }
 

@@ -1,12 +1,15 @@
 //! Property test: any history of a container gives the same memories as inserting its statements at
 //! once.
 
+use std::sync::Arc;
+
 use domain::{ContainerId, RetractionEffect, Statement};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::retractions::retracting;
-use super::{DocumentStatements, document_statements, forget, lives_in, statement};
+use super::{DocumentStatements, day, document_statements, forget, lives_in, statement};
+use crate::ledger::records::MapStore;
 use crate::ledger::{Ledger, LedgerChanges};
 
 const EFFECTS: [RetractionEffect; 3] = [
@@ -58,23 +61,37 @@ fn any_statement() -> impl Strategy<Value = Statement> {
     ]
 }
 
-/// Returns a ledger with the same statements, edits and memories, of which none was computed again.
-fn reopen(ledger: &Ledger) -> Ledger {
-    let mut reopened = Ledger::new(ledger.container.clone());
-    for document in ledger.all_document_statements() {
-        reopened.insert_document(document.clone());
+/// Brings a store up to date with a ledger whose changes were computed, and restores a ledger from it.
+fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
+    for (key, record) in ledger.changed_records() {
+        match record {
+            Some(record) => store.0.insert(key, record),
+            None => store.0.remove(&key),
+        };
     }
-    for edit in &ledger.list_edits() {
-        reopened.apply_edit(edit);
+    store.0.retain(|key, _| key.contains('/'));
+    for memory in ledger.memories() {
+        store.0.insert(memory.id.to_string(), memory.to_record());
     }
 
-    let stored = ledger.memories().map(|memory| {
-        let json = serde_json::to_vec(memory).expect("our own types have string keys");
-        serde_json::from_slice(&json).expect("a memory")
-    });
-    assert!(reopened.restore_memories(stored.collect::<Vec<_>>()));
+    let mut reopened = Ledger::restore(ledger.container.clone(), Arc::new(store.clone())).unwrap();
     assert_eq!(reopened.recompute_memories(), LedgerChanges::default());
     assert!(reopened.memories().eq(ledger.memories()));
+    assert_eq!(
+        reopened.count_live(day(9)),
+        ledger
+            .memories()
+            .filter(|memory| memory.is_live(day(9)))
+            .count() as u64
+    );
+    for document in ledger.all_document_statements() {
+        let id = &document.document.id;
+        assert_eq!(reopened.forgotten_spans(id), ledger.forgotten_spans(id));
+        assert_eq!(
+            reopened.memories_of_document(id),
+            ledger.memories_of_document(id)
+        );
+    }
     reopened
 }
 
@@ -94,6 +111,7 @@ proptest! {
         let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
         let mut seen = std::collections::BTreeMap::new();
         let mut acts = Vec::new();
+        let mut store = MapStore::default();
         for (which, step, settle) in steps {
             let told = &all[which % all.len()];
             let mut reopens = false;
@@ -114,14 +132,14 @@ proptest! {
                     prop_assert!(seen.remove(id).is_some());
                 }
                 for id in changed.updated {
-                    let memory = moved.get(&id).cloned();
+                    let memory = moved.get(&id);
                     prop_assert!(memory.is_some());
                     seen.insert(id, memory.unwrap());
                 }
                 prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
             }
             if reopens {
-                moved = reopen(&moved);
+                moved = reopen(&moved, &mut store);
             }
         }
 

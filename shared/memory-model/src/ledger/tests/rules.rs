@@ -1,6 +1,8 @@
 //! Guards [`Ledger::RULES_VERSION`]: readers restore memories that were stored, so a change of the
 //! rules must be visible in the version.
 
+use std::sync::Arc;
+
 use domain::memory::ReviewDecision;
 use domain::{
     Attribution, MemoryEdit, MemoryKind, RetractionEffect, SourceMedium, Statement, Trust,
@@ -87,10 +89,10 @@ fn ledger_of_all_rules() -> Ledger {
 
 /// Returns the memories with the words of the questions that find them.
 fn computed_by_the_rules() -> Value {
-    let describe = |memory: &Memory| {
+    let describe = |memory: &Arc<Memory>| {
         let question = memory.topic_answer.as_ref().map(topic_question_words);
         json!({
-            "memory": memory,
+            "memory": memory.as_ref(),
             "question": question,
             "aspects": aspect_question_words(&memory.changed_aspects),
         })

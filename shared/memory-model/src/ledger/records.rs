@@ -1,0 +1,330 @@
+//! The records of a ledger: those that were stored, and in front of them those that have changed.
+//!
+//! A stored record is decoded when it is asked for. A ledger that was restored therefore reads what a
+//! request or a change touches, and not the whole container.
+
+use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde::de::value::{Error as KeyError, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+/// The stored records of a ledger, by their keys.
+pub trait LedgerStore: Debug + Send + Sync {
+    /// Returns the record with this key.
+    fn get(&self, key: &str) -> Option<&[u8]>;
+
+    /// Returns all records with their keys, in any order.
+    fn iter(&self) -> Box<dyn Iterator<Item = (&str, &[u8])> + '_>;
+}
+
+/// A value that can be stored.
+///
+/// Bytes that [`Record::encode`] did not write are no record. A store verifies its bytes, and has the
+/// version of the rules that wrote them, so there are none in practice.
+pub(super) trait Record: Serialize + DeserializeOwned {
+    /// Returns the stored form.
+    fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("our own types have string keys")
+    }
+
+    /// Reads the stored form.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+/// The records of one kind. Clones share the records.
+#[derive(Debug, Clone)]
+pub(super) struct Records<K, V> {
+    /// The beginning of the keys in the store.
+    prefix: &'static str,
+    store: Option<Arc<dyn LedgerStore>>,
+    /// All stored records, once all of them were asked for.
+    all_stored: Arc<OnceLock<BTreeMap<K, Arc<V>>>>,
+    held: BTreeMap<K, Held<V>>,
+}
+
+/// A record in memory.
+#[derive(Debug, Clone)]
+enum Held<V> {
+    /// It is as in the store.
+    Stored(Arc<V>),
+    Changed(Arc<V>),
+    Removed,
+}
+
+impl<V> Held<V> {
+    fn value(&self) -> Option<&Arc<V>> {
+        match self {
+            Self::Stored(value) | Self::Changed(value) => Some(value),
+            Self::Removed => None,
+        }
+    }
+}
+
+impl<K, V> Records<K, V>
+where
+    K: Ord + Clone + Display + DeserializeOwned,
+    V: Record + Clone,
+{
+    /// Creates a set of records of which the `store`, if there is one, has those whose keys begin with
+    /// `prefix`.
+    pub(super) fn new(prefix: &'static str, store: Option<Arc<dyn LedgerStore>>) -> Self {
+        Self {
+            prefix,
+            store,
+            all_stored: Arc::default(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Returns a record. It is decoded again each time unless it is in memory.
+    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
+        match self.held.get(key) {
+            Some(held) => held.value().cloned(),
+            None => self.read_stored(key),
+        }
+    }
+
+    /// Returns a record and keeps it in memory.
+    pub(super) fn fetch(&mut self, key: &K) -> Option<Arc<V>> {
+        if !self.held.contains_key(key)
+            && let Some(value) = self.read_stored(key)
+        {
+            self.held.insert(key.clone(), Held::Stored(value));
+        }
+        self.held.get(key)?.value().cloned()
+    }
+
+    /// Checks whether there is a record with this key.
+    pub(super) fn contains(&self, key: &K) -> bool {
+        match (self.held.get(key), &self.store) {
+            (Some(held), _) => held.value().is_some(),
+            (None, Some(store)) => store.get(&self.stored_key(key)).is_some(),
+            (None, None) => false,
+        }
+    }
+
+    /// Checks whether there are no records, as far as that is known without reading all of them.
+    pub(super) fn is_known_empty(&self) -> bool {
+        self.store.is_none() && self.held.values().all(|held| held.value().is_none())
+    }
+
+    fn read_stored(&self, key: &K) -> Option<Arc<V>> {
+        if let Some(all) = self.all_stored.get() {
+            return all.get(key).cloned();
+        }
+        let bytes = self.store.as_ref()?.get(&self.stored_key(key))?;
+        V::decode(bytes).map(Arc::new)
+    }
+
+    fn stored_key(&self, key: &K) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
+    /// Returns a record to change.
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let value = self.take(key)?;
+        self.held.insert(key.clone(), Held::Changed(value));
+        match self.held.get_mut(key) {
+            Some(Held::Changed(value)) => Some(Arc::make_mut(value)),
+            _ => None,
+        }
+    }
+
+    /// Returns a record to change. One that does not exist begins as the default.
+    pub(super) fn get_or_default(&mut self, key: &K) -> &mut V
+    where
+        V: Default,
+    {
+        let value = self.take(key).unwrap_or_default();
+        let held = self.held.entry(key.clone()).or_insert(Held::Removed);
+        *held = Held::Changed(value);
+        match held {
+            Held::Changed(value) => Arc::make_mut(value),
+            Held::Stored(_) | Held::Removed => unreachable!("the record was just changed"),
+        }
+    }
+
+    /// Inserts a record, replacing any with the same key.
+    pub(super) fn insert(&mut self, key: K, value: impl Into<Arc<V>>) {
+        self.held.insert(key, Held::Changed(value.into()));
+    }
+
+    /// Removes a record and returns it.
+    pub(super) fn take(&mut self, key: &K) -> Option<Arc<V>> {
+        let held = match self.held.remove(key) {
+            Some(held) => held,
+            None => Held::Stored(self.read_stored(key)?),
+        };
+        if self.store.is_some() {
+            self.held.insert(key.clone(), Held::Removed);
+        }
+        held.value().cloned()
+    }
+
+    /// Returns all records in the order of their keys. The stored ones stay in memory.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&K, &Arc<V>)> {
+        let stored = self.all_stored.get_or_init(|| self.stored().collect());
+        let mut stored = stored
+            .iter()
+            .filter(|(key, _)| !self.held.contains_key(key))
+            .peekable();
+        let mut held = self
+            .held
+            .iter()
+            .filter_map(|(key, held)| Some((key, held.value()?)))
+            .peekable();
+        std::iter::from_fn(move || match (stored.peek(), held.peek()) {
+            (Some((stored_key, _)), Some((held_key, _))) if stored_key < held_key => stored.next(),
+            (_, Some(_)) => held.next(),
+            (_, None) => stored.next(),
+        })
+    }
+
+    /// Returns all records in any order, of which the stored ones are decoded anew.
+    pub(super) fn read_all(&self) -> impl Iterator<Item = (K, Arc<V>)> {
+        let stored = self
+            .stored()
+            .filter(|(key, _)| !self.held.contains_key(key));
+        let held = self.held.iter();
+        let held = held.filter_map(|(key, held)| Some((key.clone(), held.value()?.clone())));
+        stored.chain(held)
+    }
+
+    fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
+        self.stored_bytes()
+            .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(bytes)?))))
+    }
+
+    /// Returns the stored form of all records that are not in memory.
+    pub(super) fn not_held(&self) -> impl Iterator<Item = &[u8]> {
+        self.stored_bytes()
+            .filter(|(key, _)| !self.held.contains_key(key))
+            .map(|(_, bytes)| bytes)
+    }
+
+    /// Returns the records that were changed or fetched.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Arc<V>> {
+        self.held.values().filter_map(Held::value)
+    }
+
+    /// Returns all records in memory. Some may occur twice.
+    pub(super) fn in_memory(&self) -> impl Iterator<Item = &Arc<V>> {
+        let all_stored = self.all_stored.get().into_iter();
+        self.held().chain(all_stored.flat_map(BTreeMap::values))
+    }
+
+    fn stored_bytes(&self) -> impl Iterator<Item = (K, &[u8])> {
+        let store = self.store.as_ref();
+        let records = store.map(|store| store.iter()).into_iter().flatten();
+        records.filter_map(|(key, bytes)| {
+            let key = key.strip_prefix(self.prefix)?;
+            // The keys of memories have no prefix, and those of all other records have one.
+            if self.prefix.is_empty() && key.contains(PREFIX_END) {
+                return None;
+            }
+            let key: StrDeserializer<'_, KeyError> = key.into_deserializer();
+            Some((K::deserialize(key).ok()?, bytes))
+        })
+    }
+
+    /// Returns the keys and the stored form of the records that have changed, `None` for those that
+    /// were removed.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (String, Option<Vec<u8>>)> {
+        self.held.iter().filter_map(|(key, held)| match held {
+            Held::Stored(_) => None,
+            Held::Changed(value) => Some((self.stored_key(key), Some(value.encode()))),
+            Held::Removed => Some((self.stored_key(key), None)),
+        })
+    }
+}
+
+/// The last character of a prefix. No id contains it.
+pub(super) const PREFIX_END: char = '/';
+
+/// A store for tests.
+#[cfg(test)]
+#[derive(Debug, Clone, Default)]
+pub(super) struct MapStore(pub(super) BTreeMap<String, Vec<u8>>);
+
+#[cfg(test)]
+impl LedgerStore for MapStore {
+    fn get(&self, key: &str) -> Option<&[u8]> {
+        self.0.get(key).map(Vec::as_slice)
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = (&str, &[u8])> + '_> {
+        let records = self.0.iter();
+        Box::new(records.map(|(key, bytes)| (key.as_str(), bytes.as_slice())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Record for u32 {}
+
+    /// Returns records of which a to d are stored with the numbers 1 to 4, beside records of another
+    /// kind.
+    fn stored() -> Records<String, u32> {
+        let numbers = [("a", 1), ("b", 2), ("c", 3), ("d", 4)];
+        let mut stored: BTreeMap<String, Vec<u8>> = numbers
+            .into_iter()
+            .map(|(key, number)| (format!("n/{key}"), u32::encode(&number)))
+            .collect();
+        stored.insert("a".to_owned(), b"another kind".to_vec());
+        Records::new("n/", Some(Arc::new(MapStore(stored))))
+    }
+
+    fn numbers(records: &Records<String, u32>) -> Vec<(String, u32)> {
+        let all = records.all();
+        all.map(|(key, number)| (key.clone(), **number)).collect()
+    }
+
+    #[test]
+    fn changes_stand_in_front_of_what_is_stored() {
+        let mut records = stored();
+        *records.get_or_default(&"bb".to_owned()) = 22;
+        *records.get_mut(&"c".to_owned()).unwrap() += 30;
+        assert_eq!(records.take(&"d".to_owned()).as_deref(), Some(&4));
+        assert_eq!(records.fetch(&"a".to_owned()).as_deref(), Some(&1));
+        assert_eq!(records.get(&"d".to_owned()), None);
+        assert!(!records.contains(&"d".to_owned()) && records.contains(&"b".to_owned()));
+
+        let expected = [("a", 1), ("b", 2), ("bb", 22), ("c", 33)];
+        let expected = expected.map(|(key, number)| (key.to_owned(), number));
+        let mut read: Vec<(String, u32)> = records.read_all().map(|(k, v)| (k, *v)).collect();
+        read.sort();
+        assert_eq!(read, expected);
+        assert_eq!(numbers(&records), expected);
+
+        let changes: Vec<(String, Option<Vec<u8>>)> = records.changes().collect();
+        let expected = [("n/bb", Some(22)), ("n/c", Some(33)), ("n/d", None)];
+        let expected =
+            expected.map(|(key, number)| (key.to_owned(), number.as_ref().map(u32::encode)));
+        assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn what_was_removed_can_be_inserted_again() {
+        let mut records = stored();
+        records.take(&"a".to_owned());
+        records.insert("a".to_owned(), 10);
+        assert_eq!(records.get(&"a".to_owned()).as_deref(), Some(&10));
+        assert_eq!(numbers(&records).len(), 4);
+    }
+
+    #[test]
+    fn records_without_a_store_leave_no_trace_of_what_was_removed() {
+        let mut records: Records<String, u32> = Records::new("n/", None);
+        records.insert("a".to_owned(), 1);
+        records.take(&"a".to_owned());
+        assert!(records.is_known_empty());
+        assert_eq!(records.changes().count(), 0);
+    }
+}

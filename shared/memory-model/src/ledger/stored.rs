@@ -1,0 +1,226 @@
+//! The stored form of a ledger: its records, and a summary of what every reader needs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::{ContainerId, DocumentId, MemoryId, Timestamp, TopicId};
+use serde::{Deserialize, Serialize};
+
+use super::records::{LedgerStore, Record, Records};
+use super::{DirtyTopics, Ledger, Memory, Retractions};
+
+/// The beginnings of the keys, by kind of record. A memory has its id as the key, because its record is
+/// what a search finds.
+const MEMORIES: &str = "";
+const DOCUMENTS: &str = "documents/";
+const TOPICS: &str = "topics/";
+const EDITS: &str = "edits/";
+const GROUPS: &str = "groups/";
+const SUBJECTS: &str = "subjects/";
+/// The key of the summary.
+const SUMMARY: &str = "summary/";
+
+/// The bytes in front of the JSON of a memory: the time until which it is live.
+const LIVE_UNTIL_BYTES: usize = 8;
+
+/// The parts of a ledger that are in memory as a whole.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct LedgerSummary {
+    has_edits: bool,
+    relationship_topics: BTreeSet<TopicId>,
+    inferences: Vec<MemoryId>,
+    /// The documents with statements that take back others.
+    retracting_documents: BTreeSet<DocumentId>,
+    masked_documents: BTreeSet<DocumentId>,
+}
+
+impl Record for LedgerSummary {}
+
+impl Record for Memory {
+    /// Returns the time until which the memory is live as a little-endian i64, then the memory as JSON.
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.live_until().to_le_bytes().to_vec();
+        serde_json::to_writer(&mut bytes, self).expect("our own types have string keys");
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (_, json) = bytes.split_at_checked(LIVE_UNTIL_BYTES)?;
+        serde_json::from_slice(json).ok()
+    }
+}
+
+impl Memory {
+    /// Returns the record in which a ledger stores the memory.
+    pub fn to_record(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    /// Reads a record of [`Memory::to_record`]. Returns `None` for anything else.
+    pub fn from_record(record: &[u8]) -> Option<Self> {
+        Self::decode(record)
+    }
+
+    /// Checks whether the memory of a record is live at `now`, as [`Memory::is_live`] does, without
+    /// reading all of it.
+    pub fn is_record_live(record: &[u8], now: Timestamp) -> bool {
+        match record.first_chunk::<LIVE_UNTIL_BYTES>() {
+            Some(live_until) => now.as_millis() < i64::from_le_bytes(*live_until),
+            None => false,
+        }
+    }
+
+    /// Returns the time until which the memory is live, in milliseconds.
+    fn live_until(&self) -> i64 {
+        if !self.is_latest || self.forgotten.is_some() {
+            return i64::MIN;
+        }
+        match self.forget_after {
+            Some(forget_after) => forget_after.as_millis(),
+            None => i64::MAX,
+        }
+    }
+}
+
+impl Ledger {
+    /// Restores a ledger that was stored, by the same rules ([`Ledger::RULES_VERSION`]). Returns `None`
+    /// if `store` has no ledger.
+    pub fn restore(container: ContainerId, store: Arc<dyn LedgerStore>) -> Option<Self> {
+        let summary = LedgerSummary::decode(store.get(SUMMARY)?)?;
+        let mut ledger = Self::with_store(container, Some(store));
+        if !summary.has_edits {
+            ledger.edits = Records::new(EDITS, None);
+        }
+        for document in &summary.retracting_documents {
+            let statements = ledger.documents.fetch(document)?;
+            ledger.retractions.insert_document(&statements);
+        }
+
+        ledger.relationship_topics = summary.relationship_topics;
+        ledger.inferences = summary.inferences;
+        ledger.masked_documents = summary.masked_documents;
+        ledger.dirty = DirtyTopics::Some(BTreeSet::new());
+        Some(ledger)
+    }
+
+    pub(super) fn with_store(container: ContainerId, store: Option<Arc<dyn LedgerStore>>) -> Self {
+        Self {
+            container,
+            documents: Records::new(DOCUMENTS, store.clone()),
+            topics: Records::new(TOPICS, store.clone()),
+            edits: Records::new(EDITS, store.clone()),
+            memories: Records::new(MEMORIES, store.clone()),
+            groups: Records::new(GROUPS, store.clone()),
+            subjects: Records::new(SUBJECTS, store),
+            relationship_topics: BTreeSet::new(),
+            inferences: Vec::new(),
+            retractions: Retractions::default(),
+            masked_documents: BTreeSet::new(),
+            dirty: DirtyTopics::All,
+        }
+    }
+
+    /// Returns the container whose memories these are.
+    pub fn container(&self) -> &ContainerId {
+        &self.container
+    }
+
+    /// Returns a ledger with the same statements and edits and without memories, so that all of them
+    /// are computed anew.
+    #[must_use]
+    pub fn without_memories(&self) -> Self {
+        let mut ledger = Self::new(self.container.clone());
+        for document in self.all_document_statements() {
+            ledger.insert_document(Arc::unwrap_or_clone(document));
+        }
+        for edit in &self.list_edits() {
+            ledger.apply_edit(edit);
+        }
+        ledger
+    }
+
+    /// Returns the records other than memories that differ from the store, with their keys; `None` for
+    /// a record that was removed. Together with the memories that [`Ledger::recompute_memories`]
+    /// reported, whose keys are their ids, they are what a store lacks.
+    pub fn changed_records(&self) -> Vec<(String, Option<Vec<u8>>)> {
+        let summary = LedgerSummary {
+            has_edits: !self.edits.is_known_empty(),
+            relationship_topics: self.relationship_topics.clone(),
+            inferences: self.inferences.clone(),
+            retracting_documents: self.retractions.documents().cloned().collect(),
+            masked_documents: self.masked_documents.clone(),
+        };
+        let mut records = vec![(SUMMARY.to_owned(), Some(summary.encode()))];
+        records.extend(self.documents.changes());
+        records.extend(self.topics.changes());
+        records.extend(self.edits.changes());
+        records.extend(self.groups.changes());
+        records.extend(self.subjects.changes());
+        records
+    }
+
+    /// Returns the number of memories that are live at `now`.
+    pub fn count_live(&self, now: Timestamp) -> u64 {
+        let held = self.memories.held();
+        let stored = self.memories.not_held();
+        let count = held.filter(|memory| memory.is_live(now)).count()
+            + stored
+                .filter(|record| Memory::is_record_live(record, now))
+                .count();
+        count as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ledger::records::MapStore;
+    use crate::ledger::tests::{document_statements, ledger, lives_in, statement};
+
+    use super::*;
+
+    /// Returns everything that a store of the ledger would have.
+    fn stored_text(ledger: &Ledger) -> String {
+        let mut text = String::new();
+        for (key, record) in ledger.changed_records() {
+            if let Some(record) = record {
+                text += &format!("{key} {}\n", String::from_utf8_lossy(&record));
+            }
+        }
+        for memory in ledger.memories() {
+            text += &String::from_utf8_lossy(&memory.to_record());
+        }
+        text.to_lowercase()
+    }
+
+    #[test]
+    fn a_removed_document_leaves_no_word() {
+        let sister = statement("Zoe's sister is Anna.", Some(("zoe", "sister", "anna")), 3);
+        let removed = document_statements(
+            2,
+            vec![
+                lives_in("Rome", 2),
+                statement("Ben likes jazz.", None, 2),
+                sister,
+            ],
+        );
+        let mut ledger = ledger([
+            document_statements(1, vec![lives_in("Bonn", 1)]),
+            removed.clone(),
+        ]);
+        let words = ["rome", "ben", "jazz", "zoe", "anna"];
+        let text = stored_text(&ledger);
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+
+        ledger.remove_document(&removed.document.id);
+        ledger.recompute_memories();
+        let text = stored_text(&ledger);
+        assert!(!words.iter().any(|word| text.contains(word)), "{text}");
+        assert!(text.contains("bonn"), "{text}");
+    }
+
+    #[test]
+    fn a_store_without_a_ledger_is_not_restored() {
+        let container = ContainerId::parse("cccccccccccccccccccccc").unwrap();
+        assert!(Ledger::restore(container, Arc::new(MapStore::default())).is_none());
+    }
+}
