@@ -60,9 +60,11 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
 
     // The queue is full of slow documents of two organizations before any worker starts.
     let mut flood = Vec::new();
+    // They are long, because only then a status tells that a worker has begun.
+    let filler = "The ferry is late. ".repeat(2_000);
     for key in [&first, &second] {
         for number in 0..FLOOD {
-            let page = format!("<!DOCTYPE html><html><body><p>Page {number}.</p></body></html>");
+            let page = format!("<!DOCTYPE html><html><body><p>{number} {filler}</body></html>");
             flood.push((key.clone(), send(&app, key, &page).await));
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use container_index::ChosenModel;
-use domain::document::{ProcessingResult, StatementsRef};
+use domain::document::{BodyForm, ProcessingResult, StatementsRef};
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
@@ -44,6 +44,9 @@ const MIN_STAGED_CHARS: usize = 32 * 1024;
 /// Processes a revision, unless it is no longer wanted, leased by another worker, or already
 /// processed.
 ///
+/// A worker takes a lease, but for a short text. Reading that takes milliseconds and gives the same
+/// results each time, so a lease would cost more than the work that it saves now and then.
+///
 /// # Errors
 /// Temporary errors, after which the message is delivered again. A permanent failure ends the
 /// document as `failed` and returns `Ok`.
@@ -54,16 +57,12 @@ pub(crate) async fn process_revision(
     id: &DocumentId,
     revision: &Revision,
 ) -> Result<()> {
-    let now = ctx.clock.now();
-    let claim = ctx
-        .documents
-        .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
-        .await?;
-    let ClaimOutcome::Claimed(mut document) = claim else {
+    let Some(mut document) = begin_revision(ctx, readers, tenant, id, revision).await? else {
         return Ok(());
     };
 
     // While a document only waits for its file, every restart of a server counts as an attempt.
+    let now = ctx.clock.now();
     let is_awaiting_upload = document.body.awaited_until.is_some_and(|until| until > now);
     if document.attempts > MAX_ATTEMPTS && !is_awaiting_upload {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
@@ -84,7 +83,7 @@ pub(crate) async fn process_revision(
 
     document.set_tags(&tags);
     let result = run_stages(ctx, readers, tenant, &mut document).await;
-    if result.is_err() {
+    if result.is_err() && document.attempts > 0 {
         // Another worker may start at once instead of after the lease. If it fails too, the next
         // one starts after the lease.
         let retry_at = ctx.clock.now().plus_seconds(LEASE_SECONDS);
@@ -95,6 +94,45 @@ pub(crate) async fn process_revision(
     }
 
     result
+}
+
+/// Returns the document if this worker is to process the revision, with a lease unless it is a short
+/// text.
+async fn begin_revision(
+    ctx: &Ctx,
+    readers: &ContentReaders,
+    tenant: &Tenant,
+    id: &DocumentId,
+    revision: &Revision,
+) -> Result<Option<Document>> {
+    if !readers.use_models() {
+        let ids = std::slice::from_ref(id);
+        let found = ctx.documents.get(tenant, ids).await?.pop().flatten();
+        let Some(document) = found.filter(|found| found.is_unfinished_revision(revision)) else {
+            return Ok(None);
+        };
+        if is_short_text(&document) {
+            return Ok(Some(document));
+        }
+    }
+
+    let now = ctx.clock.now();
+    let lease_until = now.plus_seconds(LEASE_SECONDS);
+    let claim = ctx
+        .documents
+        .claim_revision(tenant, id, revision, now, lease_until)
+        .await?;
+    match claim {
+        ClaimOutcome::Claimed(document) => Ok(Some(*document)),
+        ClaimOutcome::Busy | ClaimOutcome::Outdated => Ok(None),
+    }
+}
+
+/// Checks whether a document is a text that is read in milliseconds. A document that a worker had a
+/// lease on is none, for example one that waited for its file.
+fn is_short_text(document: &Document) -> bool {
+    let is_text = matches!(document.body.form, BodyForm::Text | BodyForm::Conversation);
+    is_text && document.body.size <= MIN_STAGED_CHARS as u64 && document.attempts == 0
 }
 
 async fn run_stages(

@@ -28,6 +28,13 @@ pub struct ContentReaders {
     pub embedder: Option<Arc<dyn TextEmbedder>>,
 }
 
+impl ContentReaders {
+    /// Checks whether models of the operator read every text, which takes seconds and costs money.
+    pub(crate) fn use_models(&self) -> bool {
+        self.models.reads_memories() || self.embedder.is_some()
+    }
+}
+
 /// A document's canonical text, the data that shapes its chunks, and its own properties.
 pub(crate) struct ExtractedText {
     pub(crate) text: String,

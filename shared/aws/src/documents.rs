@@ -349,7 +349,7 @@ impl Documents for DynamoDocuments {
             return Ok(ClaimOutcome::Outdated);
         };
         let document = read_document(item.clone())?;
-        if !document.is_newest_revision(revision) || document.status.is_final() {
+        if !document.is_unfinished_revision(revision) {
             return Ok(ClaimOutcome::Outdated);
         }
 

@@ -483,6 +483,11 @@ impl Document {
         authorships.flatten().next()
     }
 
+    /// Checks whether `revision` is the newest content and its processing has not ended.
+    pub fn is_unfinished_revision(&self, revision: &Revision) -> bool {
+        self.is_newest_revision(revision) && !self.status.is_final()
+    }
+
     /// Checks whether `revision` is still the newest content.
     pub fn is_newest_revision(&self, revision: &Revision) -> bool {
         self.revision == *revision
