@@ -54,18 +54,19 @@ impl IndexHead {
     /// Checks whether the container should be compacted once `changes` are committed on this head.
     /// A message may be lost or arrive too early, so the answer is `true` again every few records.
     pub fn needs_compaction(&self, changes: &[DocumentChange]) -> bool {
-        /// The largest number of records, approximately, that a cold reader reads with their packs.
+        /// The largest number of records without chunks that a cold reader reads.
         const COMPACT_AFTER_RECORDS: u64 = 64;
-        /// The number of chunks from which one record costs a reader as much as many small records.
-        const LARGE_RECORD_CHUNKS: u32 = 256;
+        /// The number of chunks that cost a reader as much as a record without any: their pack, their
+        /// statements, and the memories that it computes.
+        const CHUNKS_LIKE_A_RECORD: u64 = 8;
+        /// The fewest records that are compacted, however many chunks they have.
+        const MIN_RECORDS: u64 = 4;
 
+        // Records of a container are mostly alike, so this one tells what the others cost.
         let added = changes.iter().filter_map(DocumentChange::published_results);
-        let chunks: u32 = added.map(|new| new.chunks).sum();
-        let threshold = if chunks >= LARGE_RECORD_CHUNKS {
-            COMPACT_AFTER_RECORDS / 8
-        } else {
-            COMPACT_AFTER_RECORDS
-        };
+        let chunks: u64 = added.map(|new| u64::from(new.chunks)).sum();
+        let cost = 1 + chunks / CHUNKS_LIKE_A_RECORD;
+        let threshold = (COMPACT_AFTER_RECORDS / cost).max(MIN_RECORDS);
 
         let uncovered = self.uncovered_records() + 1;
         uncovered >= threshold && uncovered.is_multiple_of(threshold / 4)
