@@ -4,7 +4,8 @@
 mod examples;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::settings::PREFERENCES;
 use domain::{MemoryId, MemoryKind, ProfileBucket};
@@ -23,18 +24,21 @@ const STOP_WORDS: &[&str] = &[
     "every", "get", "go", "her", "his", "my", "one", "our", "she", "they", "two", "user", "week",
     "day", "year",
 ];
-/// The most memories whose bucket a sorter caches. Beyond it, the cache is cleared.
-const MAX_CACHED_MEMORIES: usize = 20_000;
+/// The most memories whose bucket a sorter caches, and the most words. Beyond it, the cache is cleared.
+const MAX_CACHED: usize = 20_000;
 /// The most words of a memory or a bucket that are compared. A topic shows in a few words.
 const MAX_WORDS: usize = 200;
 
 /// Sorts memories into buckets: each into the one that it fits best, or into none. It caches the
-/// bucket of each memory, because the words of a memory never change.
+/// bucket of each memory, because the words of a memory never change, and what it finds out about a
+/// word, because most words occur in many memories.
 #[derive(Debug)]
 pub struct BucketSorter {
     buckets: Vec<ProfileBucket>,
     topics: Vec<BucketTopic>,
     bucket_cache: Mutex<HashMap<MemoryId, Option<usize>>>,
+    /// The similarity of a word to the most similar word of each bucket.
+    word_cache: Mutex<HashMap<String, Arc<[f32]>>>,
 }
 
 /// A bucket in the form in which it is compared with memories.
@@ -78,6 +82,7 @@ impl BucketSorter {
             topics: buckets.iter().map(topic).collect(),
             buckets,
             bucket_cache: Mutex::default(),
+            word_cache: Mutex::default(),
         }
     }
 
@@ -97,24 +102,22 @@ impl BucketSorter {
             return Some(index);
         }
 
-        if let Some(cached) = self.lock_placed().get(&memory.id) {
+        if let Some(cached) = lock(&self.bucket_cache).get(&memory.id) {
             return *cached;
         }
 
         let index = self.find_best_bucket(&memory.text);
-        let mut bucket_cache = self.lock_placed();
-        if bucket_cache.len() >= MAX_CACHED_MEMORIES {
-            bucket_cache.clear();
-        }
-
-        bucket_cache.insert(memory.id.clone(), index);
+        insert_bounded(&mut lock(&self.bucket_cache), memory.id.clone(), index);
         index
     }
 
     fn find_best_bucket(&self, text: &str) -> Option<usize> {
         let words = select_topic_words(text);
         let text_vector = NormalizedVector::of(&words.join(" "));
-        let words = embed_words(words);
+        let similarities: Vec<Arc<[f32]>> = words
+            .iter()
+            .map(|word| self.word_similarities(word))
+            .collect();
 
         let best_match = |for_preferences: bool, threshold: f32| {
             let mut best: Option<(usize, f32)> = None;
@@ -124,7 +127,11 @@ impl BucketSorter {
                 }
 
                 // Of two equal scores, that of the earlier bucket counts.
-                let score = topic.score(&text_vector, &words);
+                let best_word = similarities
+                    .iter()
+                    .fold(0f32, |best, similarities| best.max(similarities[index]));
+                // Half is the similarity of the whole texts, half that of the most similar two words.
+                let score = (topic.text_vector.cosine(&text_vector) + best_word) / 2.0;
                 if best.is_none_or(|(_, best_score)| score.total_cmp(&best_score).is_gt()) {
                     best = Some((index, score));
                 }
@@ -136,32 +143,53 @@ impl BucketSorter {
         best_match(false, THRESHOLD).or_else(|| best_match(true, PREFERENCE_THRESHOLD))
     }
 
-    fn lock_placed(&self) -> std::sync::MutexGuard<'_, HashMap<MemoryId, Option<usize>>> {
-        // A panic while the lock is held cannot leave the map in an inconsistent state.
-        self.bucket_cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Returns the similarity of a word to the most similar word of each bucket.
+    fn word_similarities(&self, word: &str) -> Arc<[f32]> {
+        if let Some(cached) = lock(&self.word_cache).get(word) {
+            return cached.clone();
+        }
+
+        let vector = NormalizedVector::of(word);
+        let topics = self.topics.iter();
+        let similarities: Arc<[f32]> = topics
+            .map(|topic| topic.word_similarity(word, &vector))
+            .collect();
+        insert_bounded(
+            &mut lock(&self.word_cache),
+            word.to_owned(),
+            similarities.clone(),
+        );
+        similarities
     }
 }
 
 impl BucketTopic {
-    /// Scores a text: half is the similarity of the whole texts, half that of the most similar two
-    /// words. Equal words have similarity 1.
-    fn score(&self, text_vector: &NormalizedVector, words: &[(String, NormalizedVector)]) -> f32 {
-        let mut best_similarity: f32 = 0.0;
-        for (word, vector) in words {
-            for (other, other_vector) in &self.words {
-                let similarity = if other == word {
-                    1.0
-                } else {
-                    vector.cosine(other_vector)
-                };
-                best_similarity = best_similarity.max(similarity);
-            }
+    /// Returns the similarity of a word to the most similar word of the bucket. Equal words have
+    /// similarity 1.
+    fn word_similarity(&self, word: &str, vector: &NormalizedVector) -> f32 {
+        let mut best: f32 = 0.0;
+        for (other, other_vector) in &self.words {
+            let similarity = if other == word {
+                1.0
+            } else {
+                vector.cosine(other_vector)
+            };
+            best = best.max(similarity);
         }
-
-        (self.text_vector.cosine(text_vector) + best_similarity) / 2.0
+        best
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while the lock is held cannot leave the map in an inconsistent state.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn insert_bounded<K: Eq + Hash, V>(cache: &mut HashMap<K, V>, key: K, value: V) {
+    if cache.len() >= MAX_CACHED {
+        cache.clear();
+    }
+    cache.insert(key, value);
 }
 
 fn embed_words(words: Vec<String>) -> Vec<(String, NormalizedVector)> {
