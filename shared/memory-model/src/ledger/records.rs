@@ -3,6 +3,7 @@
 //! A stored record is decoded when it is asked for. A ledger that was restored therefore reads what a
 //! request or a change touches, and not the whole container.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::sync::{Arc, OnceLock};
@@ -169,19 +170,26 @@ where
     /// Returns all records in the order of their keys. The stored ones stay in memory.
     pub(super) fn all(&self) -> impl Iterator<Item = (&K, &Arc<V>)> {
         let stored = self.all_stored.get_or_init(|| self.stored().collect());
-        let mut stored = stored
-            .iter()
-            .filter(|(key, _)| !self.held.contains_key(key))
-            .peekable();
-        let mut held = self
-            .held
-            .iter()
-            .filter_map(|(key, held)| Some((key, held.value()?)))
-            .peekable();
-        std::iter::from_fn(move || match (stored.peek(), held.peek()) {
-            (Some((stored_key, _)), Some((held_key, _))) if stored_key < held_key => stored.next(),
-            (_, Some(_)) => held.next(),
-            (_, None) => stored.next(),
+        let (mut stored, mut held) = (stored.iter().peekable(), self.held.iter().peekable());
+        std::iter::from_fn(move || {
+            loop {
+                let order = match (stored.peek(), held.peek()) {
+                    (Some((stored_key, _)), Some((held_key, _))) => stored_key.cmp(held_key),
+                    (Some(_), None) => Ordering::Less,
+                    (None, _) => Ordering::Greater,
+                };
+                match order {
+                    Ordering::Less => return stored.next(),
+                    // The record that is held comes next, unless it was removed.
+                    Ordering::Equal => drop(stored.next()),
+                    Ordering::Greater => {
+                        let (key, held) = held.next()?;
+                        if let Some(value) = held.value() {
+                            return Some((key, value));
+                        }
+                    }
+                }
+            }
         })
     }
 
