@@ -163,18 +163,16 @@ fn memories_of_target(
     container_memories: &ContainerMemories,
     target: MemoryTarget<'_>,
 ) -> Result<Vec<MemoryToForget>> {
-    let first = container_memories.find_target(target)?.memory;
-    let is_targeted = |memory: &Memory| match target {
-        MemoryTarget::Id(_) => memory.id == first.id,
-        MemoryTarget::Content(text) => {
-            memory.text == text && memory.is_live(container_memories.now)
-        }
+    let now = container_memories.now;
+    let first = container_memories.find_target(target)?;
+    let MemoryTarget::Content(text) = target else {
+        return Ok(vec![MemoryToForget::new(&first, now)]);
     };
     let targeted = container_memories
         .all_memories()
-        .filter(|located| is_targeted(&located.memory));
+        .filter(|located| located.memory.text == text && located.memory.is_live(now));
     Ok(targeted
-        .map(|located| MemoryToForget::new(&located, container_memories.now))
+        .map(|located| MemoryToForget::new(&located, now))
         .collect())
 }
 

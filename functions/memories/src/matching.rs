@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
+use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use search_engine::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
@@ -271,9 +272,7 @@ fn find_similar(
         .map(|(_, memories)| memories.index())
         .collect();
     let admit = |view: &DocumentView<'_>| {
-        container_memories
-            .get_memory(view.id)
-            .is_some_and(|located| located.memory.is_live(container_memories.now))
+        view.chunks > 0 && Memory::is_record_live(view.attributes, container_memories.now)
     };
 
     let query = SearchQuery {

@@ -2,6 +2,7 @@
 
 use container_index::{IndexedChunks, IndexedMemories};
 use domain::{ContainerId, Result, Tenant, Timestamp};
+use memory_model::Ledger;
 use service::{ContainerScope, explain_emptiness, join_reasons};
 
 use crate::SearchState;
@@ -244,11 +245,11 @@ impl Search<'_> {
             self.threshold,
         ));
 
-        let has_memories = sources
-            .memories
-            .iter()
-            .any(|memories| memories.ledger().memories().next().is_some());
-        if self.mode == SearchMode::Memories && !has_memories && !sources.memories.is_empty() {
+        let has_memories = || {
+            let mut ledgers = sources.memories.iter().map(IndexedMemories::ledger);
+            ledgers.any(Ledger::has_memories)
+        };
+        if self.mode == SearchMode::Memories && !sources.memories.is_empty() && !has_memories() {
             reasons.push(
                 "No memories were found in the documents. `searchMode`: `hybrid` searches their \
                  text as well."

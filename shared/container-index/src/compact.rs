@@ -78,6 +78,8 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
                 return Err(being_replaced());
             }
             // The statements are read from the ledger that was stored with the segments.
+            let (unused, stored) = (segment_refs(&levels), segment_refs(&loaded.view.segments));
+            discard(ctx, tenant, id, false, &unused, stored, replaced).await?;
             return rewrite_index(ctx, tenant, id).await;
         };
         let merged = NewSegment {

@@ -31,6 +31,8 @@ use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
 const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
+/// The bytes that a stored memory takes once a request has decoded it.
+const DECODED_MEMORY_BYTES: usize = 1_000;
 /// The memories that a log record usually adds.
 const EXPECTED_RECORD_MEMORIES: u64 = 4;
 /// The number of documents whose statements one read fetches.
@@ -47,7 +49,7 @@ pub trait MemoryIndex: Clone + Default + Send + Sync {
     fn put(&mut self, memory: &Memory);
     /// Removes a memory.
     fn remove(&mut self, id: &MemoryId);
-    /// Optimizes the index. Called once, after all stored memories were added.
+    /// Optimizes the index. Called once, after all memories were computed and added.
     fn settle(&mut self);
     /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize;
@@ -95,8 +97,8 @@ impl MemoryIndex for ContainerIndex {
 }
 
 /// The memories of a container: the ledger in which they are computed, and the index in which the
-/// latest ones are found, including forgotten ones. Other versions are in the index without a text to
-/// find, and when it is stored, so are all other records of the ledger.
+/// latest ones are found, including forgotten ones. Earlier versions are documents without chunks in the
+/// index. Before the index is stored, the other records of the ledger are added to it in the same way.
 #[derive(Debug, Clone)]
 pub struct IndexedMemories<I = ContainerIndex> {
     inner: Arc<Inner<I>>,
@@ -452,6 +454,9 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         }
 
         inner.tell_all(ctx, tenant, &puts, fetched).await?;
+        // An edit may name a memory of these documents. One of an unknown memory would compute all
+        // memories anew.
+        inner.settle();
         for entry in records.iter().flat_map(|record| &record.entries) {
             if let LogEntry::Edit { edit } = entry {
                 inner.ledger.apply_edit(edit);
@@ -470,7 +475,10 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     fn size_bytes(&self) -> usize {
         let inner = &self.inner;
         let stored = match &inner.restored {
-            Some(restored) => restored.index().estimated_bytes(),
+            Some(restored) => {
+                let index = restored.index();
+                index.estimated_bytes() + index.len_chunks() * DECODED_MEMORY_BYTES
+            }
             None => 0,
         };
         inner.ledger.estimated_bytes() + inner.index.bytes().max(stored)

@@ -76,6 +76,8 @@ pub struct Ledger {
     retractions: Retractions,
     /// The documents of which a part may be forgotten. Of some of them, no part is any longer.
     masked_documents: BTreeSet<DocumentId>,
+    /// The retractions that were inserted or removed since the memories were computed.
+    new_retractions: Vec<PlacedRetraction>,
     dirty: DirtyTopics,
 }
 
@@ -160,7 +162,7 @@ impl Ledger {
         self.remove_document(&id);
         let document_statements = Arc::new(document_statements);
         let retractions = self.retractions.insert_document(&document_statements);
-        self.mark_affected(&retractions);
+        self.new_retractions.extend(retractions);
 
         for (index, statement) in document_statements.statements.iter().enumerate() {
             if statement.only_retracts() {
@@ -190,9 +192,10 @@ impl Ledger {
         self.documents.insert(id, document_statements);
     }
 
-    /// Marks the topics of the statements that these retractions take back, or took back before they
+    /// Marks the topics of the statements that the new retractions take back, or took back before they
     /// were removed.
-    fn mark_affected(&mut self, retractions: &[PlacedRetraction]) {
+    fn mark_affected(&mut self) {
+        let retractions = std::mem::take(&mut self.new_retractions);
         let DirtyTopics::Some(dirty) = &mut self.dirty else {
             return;
         };
@@ -216,7 +219,8 @@ impl Ledger {
             return;
         };
         let retractions = self.retractions.remove_document(&document_statements);
-        self.mark_affected(&retractions);
+        self.new_retractions.extend(retractions);
+        self.masked_documents.remove(document);
 
         for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
@@ -275,9 +279,10 @@ impl Ledger {
 
     /// Recomputes the memories of all topics that have changed, and returns what is different.
     pub fn recompute_memories(&mut self) -> LedgerChanges {
+        self.mark_affected();
         let nothing = DirtyTopics::Some(BTreeSet::new());
         let dirty = match std::mem::replace(&mut self.dirty, nothing) {
-            DirtyTopics::All => self.topics.read_all().map(|(topic, _)| topic).collect(),
+            DirtyTopics::All => self.topics.keys().collect(),
             DirtyTopics::Some(topics) => topics,
         };
         if dirty.is_empty() {
@@ -320,10 +325,11 @@ impl Ledger {
                 self.memories.insert(memory.id.clone(), memory);
             }
 
+            if topic_entry.statements.is_empty() {
+                self.unlist_topic(topic, &mut topic_entry);
+            }
             if !topic_entry.statements.is_empty() || !topic_entry.corrections.is_empty() {
                 self.topics.insert(topic.clone(), topic_entry);
-            } else {
-                self.remove_topic(topic, &topic_entry);
             }
         }
 
@@ -335,10 +341,11 @@ impl Ledger {
         self.diff_memories(&dirty, memories_before)
     }
 
-    /// Removes a topic without statements from the indexes.
-    fn remove_topic(&mut self, topic: &TopicId, topic_entry: &TopicEntry) {
+    /// Removes a topic without statements from its group and its subject. A caller's version alone
+    /// gives neither extensions nor inferences.
+    fn unlist_topic(&mut self, topic: &TopicId, topic_entry: &mut TopicEntry) {
         // The keys have words of the statements, so nothing of a removed document may stay.
-        if let Some(group) = &topic_entry.group
+        if let Some(group) = &topic_entry.group.take()
             && let Some(topics) = self.groups.get_mut(group)
         {
             topics.remove(topic);
@@ -347,7 +354,7 @@ impl Ledger {
             }
         }
 
-        if let Some(subject) = &topic_entry.subject
+        if let Some(subject) = &topic_entry.subject.take()
             && let Some(topics) = self.subjects.get_mut(subject)
         {
             topics.remove(topic);
@@ -441,6 +448,11 @@ impl Ledger {
     /// Returns the memory with this id.
     pub fn get(&self, id: &MemoryId) -> Option<Arc<Memory>> {
         self.memories.get(id)
+    }
+
+    /// Checks whether there is any memory.
+    pub fn has_memories(&self) -> bool {
+        !self.memories.is_empty()
     }
 
     /// Checks whether there is a memory with this id.
@@ -609,17 +621,18 @@ impl Ledger {
                 .any(|document| matches(&document.metadata))
     }
 
-    /// Estimates the memory that the ledger takes besides its store, in bytes.
+    /// Estimates the memory that the ledger takes besides its store and what it has read of it, in
+    /// bytes.
     pub fn estimated_bytes(&self) -> usize {
         let mut bytes = 0;
-        for document_statements in self.documents.in_memory() {
+        for document_statements in self.documents.overlay() {
             bytes += 500;
             for statement in &document_statements.statements {
                 bytes += 500 + statement.text.len();
             }
         }
 
-        for memory in self.memories.in_memory() {
+        for memory in self.memories.overlay() {
             bytes += 800 + memory.text.len();
         }
 

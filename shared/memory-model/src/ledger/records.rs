@@ -4,9 +4,10 @@
 //! request or a change touches, and not the whole container.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Debug, Display};
-use std::sync::{Arc, OnceLock};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Serialize;
 use serde::de::value::{Error as KeyError, StrDeserializer};
@@ -23,7 +24,7 @@ pub trait LedgerStore: Debug + Send + Sync {
 
 /// A value that can be stored.
 ///
-/// Bytes that [`Record::encode`] did not write are no record. A store verifies its bytes, and has the
+/// Bytes that [`Record::encode`] did not write are not a record. A store verifies its bytes, and has the
 /// version of the rules that wrote them, so there are none in practice.
 pub(super) trait Record: Serialize + DeserializeOwned {
     /// Returns the stored form.
@@ -37,6 +38,9 @@ pub(super) trait Record: Serialize + DeserializeOwned {
     }
 }
 
+/// The most records of [`Records::recently_read`]. Beyond it, they are cleared.
+const MAX_RECENTLY_READ: usize = 1_024;
+
 /// The records of one kind. Clones share the records.
 #[derive(Debug, Clone)]
 pub(super) struct Records<K, V> {
@@ -45,10 +49,14 @@ pub(super) struct Records<K, V> {
     store: Option<Arc<dyn LedgerStore>>,
     /// All stored records, once all of them were asked for.
     all_stored: Arc<OnceLock<BTreeMap<K, Arc<V>>>>,
-    held: BTreeMap<K, Held<V>>,
+    /// Stored records that were read a moment ago, because the memories of a document ask for the same
+    /// document again and again.
+    recently_read: Arc<Mutex<HashMap<K, Arc<V>>>>,
+    /// The records that were changed, removed or fetched.
+    overlay: BTreeMap<K, Held<V>>,
 }
 
-/// A record in memory.
+/// A record of the overlay.
 #[derive(Debug, Clone)]
 enum Held<V> {
     /// It is as in the store.
@@ -68,7 +76,7 @@ impl<V> Held<V> {
 
 impl<K, V> Records<K, V>
 where
-    K: Ord + Clone + Display + DeserializeOwned,
+    K: Ord + Hash + Clone + Display + DeserializeOwned,
     V: Record + Clone,
 {
     /// Creates a set of records of which the `store`, if there is one, has those whose keys begin with
@@ -78,31 +86,32 @@ where
             prefix,
             store,
             all_stored: Arc::default(),
-            held: BTreeMap::new(),
+            recently_read: Arc::default(),
+            overlay: BTreeMap::new(),
         }
     }
 
-    /// Returns a record. It is decoded again each time unless it is in memory.
+    /// Returns a record.
     pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
-        match self.held.get(key) {
+        match self.overlay.get(key) {
             Some(held) => held.value().cloned(),
             None => self.read_stored(key),
         }
     }
 
-    /// Returns a record and keeps it in memory.
+    /// Returns a record and keeps it in the overlay.
     pub(super) fn fetch(&mut self, key: &K) -> Option<Arc<V>> {
-        if !self.held.contains_key(key)
+        if !self.overlay.contains_key(key)
             && let Some(value) = self.read_stored(key)
         {
-            self.held.insert(key.clone(), Held::Stored(value));
+            self.overlay.insert(key.clone(), Held::Stored(value));
         }
-        self.held.get(key)?.value().cloned()
+        self.overlay.get(key)?.value().cloned()
     }
 
     /// Checks whether there is a record with this key.
     pub(super) fn contains(&self, key: &K) -> bool {
-        match (self.held.get(key), &self.store) {
+        match (self.overlay.get(key), &self.store) {
             (Some(held), _) => held.value().is_some(),
             (None, Some(store)) => store.get(&self.stored_key(key)).is_some(),
             (None, None) => false,
@@ -111,15 +120,32 @@ where
 
     /// Checks whether there are no records, as far as that is known without reading all of them.
     pub(super) fn is_known_empty(&self) -> bool {
-        self.store.is_none() && self.held.values().all(|held| held.value().is_none())
+        self.store.is_none() && self.overlay.values().all(|held| held.value().is_none())
     }
 
     fn read_stored(&self, key: &K) -> Option<Arc<V>> {
         if let Some(all) = self.all_stored.get() {
             return all.get(key).cloned();
         }
-        let bytes = self.store.as_ref()?.get(&self.stored_key(key))?;
-        V::decode(bytes).map(Arc::new)
+        let store = self.store.as_ref()?;
+        if let Some(value) = self.lock_recently_read().get(key) {
+            return Some(value.clone());
+        }
+
+        let value = Arc::new(V::decode(store.get(&self.stored_key(key))?)?);
+        let mut recently_read = self.lock_recently_read();
+        if recently_read.len() >= MAX_RECENTLY_READ {
+            recently_read.clear();
+        }
+        recently_read.insert(key.clone(), value.clone());
+        Some(value)
+    }
+
+    fn lock_recently_read(&self) -> MutexGuard<'_, HashMap<K, Arc<V>>> {
+        // A panic while the lock is held cannot leave the map in an inconsistent state.
+        self.recently_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn stored_key(&self, key: &K) -> String {
@@ -129,8 +155,8 @@ where
     /// Returns a record to change.
     pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let value = self.take(key)?;
-        self.held.insert(key.clone(), Held::Changed(value));
-        match self.held.get_mut(key) {
+        self.overlay.insert(key.clone(), Held::Changed(value));
+        match self.overlay.get_mut(key) {
             Some(Held::Changed(value)) => Some(Arc::make_mut(value)),
             _ => None,
         }
@@ -142,7 +168,7 @@ where
         V: Default,
     {
         let value = self.take(key).unwrap_or_default();
-        let held = self.held.entry(key.clone()).or_insert(Held::Removed);
+        let held = self.overlay.entry(key.clone()).or_insert(Held::Removed);
         *held = Held::Changed(value);
         match held {
             Held::Changed(value) => Arc::make_mut(value),
@@ -152,17 +178,17 @@ where
 
     /// Inserts a record, replacing any with the same key.
     pub(super) fn insert(&mut self, key: K, value: impl Into<Arc<V>>) {
-        self.held.insert(key, Held::Changed(value.into()));
+        self.overlay.insert(key, Held::Changed(value.into()));
     }
 
     /// Removes a record and returns it.
     pub(super) fn take(&mut self, key: &K) -> Option<Arc<V>> {
-        let held = match self.held.remove(key) {
+        let held = match self.overlay.remove(key) {
             Some(held) => held,
             None => Held::Stored(self.read_stored(key)?),
         };
         if self.store.is_some() {
-            self.held.insert(key.clone(), Held::Removed);
+            self.overlay.insert(key.clone(), Held::Removed);
         }
         held.value().cloned()
     }
@@ -170,7 +196,7 @@ where
     /// Returns all records in the order of their keys. The stored ones stay in memory.
     pub(super) fn all(&self) -> impl Iterator<Item = (&K, &Arc<V>)> {
         let stored = self.all_stored.get_or_init(|| self.stored().collect());
-        let (mut stored, mut held) = (stored.iter().peekable(), self.held.iter().peekable());
+        let (mut stored, mut held) = (stored.iter().peekable(), self.overlay.iter().peekable());
         std::iter::from_fn(move || {
             loop {
                 let order = match (stored.peek(), held.peek()) {
@@ -197,8 +223,8 @@ where
     pub(super) fn read_all(&self) -> impl Iterator<Item = (K, Arc<V>)> {
         let stored = self
             .stored()
-            .filter(|(key, _)| !self.held.contains_key(key));
-        let held = self.held.iter();
+            .filter(|(key, _)| !self.overlay.contains_key(key));
+        let held = self.overlay.iter();
         let held = held.filter_map(|(key, held)| Some((key.clone(), held.value()?.clone())));
         stored.chain(held)
     }
@@ -208,22 +234,30 @@ where
             .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(bytes)?))))
     }
 
-    /// Returns the stored form of all records that are not in memory.
-    pub(super) fn not_held(&self) -> impl Iterator<Item = &[u8]> {
+    /// Returns the keys of all records in any order, without decoding the records.
+    pub(super) fn keys(&self) -> impl Iterator<Item = K> {
+        let stored = self.stored_bytes().map(|(key, _)| key);
+        let stored = stored.filter(|key| !self.overlay.contains_key(key));
+        let overlay = self.overlay.iter();
+        let overlay = overlay.filter_map(|(key, held)| held.value().map(|_| key.clone()));
+        stored.chain(overlay)
+    }
+
+    /// Checks whether there are no records.
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys().next().is_none()
+    }
+
+    /// Returns the stored form of all records that the overlay has no part in.
+    pub(super) fn unchanged_bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.stored_bytes()
-            .filter(|(key, _)| !self.held.contains_key(key))
+            .filter(|(key, _)| !self.overlay.contains_key(key))
             .map(|(_, bytes)| bytes)
     }
 
-    /// Returns the records that were changed or fetched.
-    pub(super) fn held(&self) -> impl Iterator<Item = &Arc<V>> {
-        self.held.values().filter_map(Held::value)
-    }
-
-    /// Returns all records in memory. Some may occur twice.
-    pub(super) fn in_memory(&self) -> impl Iterator<Item = &Arc<V>> {
-        let all_stored = self.all_stored.get().into_iter();
-        self.held().chain(all_stored.flat_map(BTreeMap::values))
+    /// Returns the records of the overlay.
+    pub(super) fn overlay(&self) -> impl Iterator<Item = &Arc<V>> {
+        self.overlay.values().filter_map(Held::value)
     }
 
     fn stored_bytes(&self) -> impl Iterator<Item = (K, &[u8])> {
@@ -243,7 +277,7 @@ where
     /// Returns the keys and the stored form of the records that have changed, `None` for those that
     /// were removed.
     pub(super) fn changes(&self) -> impl Iterator<Item = (String, Option<Vec<u8>>)> {
-        self.held.iter().filter_map(|(key, held)| match held {
+        self.overlay.iter().filter_map(|(key, held)| match held {
             Held::Stored(_) => None,
             Held::Changed(value) => Some((self.stored_key(key), Some(value.encode()))),
             Held::Removed => Some((self.stored_key(key), None)),

@@ -116,6 +116,7 @@ impl Ledger {
             inferences: Vec::new(),
             retractions: Retractions::default(),
             masked_documents: BTreeSet::new(),
+            new_retractions: Vec::new(),
             dirty: DirtyTopics::All,
         }
     }
@@ -161,10 +162,10 @@ impl Ledger {
 
     /// Returns the number of memories that are live at `now`.
     pub fn count_live(&self, now: Timestamp) -> u64 {
-        let held = self.memories.held();
-        let stored = self.memories.not_held();
-        let count = held.filter(|memory| memory.is_live(now)).count()
-            + stored
+        let overlay = self.memories.overlay();
+        let unchanged = self.memories.unchanged_bytes();
+        let count = overlay.filter(|memory| memory.is_live(now)).count()
+            + unchanged
                 .filter(|record| Memory::is_record_live(record, now))
                 .count();
         count as u64
@@ -174,7 +175,8 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use crate::ledger::records::MapStore;
-    use crate::ledger::tests::{document_statements, ledger, lives_in, statement};
+    use crate::ledger::tests::{document_statements, find_memory, ledger, lives_in, statement};
+    use domain::MemoryEdit;
 
     use super::*;
 
@@ -216,6 +218,23 @@ mod tests {
         let text = stored_text(&ledger);
         assert!(!words.iter().any(|word| text.contains(word)), "{text}");
         assert!(text.contains("bonn"), "{text}");
+    }
+
+    #[test]
+    fn a_correction_outlives_its_document_without_the_words_of_it() {
+        let removed = document_statements(2, vec![statement("Ben likes jazz.", None, 2)]);
+        let mut ledger = ledger([removed.clone()]);
+        let memory = find_memory(&ledger, "Ben likes jazz.").clone();
+        ledger.apply_edit(&MemoryEdit::Update {
+            memory: memory.id,
+            topic: memory.topic,
+            version: Box::new(statement("He likes tango.", None, 3)),
+        });
+        ledger.remove_document(&removed.document.id);
+        ledger.recompute_memories();
+        let text = stored_text(&ledger);
+        assert!(!text.contains("jazz"), "{text}");
+        assert!(text.contains("tango"), "{text}");
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn live_texts(ledger: &Ledger) -> Vec<&str> {
     texts
 }
 
-fn find_memory<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
+pub(super) fn find_memory<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
     ledger
         .memories()
         .find(|memory| memory.text == text)

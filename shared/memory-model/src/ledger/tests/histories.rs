@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use domain::{ContainerId, RetractionEffect, Statement};
+use domain::{ContainerId, MemoryEdit, RetractionEffect, Statement};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::retractions::retracting;
 use super::{DocumentStatements, day, document_statements, forget, lives_in, statement};
 use crate::ledger::records::MapStore;
-use crate::ledger::{Ledger, LedgerChanges};
+use crate::ledger::{Ledger, LedgerChanges, Memory};
 
 const EFFECTS: [RetractionEffect; 3] = [
     RetractionEffect::Ends,
@@ -95,6 +95,15 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
     reopened
 }
 
+/// Returns the correction of a memory by a caller.
+fn correct(memory: &Memory, said: i64) -> MemoryEdit {
+    MemoryEdit::Update {
+        memory: memory.id.clone(),
+        topic: memory.topic.clone(),
+        version: Box::new(statement("Anna plays guitar and cello.", None, said)),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -105,7 +114,7 @@ proptest! {
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
-        steps in prop::collection::vec((0usize..6, 0u8..5, any::<bool>()), 0..24),
+        steps in prop::collection::vec((0usize..6, 0u8..6, any::<bool>()), 0..24),
     ) {
         let all: Vec<DocumentStatements> = documents.into_iter().enumerate().map(|(i, said)| document_statements(i as u8, said)).collect();
         let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
@@ -124,6 +133,12 @@ proptest! {
                     acts.extend(act);
                 }
                 2 => reopens = true,
+                3 => {
+                    let memory = moved.memories().filter(|memory| !memory.is_derived()).nth(which);
+                    let act = memory.map(|memory| correct(memory, which as i64));
+                    act.iter().for_each(|act| moved.apply_edit(act));
+                    acts.extend(act);
+                }
                 _ => moved.insert_document(told.clone()),
             }
             if settle || reopens {
