@@ -26,7 +26,7 @@ use tracing::{error, warn};
 pub use prepare::WINDOW_CHARS;
 pub use read::ContentReaders;
 
-/// The number of times that processing a document may begin before the document ends as `failed`.
+/// The number of times that a worker may take a lease on a document before it ends as `failed`.
 pub const MAX_ATTEMPTS: u32 = 5;
 
 /// The worker behind the queues `process` and `commit.fifo`.
@@ -114,8 +114,8 @@ impl QueueWorker for Processor {
                     &document,
                     &revision,
                 );
-                // A panic on one document must not affect the others. Attempts are counted, so the
-                // document ends as `failed`.
+                // A panic on one document must not affect the others. Attempts are counted by the
+                // document or by the queue, so the document ends as `failed`.
                 let result = match AssertUnwindSafe(work).catch_unwind().await {
                     Ok(result) => result,
                     Err(_) => Err(Error::internal("a panic while processing a document")),

@@ -41,10 +41,16 @@ const MAX_CHUNKS: usize = 100_000;
 /// costs.
 const MIN_STAGED_CHARS: usize = 32 * 1024;
 
+/// The most bytes of a text that is processed without a lease.
+const MAX_UNLEASED_BYTES: u64 = 32 * 1024;
+/// The time for which a new text is processed without a lease. The sweep sends it a few times until
+/// then.
+const UNLEASED_SECONDS: i64 = 600;
+
 /// Processes a revision, unless it is no longer wanted, leased by another worker, or already
 /// processed.
 ///
-/// A worker takes a lease, but for a short text. Reading that takes milliseconds and gives the same
+/// A worker takes a lease, except for a short text. Reading that takes milliseconds and gives the same
 /// results each time, so a lease would cost more than the work that it saves now and then.
 ///
 /// # Errors
@@ -105,13 +111,13 @@ async fn begin_revision(
     id: &DocumentId,
     revision: &Revision,
 ) -> Result<Option<Document>> {
-    if !readers.use_models() {
+    if !readers.uses_models() {
         let ids = std::slice::from_ref(id);
         let found = ctx.documents.get(tenant, ids).await?.pop().flatten();
         let Some(document) = found.filter(|found| found.is_unfinished_revision(revision)) else {
             return Ok(None);
         };
-        if is_short_text(&document) {
+        if is_new_short_text(&document, ctx.clock.now()) {
             return Ok(Some(document));
         }
     }
@@ -128,11 +134,18 @@ async fn begin_revision(
     }
 }
 
-/// Checks whether a document is a text that is read in milliseconds. A document that a worker had a
-/// lease on is none, for example one that waited for its file.
-fn is_short_text(document: &Document) -> bool {
+/// Checks whether a document is a text that is read in milliseconds, for the first time.
+///
+/// A text that replaces another one reuses what is served of that. So it would give other results once
+/// another worker has finished. A text that has waited for long may be one that ends its worker, so
+/// its attempts have to be counted.
+fn is_new_short_text(document: &Document, now: Timestamp) -> bool {
     let is_text = matches!(document.body.form, BodyForm::Text | BodyForm::Conversation);
-    is_text && document.body.size <= MIN_STAGED_CHARS as u64 && document.attempts == 0
+    is_text
+        && document.body.size <= MAX_UNLEASED_BYTES
+        && document.attempts == 0
+        && document.indexed.is_none()
+        && document.updated_at.plus_seconds(UNLEASED_SECONDS) > now
 }
 
 async fn run_stages(
@@ -290,8 +303,7 @@ async fn embed_later(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
 /// Ends the processing of a document whose bytes do not exist.
 async fn handle_missing_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let Some(until) = document.body.awaited_until else {
-        // Nothing is written if the document was deleted or replaced since this worker took the
-        // lease.
+        // Nothing is written if the document was deleted or replaced since this worker read it.
         return fail_damaged(ctx, tenant, document).await;
     };
 

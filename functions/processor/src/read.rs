@@ -30,7 +30,7 @@ pub struct ContentReaders {
 
 impl ContentReaders {
     /// Checks whether models of the operator read every text, which takes seconds and costs money.
-    pub(crate) fn use_models(&self) -> bool {
+    pub(crate) fn uses_models(&self) -> bool {
         self.models.reads_memories() || self.embedder.is_some()
     }
 }

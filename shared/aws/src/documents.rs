@@ -373,6 +373,10 @@ impl Documents for DynamoDocuments {
         let update = self.update_unfinished(tenant, &claimed.id, &claimed.revision, &set);
         let update = update
             .condition_expression(unfinished_with_lease())
+            .expression_attribute_values(
+                ":indexing",
+                string_value(DocumentStatus::Indexing.as_str()),
+            )
             .expression_attribute_values(":lease", number_value(claimed.lease_until.as_millis()))
             .expression_attribute_values(":queued", string_value(DocumentStatus::Queued.as_str()))
             .expression_attribute_values(":zero", number_value(0))
@@ -456,6 +460,10 @@ impl Documents for DynamoDocuments {
             None => update,
             Some(lease) => update
                 .condition_expression(unfinished_with_lease())
+                .expression_attribute_values(
+                    ":indexing",
+                    string_value(DocumentStatus::Indexing.as_str()),
+                )
                 .expression_attribute_values(":lease", number_value(lease.as_millis())),
         };
         send_update(update).await

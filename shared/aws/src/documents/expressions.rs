@@ -45,9 +45,18 @@ pub(super) fn unfinished_without_lease() -> String {
     format!("{} AND {} < :now", unfinished(), ATTRIBUTES.lease_until)
 }
 
-/// Returns the condition of [`unfinished`], and that the worker still has the lease `:lease`.
+/// Returns the condition of [`unfinished`], that the worker still has the lease `:lease`, and that no
+/// other worker has moved the revision to `:indexing`, which workers without a lease may do.
 pub(super) fn unfinished_with_lease() -> String {
-    format!("{} AND {} = :lease", unfinished(), ATTRIBUTES.lease_until)
+    let DocumentAttributes {
+        status,
+        lease_until,
+        ..
+    } = ATTRIBUTES;
+    format!(
+        "{} AND {lease_until} = :lease AND NOT {status} = :indexing",
+        unfinished()
+    )
 }
 
 /// Returns the update by which a worker claims a revision. The document is overdue at `:due` then.

@@ -58,18 +58,18 @@ impl IndexHead {
         const COMPACT_AFTER_RECORDS: u64 = 64;
         /// The number of chunks that cost a reader as much as a record without any: their pack, their
         /// statements, and the memories that it computes.
-        const CHUNKS_LIKE_A_RECORD: u64 = 8;
+        const CHUNKS_PER_RECORD_COST: u64 = 8;
         /// The fewest records that are compacted, however many chunks they have.
         const MIN_RECORDS: u64 = 4;
 
-        // Records of a container are mostly alike, so this one tells what the others cost.
+        // Records of a container are mostly alike, so the cost of this one is taken for all.
         let added = changes.iter().filter_map(DocumentChange::published_results);
         let chunks: u64 = added.map(|new| u64::from(new.chunks)).sum();
-        let cost = 1 + chunks / CHUNKS_LIKE_A_RECORD;
+        let cost = 1 + chunks / CHUNKS_PER_RECORD_COST;
         let threshold = (COMPACT_AFTER_RECORDS / cost).max(MIN_RECORDS);
 
         let uncovered = self.uncovered_records() + 1;
-        uncovered >= threshold && uncovered.is_multiple_of(threshold / 4)
+        uncovered >= threshold && uncovered.is_multiple_of((threshold / 4).max(MIN_RECORDS))
     }
 }
 
@@ -91,13 +91,13 @@ pub struct SegmentRef {
     /// documents.
     #[serde(default, rename = "actions", skip_serializing_if = "Option::is_none")]
     pub edits: Option<BlobRef>,
-    /// The memories that have changed since the segment before. `None` if nothing has changed, and for
-    /// segments from before memories were stored.
+    /// The memories and the other records of the ledger that have changed since the segment before.
+    /// `None` if nothing has changed, and for segments from before they were stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_index: Option<MemoryIndexRef>,
 }
 
-/// A reference to memories that were computed from the statements and edits of a segment and all
+/// A reference to a ledger that was computed from the statements and edits of a segment and all
 /// segments before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryIndexRef {
