@@ -206,7 +206,7 @@ impl SentMemories {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
         let first = self.statements.first()?;
         ledger
-            .documents_with(first)
+            .documents_on_topic_of(first)
             .into_iter()
             .filter(|document_statements| document_statements.document.created_at >= since)
             .find(|document_statements| {

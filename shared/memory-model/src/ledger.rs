@@ -366,6 +366,24 @@ impl Ledger {
         self.relationship_topics.remove(topic);
     }
 
+    /// Changes a memory, if it exists. Stores its former state in `memories_before`, unless an earlier
+    /// one is there. A memory that was just created and is missing there counts as changed in either
+    /// case.
+    fn change_memory(
+        &mut self,
+        id: &MemoryId,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
+        change: impl FnOnce(&mut Memory),
+    ) {
+        let Some(former) = self.memories.get(id) else {
+            return;
+        };
+        memories_before.entry(id.clone()).or_insert(former);
+        if let Some(memory) = self.memories.get_mut(id) {
+            change(memory);
+        }
+    }
+
     /// Compares the memories that could have changed with their state in `memories_before`.
     fn diff_memories(
         &self,
@@ -480,8 +498,8 @@ impl Ledger {
         self.documents.get(document)
     }
 
-    /// Returns the documents that have a statement of the topic of this one.
-    pub fn documents_with(&self, statement: &Statement) -> Vec<Arc<DocumentStatements>> {
+    /// Returns the documents that have a statement of the same topic as this one.
+    pub fn documents_on_topic_of(&self, statement: &Statement) -> Vec<Arc<DocumentStatements>> {
         let topic = topic_id_of(&self.container, statement);
         let Some(topic_entry) = self.topics.get(&topic) else {
             return Vec::new();

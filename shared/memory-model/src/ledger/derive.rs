@@ -64,32 +64,19 @@ impl Ledger {
                 continue;
             };
             for parent in memory.relations.keys() {
-                if let Some(parent_memory) = self.memories.fetch(parent) {
-                    memories_before
-                        .entry(parent.clone())
-                        .or_insert(parent_memory);
-                }
-                if let Some(parent_memory) = self.memories.get_mut(parent) {
+                self.change_memory(parent, memories_before, |parent_memory| {
                     parent_memory.reverse_relations.remove(&id);
-                }
+                });
             }
             memories_before.insert(id, memory);
         }
 
         for memory in self.draw_inferences() {
             for parent in memory.relations.keys() {
-                // A memory that was just created and is missing in `memories_before` counts as
-                // changed in either case.
-                if let Some(parent_memory) = self.memories.fetch(parent) {
-                    memories_before
-                        .entry(parent.clone())
-                        .or_insert(parent_memory);
-                }
-                if let Some(parent_memory) = self.memories.get_mut(parent) {
-                    parent_memory
-                        .reverse_relations
-                        .insert(memory.id.clone(), MemoryRelation::Derives);
-                }
+                self.change_memory(parent, memories_before, |parent_memory| {
+                    let relations = &mut parent_memory.reverse_relations;
+                    relations.insert(memory.id.clone(), MemoryRelation::Derives);
+                });
             }
             self.inferences.push(memory.id.clone());
             self.memories.insert(memory.id.clone(), memory);

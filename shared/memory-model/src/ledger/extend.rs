@@ -50,16 +50,14 @@ impl Ledger {
                 continue;
             }
 
-            // A memory that was just created is not in `memories_before` and does not have to be.
-            memories_before.entry(id.clone()).or_insert(memory);
-            if let Some(memory) = self.memories.get_mut(id) {
+            self.change_memory(id, memories_before, |memory| {
                 memory
                     .relations
                     .retain(|_, relation| *relation != MemoryRelation::Extends);
                 memory
                     .reverse_relations
                     .retain(|_, relation| *relation != MemoryRelation::Extends);
-            }
+            });
         }
 
         if members.len() > MAX_GROUP_SIZE {
@@ -107,19 +105,14 @@ impl Ledger {
         memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
     ) {
         for (id, other, is_outgoing) in [(from, to, true), (to, from, false)] {
-            let Some(old) = self.memories.get(id) else {
-                continue;
-            };
-            memories_before.entry(id.clone()).or_insert(old);
-            let Some(memory) = self.memories.get_mut(id) else {
-                continue;
-            };
-            let relations = if is_outgoing {
-                &mut memory.relations
-            } else {
-                &mut memory.reverse_relations
-            };
-            relations.insert(other.clone(), MemoryRelation::Extends);
+            self.change_memory(id, memories_before, |memory| {
+                let relations = if is_outgoing {
+                    &mut memory.relations
+                } else {
+                    &mut memory.reverse_relations
+                };
+                relations.insert(other.clone(), MemoryRelation::Extends);
+            });
         }
     }
 }
