@@ -81,6 +81,15 @@ impl DynamoDocuments {
     }
 }
 
+/// Adds the condition that the worker still has its lease, with its values.
+fn require_lease(update: UpdateItemFluentBuilder, lease: Timestamp) -> UpdateItemFluentBuilder {
+    let indexing = string_value(DocumentStatus::Indexing.as_str());
+    update
+        .condition_expression(unfinished_with_lease())
+        .expression_attribute_values(":indexing", indexing)
+        .expression_attribute_values(":lease", number_value(lease.as_millis()))
+}
+
 /// Returns the condition for a record that replaces `expected`, and its values.
 ///
 /// The condition includes the indexed content: a commit since the record was read keeps the
@@ -371,13 +380,7 @@ impl Documents for DynamoDocuments {
     ) -> PortResult<bool> {
         let set = requeue_update();
         let update = self.update_unfinished(tenant, &claimed.id, &claimed.revision, &set);
-        let update = update
-            .condition_expression(unfinished_with_lease())
-            .expression_attribute_values(
-                ":indexing",
-                string_value(DocumentStatus::Indexing.as_str()),
-            )
-            .expression_attribute_values(":lease", number_value(claimed.lease_until.as_millis()))
+        let update = require_lease(update, claimed.lease_until)
             .expression_attribute_values(":queued", string_value(DocumentStatus::Queued.as_str()))
             .expression_attribute_values(":zero", number_value(0))
             .expression_attribute_values(":due", string_value(table_keys::due_sort_key(overdue_at)))
@@ -458,13 +461,7 @@ impl Documents for DynamoDocuments {
             .expression_attribute_values(":zero", number_value(0));
         let update = match lease {
             None => update,
-            Some(lease) => update
-                .condition_expression(unfinished_with_lease())
-                .expression_attribute_values(
-                    ":indexing",
-                    string_value(DocumentStatus::Indexing.as_str()),
-                )
-                .expression_attribute_values(":lease", number_value(lease.as_millis())),
+            Some(lease) => require_lease(update, lease),
         };
         send_update(update).await
     }

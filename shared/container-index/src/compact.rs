@@ -11,7 +11,7 @@ use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;
-use crate::memories::{IndexedMemories, MemoryFile, encode_index, open_index};
+use crate::memories::{IndexedMemories, MemoryFile, encode_index, open_index, read_files};
 use crate::view::{ContainerState, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
@@ -72,8 +72,10 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let is_oldest = levels.len() == 2;
-        let Some(memories) = merge_memories(ctx, tenant, &older.0, &newer.0, is_oldest).await?
-        else {
+        let pair_refs = segment_refs(&levels[levels.len() - 2..]);
+        let files = read_files(ctx, tenant, &pair_refs).await?;
+        let files: Option<Vec<MemoryFile>> = files.into_iter().map(|(_, file)| file).collect();
+        let Some(files) = files else {
             if ctx.index.get_head(tenant, id).await?.generation != generation {
                 return Err(being_replaced());
             }
@@ -84,7 +86,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         };
         let merged = NewSegment {
             chunks: merge_segments(&pair, is_oldest).map_err(engine)?,
-            memories,
+            memories: merge_memories(files, is_oldest),
             memory_index: merge_stored_indexes(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
             through: newer.0.through,
         };
@@ -399,29 +401,14 @@ async fn store_index(
     }))
 }
 
-/// Merges the memory files of two neighbouring segments. Returns `None` if one cannot be read.
-async fn merge_memories(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    older: &SegmentRef,
-    newer: &SegmentRef,
-    is_oldest: bool,
-) -> PortResult<Option<Option<MemoryFile>>> {
-    let mut blobs: Vec<BlobRef> = Vec::new();
-    for segment in [older, newer] {
-        blobs.extend(segment.memories.clone());
-    }
-
+/// Merges the memory files of two neighbouring segments. Returns `None` if both have none.
+fn merge_memories(files: Vec<MemoryFile>, is_oldest: bool) -> Option<MemoryFile> {
     let mut merged: Option<MemoryFile> = None;
-    for stored in ctx.blobs.read(tenant, &blobs).await? {
-        let Some(file) = MemoryFile::read(stored) else {
-            return Ok(None);
-        };
+    for file in files {
         let previous = merged.unwrap_or_default();
         merged = Some(MemoryFile::merge(previous, file, is_oldest));
     }
-
-    Ok(Some(merged))
+    merged
 }
 
 /// Merges the memory indexes of two neighbouring segments. Returns `None` if both have none.

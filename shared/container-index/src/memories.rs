@@ -108,7 +108,7 @@ pub struct IndexedMemories<I = ContainerIndex> {
 struct Inner<I> {
     ledger: Ledger,
     index: I,
-    /// What was stored with the segments, if the ledger and the index were restored from it.
+    /// The stored ledger from which the ledger and the index were restored, if they were.
     restored: Option<Arc<StoredLedger>>,
     tail: Tail,
     /// The documents whose statements could not be read.
@@ -288,6 +288,29 @@ fn stored_indexes(segments: &[SegmentRef]) -> Option<Vec<&MemoryIndexRef>> {
     (are_of_these_rules && !has_newer_statements).then_some(indexes)
 }
 
+/// Reads the statements of the segments that have any. Returns `None` for a file that cannot be read.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn read_files<'a>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &'a [SegmentRef],
+) -> PortResult<Vec<(&'a SegmentRef, Option<MemoryFile>)>> {
+    let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
+    let mut blobs: Vec<BlobRef> = Vec::new();
+    for segment in segments {
+        if let Some(blob) = &segment.memories {
+            segments_with_memories.push(segment);
+            blobs.push(blob.clone());
+        }
+    }
+
+    let contents = ctx.blobs.read(tenant, &blobs).await?;
+    let files = contents.into_iter().map(MemoryFile::read);
+    Ok(zip(segments_with_memories, files).collect())
+}
+
 /// Checks whether the files with the statements of these segments can be read. Readers do not need
 /// them while the memories of the segments can be restored.
 ///
@@ -298,13 +321,10 @@ pub(crate) async fn are_statements_readable(
     tenant: &Tenant,
     segments: &[SegmentRef],
 ) -> PortResult<bool> {
+    // One file is in memory at a time.
     for segment in segments {
-        let Some(blob) = &segment.memories else {
-            continue;
-        };
-        let stored = ctx.blobs.read(tenant, std::slice::from_ref(blob)).await?;
-        let is_readable = |stored| MemoryFile::read(stored).is_some();
-        if !stored.into_iter().all(is_readable) {
+        let files = read_files(ctx, tenant, std::slice::from_ref(segment)).await?;
+        if files.iter().any(|(_, file)| file.is_none()) {
             return Ok(false);
         }
     }
@@ -569,19 +589,8 @@ impl<I: MemoryIndex> Inner<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
-        let mut blobs: Vec<BlobRef> = Vec::new();
-        for segment in segments {
-            if let Some(blob) = &segment.memories {
-                segments_with_memories.push(segment);
-                blobs.push(blob.clone());
-            }
-        }
-
-        let contents = ctx.blobs.read(tenant, &blobs).await?;
         let mut is_complete = true;
-        for (segment, stored) in zip(segments_with_memories, contents) {
-            let mut file = MemoryFile::read(stored);
+        for (segment, mut file) in read_files(ctx, tenant, segments).await? {
             if file.is_none() {
                 is_complete = false;
                 file = read_actions(ctx, tenant, segment).await?;
