@@ -17,7 +17,7 @@ import uuid
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import TimeoutError, sync_playwright
 
 from picker import FLAGS
 
@@ -89,8 +89,7 @@ def main():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=args.chromium, args=FLAGS)
         page = browser.new_page()
-        page.goto(origin)
-        page.wait_for_function("window.ready")
+        open_page(page, origin)
         check_use(page.evaluate(USE, scope))
         check_headers(page, scope)
         check_preflights(page, scope, recorder)
@@ -133,6 +132,23 @@ def serve_page(package):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=package))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}"
+
+
+def open_page(page, origin):
+    """Opens the page, again where the browser gave up loading a module.
+
+    Chromium ends all connections that it is opening when the network of the machine changes (ERR_NETWORK_CHANGED), which
+    each container does that starts or stops.
+    """
+    failed = []
+    page.on("requestfailed", lambda request: failed.append(f"{request.url}: {request.failure}"))
+    for _ in range(6):
+        page.goto(origin)
+        try:
+            return page.wait_for_function("window.ready", timeout=5_000)
+        except TimeoutError:
+            step(f"opening the page again: {failed or 'it is not ready after 5 seconds'}")
+    raise AssertionError(f"the page does not load: {failed}")
 
 
 def scoped_key(args, tag):
