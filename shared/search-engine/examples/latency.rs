@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, SearchQuery, Segment,
-    SegmentBuilder, StaticEmbedder, search_containers,
+    StaticEmbedder, search_containers,
 };
 
 const CHUNKS_PER_DOCUMENT: usize = 10;
@@ -120,11 +120,11 @@ fn measure_tail_writes() {
     );
 }
 
-/// Returns a builder with `size` chunks, questions about some of them, and the time that embedding
+/// Returns an index with `size` chunks, questions about some of them, and the time that embedding
 /// took.
-fn build_documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
+fn build_documents(size: usize) -> (ContainerIndex, Vec<String>, Duration) {
     let (mut numbers, words) = (RandomNumbers(42), words());
-    let mut builder = SegmentBuilder::new();
+    let mut index = ContainerIndex::new();
     let mut questions = Vec::new();
     let mut embedding = Duration::ZERO;
     for number in 0..size / CHUNKS_PER_DOCUMENT {
@@ -154,16 +154,17 @@ fn build_documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
                 ..ChunkInput::default()
             });
         }
-        builder.add(document);
+        index.upsert_document(document);
     }
 
-    (builder, questions, embedding)
+    (index, questions, embedding)
 }
 
 fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let (builder, questions, embedding) = build_documents(size);
+    let (documents, questions, embedding) = build_documents(size);
     let started = Instant::now();
-    let file = Bytes::from(builder.build()?);
+    let file = Bytes::from(documents.build_compacted()?);
+    drop(documents);
     let (build, bytes) = (started.elapsed(), file.len());
     let started = Instant::now();
     let segment = Arc::new(Segment::open(file)?);

@@ -63,6 +63,13 @@ impl QuantizedVector {
         Self(folded.map(|v| (v / largest * 127.0).round() as i8))
     }
 
+    /// Returns the row `index` of vectors that follow one another, or the zero vector behind the last.
+    pub(crate) fn row_of(vectors: &[i8], index: u32) -> Self {
+        let (rows, _) = vectors.as_chunks::<DIMENSIONS>();
+        rows.get(index as usize)
+            .map_or(Self::ZERO, |row| Self(*row))
+    }
+
     /// Returns the integer dot product.
     #[must_use]
     pub fn dot(&self, other: &Self) -> i32 {

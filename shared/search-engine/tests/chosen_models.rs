@@ -6,8 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use search_engine::{
     ChunkInput, ContainerIndex, CosineLevels, CosineScale, Document, Embedder, ModelVector,
-    QuantizedVector, QueryModel, SearchQuery, Segment, SegmentBuilder, StaticEmbedder,
-    search_containers,
+    QuantizedVector, QueryModel, SearchQuery, Segment, StaticEmbedder, search_containers,
 };
 
 fn vector(model: &str, values: &[f32]) -> ModelVector {
@@ -51,11 +50,9 @@ fn mixed_documents() -> Vec<Document> {
 }
 
 fn built(documents: Vec<Document>) -> Vec<u8> {
-    let mut builder = SegmentBuilder::new();
-    for document in documents {
-        builder.add(document);
-    }
-    builder.build().expect("a segment")
+    index_of(documents, false)
+        .build_compacted()
+        .expect("a segment")
 }
 
 fn opened(file: Vec<u8>) -> Arc<Segment> {

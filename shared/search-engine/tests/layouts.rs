@@ -161,6 +161,18 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
     all
 }
 
+/// Builds a segment from the documents alone.
+fn build_anew(index: &ContainerIndex) -> Vec<u8> {
+    let mut anew = ContainerIndex::new();
+    for document in index.documents() {
+        let loaded = index.load_document(document.id);
+        let loaded = loaded.expect("what the test wrote is valid");
+        anew.upsert_document(loaded.expect("a listed document exists"));
+    }
+    anew.build_compacted()
+        .expect("what the test wrote is valid")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -176,7 +188,9 @@ proptest! {
         prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
         let expected = answer_queries(&plain);
         prop_assert_eq!(&expected, &answer_queries(&layered.index));
-        let compacted = Segment::open(Bytes::from(layered.index.build_compacted().expect("what the test wrote is valid"))).expect("what the test wrote is valid");
+        let compacted = layered.index.build_compacted().expect("what the test wrote is valid");
+        prop_assert!(compacted == build_anew(&plain), "a merge writes what the documents alone would give");
+        let compacted = Segment::open(Bytes::from(compacted)).expect("what the test wrote is valid");
         let mut single = ContainerIndex::new();
         single.push_segment(Arc::new(compacted));
         prop_assert_eq!(&expected, &answer_queries(&single));

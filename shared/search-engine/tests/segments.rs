@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
-    SegmentBuilder, SegmentError, StaticEmbedder, search_containers,
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment, SegmentError,
+    StaticEmbedder, search_containers,
 };
 
 fn documents() -> Vec<Document> {
@@ -36,15 +36,34 @@ fn documents() -> Vec<Document> {
 }
 
 fn built() -> Vec<u8> {
-    let mut builder = SegmentBuilder::new();
-    documents()
-        .into_iter()
-        .rev()
-        .for_each(|document| builder.add(document));
-    builder.remove("gone-2");
-    builder.remove("gone-1");
-    builder.patch_attributes("old", Bytes::from_static(b"{\"patched\":true}"));
-    builder.build().expect("what the test wrote is valid")
+    let mut index = index_of(["gone-1", "gone-2", "old"].map(|id| Document {
+        id: id.into(),
+        ..Document::default()
+    }));
+    let older = index
+        .build_compacted()
+        .expect("what the test wrote is valid");
+    let older = Segment::open(Bytes::from(older)).expect("what the test wrote is valid");
+    index = ContainerIndex::new();
+    index.push_segment(Arc::new(older));
+
+    for document in documents().into_iter().rev() {
+        index.upsert_document(document);
+    }
+    index.remove_document("gone-2");
+    index.remove_document("gone-1");
+    index.update_attributes("old", Bytes::from_static(b"{\"patched\":true}"));
+    index
+        .build_tail_segment()
+        .expect("what the test wrote is valid")
+}
+
+fn index_of(documents: impl IntoIterator<Item = Document>) -> ContainerIndex {
+    let mut index = ContainerIndex::new();
+    for document in documents {
+        index.upsert_document(document);
+    }
+    index
 }
 
 #[test]
@@ -70,23 +89,18 @@ fn the_same_documents_give_the_same_file() {
 
 #[test]
 fn of_documents_with_one_id_the_last_is_kept() {
-    let mut builder = SegmentBuilder::new();
-    for text in ["first", "second"] {
-        let chunk = ChunkInput {
+    let index = index_of(["first", "second"].map(|text| Document {
+        id: "a".into(),
+        chunks: vec![ChunkInput {
             text: text.into(),
             ..ChunkInput::default()
-        };
-        builder.add(Document {
-            id: "a".into(),
-            chunks: vec![chunk],
-            ..Document::default()
-        });
-    }
-
-    let segment = Segment::open(Bytes::from(
-        builder.build().expect("what the test wrote is valid"),
-    ))
-    .expect("what the test wrote is valid");
+        }],
+        ..Document::default()
+    }));
+    let file = index
+        .build_compacted()
+        .expect("what the test wrote is valid");
+    let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
     let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].chunks[0].text, "second");

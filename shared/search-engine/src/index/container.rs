@@ -1,15 +1,16 @@
 //! The documents of one container as a reader sees them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::merge::write_segment;
 use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
 use crate::error::SegmentError;
-use crate::segment::{Segment, SegmentBuilder};
+use crate::segment::{OlderChanges, Segment};
 
 /// The index of a container: older segments, and a tail of recent writes.
 ///
@@ -273,30 +274,21 @@ impl ContainerIndex {
     /// # Errors
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_tail_segment(&self) -> Result<Vec<u8>, SegmentError> {
-        let mut builder = SegmentBuilder::new();
-        for document in self.tail.living() {
-            builder.add(self.tail.document(document)?);
-        }
-
-        for id in self
-            .removed
-            .iter()
-            .filter(|id| self.tail.find(id).is_none())
-        {
-            builder.remove(id.clone());
-        }
-
-        for id in self.patched.iter() {
-            if let Some((part, document)) = self
-                .segments
-                .iter()
-                .find_map(|p| p.find(id).map(|d| (p, d)))
-            {
-                builder.patch_attributes(id.clone(), part.attributes_of(document));
+        let mut changes = OlderChanges::default();
+        for id in self.removed.iter() {
+            if self.tail.find(id).is_none() {
+                changes.removed.push(id.clone());
             }
         }
-
-        builder.build()
+        for id in self.patched.iter() {
+            for part in &self.segments {
+                if let Some(document) = part.find(id) {
+                    let attributes = part.attributes_of(document);
+                    changes.patched.push((id.clone(), attributes));
+                }
+            }
+        }
+        write_segment(&[&self.tail], &changes)
     }
 
     /// Writes all live documents as one segment that replaces the whole index.
@@ -304,13 +296,8 @@ impl ContainerIndex {
     /// # Errors
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_compacted(&self) -> Result<Vec<u8>, SegmentError> {
-        let mut builder = SegmentBuilder::new();
-        for part in self.parts() {
-            for document in part.living() {
-                builder.add(part.document(document)?);
-            }
-        }
-        builder.build()
+        let parts: Vec<&IndexPart> = self.parts().collect();
+        write_segment(&parts, &OlderChanges::default())
     }
 }
 
@@ -325,30 +312,31 @@ pub fn merge_segments(
     oldest_included: bool,
 ) -> Result<Vec<u8>, SegmentError> {
     let mut index = ContainerIndex::new();
-    let mut builder = SegmentBuilder::new();
     for segment in segments {
         index.push_segment(segment.clone());
     }
 
-    for part in index.parts() {
-        for document in part.living() {
-            builder.add(part.document(document)?);
-        }
-    }
-
+    let mut removed = BTreeSet::new();
+    let mut patched = BTreeMap::new();
     if !oldest_included {
         for segment in segments {
-            let removed = segment
-                .removed_ids()
-                .filter(|id| index.document(id).is_none());
-            removed.for_each(|id| builder.remove(id));
+            for id in segment.removed_ids() {
+                if index.document(id).is_none() {
+                    removed.insert(id.to_owned());
+                }
+            }
             for (id, attributes) in segment.patched_attributes() {
-                builder.patch_attributes(id, attributes);
+                patched.insert(id.to_owned(), attributes);
             }
         }
     }
 
-    builder.build()
+    let parts: Vec<&IndexPart> = index.parts().collect();
+    let changes = OlderChanges {
+        removed: removed.into_iter().collect(),
+        patched: patched.into_iter().collect(),
+    };
+    write_segment(&parts, &changes)
 }
 
 fn part_has_id(part: &IndexPart, id: &str) -> bool {

@@ -4,6 +4,7 @@
 mod analyzer;
 mod container;
 mod liveness;
+mod merge;
 mod part;
 mod tail;
 

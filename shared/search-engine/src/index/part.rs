@@ -11,8 +11,8 @@ use super::tail::Tail;
 use super::{ChunkView, Document, DocumentView};
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
-use crate::segment::{PostingList, Segment};
-use crate::vector::ModelRow;
+use crate::segment::{ChunkText, PostingList, Segment, TextCursor};
+use crate::vector::{ModelRow, QuantizedVector};
 
 #[derive(Debug, Clone)]
 pub(crate) enum PartSource {
@@ -76,6 +76,10 @@ impl IndexPart {
         of_source!(self, source => source.vectors())
     }
 
+    pub(crate) fn vector(&self, chunk: u32) -> QuantizedVector {
+        QuantizedVector::row_of(self.vectors(), chunk)
+    }
+
     /// Returns the vector of a chunk by a model that the operator chose.
     pub(crate) fn model_row(&self, chunk: u32) -> Option<ModelRow<'_>> {
         of_source!(self, source => source.model_row(chunk))
@@ -104,6 +108,20 @@ impl IndexPart {
         }
     }
 
+    /// Returns the terms of all chunks, those of deleted ones included. Only the keys count.
+    pub(super) fn terms(&self) -> Result<fst::Map<Bytes>, SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => Ok(segment.terms().clone()),
+            PartSource::Tail(tail) => {
+                let mut terms: Vec<&str> = tail.terms().collect();
+                terms.sort_unstable();
+                fst::Map::from_iter(terms.into_iter().map(|term| (term, 0)))
+                    .and_then(|table| table.map_data(Bytes::from))
+                    .map_err(|_| SegmentError::TooLarge("terms"))
+            }
+        }
+    }
+
     pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
         of_source!(self, source => source.postings(term))
     }
@@ -116,7 +134,7 @@ impl IndexPart {
         of_source!(self, source => source.document_of(chunk))
     }
 
-    fn stemmer(&self, document: u32) -> LatinStemmer {
+    pub(super) fn stemmer(&self, document: u32) -> LatinStemmer {
         of_source!(self, source => source.stemmer(document))
     }
 
@@ -149,32 +167,30 @@ impl IndexPart {
         }
     }
 
-    pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, SegmentError> {
+    /// Returns the position, start and end of a chunk.
+    pub(super) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
+        of_source!(self, source => source.chunk_place(chunk))
+    }
+
+    /// Returns a reader of the texts of chunks.
+    pub(super) fn texts(&self) -> PartTexts<'_> {
         match &self.source {
-            PartSource::Segment(segment) => {
-                let [position, start, end] = segment.chunk_place(chunk);
-                let text = segment.text(chunk)?;
-                Ok(ChunkView {
-                    position,
-                    text: text.text,
-                    headings: text.headings,
-                    start,
-                    end,
-                })
-            }
-            PartSource::Tail(tail) => {
-                let document = tail.document_of(chunk);
-                let stored = &tail.document(document).chunks
-                    [(chunk - tail.chunks_of(document).start) as usize];
-                Ok(ChunkView {
-                    position: stored.position,
-                    text: stored.text.clone(),
-                    headings: stored.headings.clone(),
-                    start: stored.start,
-                    end: stored.end,
-                })
-            }
+            PartSource::Segment(segment) => PartTexts::Segment(segment.texts()),
+            PartSource::Tail(tail) => PartTexts::Tail(tail),
         }
+    }
+
+    pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, SegmentError> {
+        let mut texts = self.texts();
+        let text = texts.read(chunk)?;
+        let [position, start, end] = self.chunk_place(chunk);
+        Ok(ChunkView {
+            position,
+            text: text.text.to_owned(),
+            headings: text.headings.to_owned(),
+            start,
+            end,
+        })
     }
 
     /// Returns a whole live document with its newest attributes.
@@ -223,5 +239,21 @@ impl IndexPart {
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
         Arc::make_mut(&mut self.liveness).add_document(stemmer, lengths);
+    }
+}
+
+/// Reads the texts of the chunks of a part.
+pub(super) enum PartTexts<'a> {
+    Segment(TextCursor<'a>),
+    Tail(&'a Tail),
+}
+
+impl PartTexts<'_> {
+    /// Returns the text of a chunk. Reading chunks in ascending order is cheapest.
+    pub(super) fn read(&mut self, chunk: u32) -> Result<ChunkText<'_>, SegmentError> {
+        match self {
+            Self::Segment(texts) => texts.read(chunk),
+            Self::Tail(tail) => Ok(tail.text(chunk)),
+        }
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{ChunkAnalyzer, Document};
+use super::{ChunkAnalyzer, ChunkInput, Document};
 use crate::analysis::LatinStemmer;
-use crate::segment::PostingList;
+use crate::segment::{ChunkText, PostingList};
 use crate::vector::ModelRow;
 
 #[derive(Debug, Clone)]
@@ -117,6 +117,23 @@ impl Tail {
         index as u32
     }
 
+    fn chunk(&self, chunk: u32) -> &ChunkInput {
+        let document = self.document_of(chunk);
+        let offset = chunk - self.chunks_of(document).start;
+        &self.document(document).chunks[offset as usize]
+    }
+
+    /// Returns the position, start and end of a chunk.
+    pub(super) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
+        let chunk = self.chunk(chunk);
+        [chunk.position, chunk.start, chunk.end]
+    }
+
+    pub(super) fn text(&self, chunk: u32) -> ChunkText<'_> {
+        let ChunkInput { headings, text, .. } = self.chunk(chunk);
+        ChunkText { headings, text }
+    }
+
     pub(super) fn lengths(&self) -> &[u16] {
         &self.lengths
     }
@@ -133,14 +150,16 @@ impl Tail {
         if self.model_names.is_empty() {
             return None;
         }
-        let document = self.document_of(chunk);
-        let offset = chunk - self.chunks_of(document).start;
-        let chunk = self.document(document).chunks.get(offset as usize)?;
-        Some(chunk.model_vector.as_ref()?.row())
+        Some(self.chunk(chunk).model_vector.as_ref()?.row())
     }
 
     pub(super) fn inverse_norms(&self) -> &[f32] {
         &self.inverse_norms
+    }
+
+    /// Returns the terms in arbitrary order.
+    pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.postings.keys().map(|term| &**term)
     }
 
     pub(super) fn postings(&self, term: &str) -> Option<PostingList<'_>> {

@@ -1,19 +1,19 @@
 //! Immutable sets of documents, each as one file: written once, opened without parsing, searched in
 //! place.
 
-mod builder;
 mod format;
 mod models;
 mod postings;
 mod texts;
+mod writer;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub use builder::SegmentBuilder;
 pub(crate) use postings::PostingList;
-pub(crate) use texts::ChunkText;
+pub(crate) use texts::{ChunkText, TextCursor};
+pub(crate) use writer::{ChunkRow, OlderChanges, SegmentWriter};
 
 /// A document as a segment returns it.
 pub type StoredDocument = Document;
@@ -52,7 +52,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a file that [`SegmentBuilder::build`] wrote. Verifies every section but the texts.
+    /// Opens the file of a segment. Verifies every section but the texts.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::Version`] for a file of a
@@ -156,22 +156,10 @@ impl Segment {
     }
 
     pub(crate) fn document(&self, index: u32) -> Result<StoredDocument, SegmentError> {
-        let range = self.chunks_of(index);
-        let mut chunks = Vec::with_capacity(range.len());
-        while range.start as usize + chunks.len() < range.end as usize {
-            let next = range.start + chunks.len() as u32;
-            let (first, texts) = self.texts.read_block(self.texts.block_of(next))?;
-            let skipped = (next - first.min(next)) as usize;
-            let previous_len = chunks.len();
-            for (offset, text) in texts.into_iter().enumerate().skip(skipped) {
-                let chunk = first + offset as u32;
-                if chunk < range.end {
-                    chunks.push(self.chunk_input(chunk, text));
-                }
-            }
-            if chunks.len() == previous_len {
-                return Err(SegmentError::Corrupt("text blocks"));
-            }
+        let mut texts = self.texts();
+        let mut chunks = Vec::new();
+        for chunk in self.chunks_of(index) {
+            chunks.push(self.chunk_input(chunk, texts.read(chunk)?));
         }
 
         Ok(Document {
@@ -181,12 +169,12 @@ impl Segment {
         })
     }
 
-    fn chunk_input(&self, chunk: u32, text: ChunkText) -> ChunkInput {
+    fn chunk_input(&self, chunk: u32, text: ChunkText<'_>) -> ChunkInput {
         let [position, start, end] = self.chunk_place(chunk);
         ChunkInput {
-            text: text.text,
-            headings: text.headings,
-            vector: self.vector(chunk),
+            text: text.text.to_owned(),
+            headings: text.headings.to_owned(),
+            vector: QuantizedVector::row_of(self.vectors(), chunk),
             model_vector: self.model_row(chunk).map(ModelRow::to_vector),
             position,
             start,
@@ -194,15 +182,9 @@ impl Segment {
         }
     }
 
-    pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, SegmentError> {
-        let (first, texts) = self.texts.read_block(self.texts.block_of(chunk))?;
-        let offset = chunk
-            .checked_sub(first)
-            .ok_or(SegmentError::Corrupt("text blocks"))?;
-        texts
-            .into_iter()
-            .nth(offset as usize)
-            .ok_or(SegmentError::Corrupt("text blocks"))
+    /// Returns a reader of the texts of chunks.
+    pub(crate) fn texts(&self) -> TextCursor<'_> {
+        TextCursor::new(&self.texts)
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {
@@ -258,12 +240,6 @@ impl Segment {
         pulp::bytemuck::cast_slice(&self.vectors)
     }
 
-    fn vector(&self, chunk: u32) -> QuantizedVector {
-        let (rows, _) = self.vectors().as_chunks::<DIMENSIONS>();
-        rows.get(chunk as usize)
-            .map_or(QuantizedVector::ZERO, |row| QuantizedVector(*row))
-    }
-
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.model_vectors.names()
     }
@@ -279,6 +255,10 @@ impl Segment {
     /// Returns the sign bits, 32 bytes per chunk; empty in small segments.
     pub(crate) fn signs(&self) -> &[u8] {
         &self.signs
+    }
+
+    pub(crate) fn terms(&self) -> &fst::Map<Bytes> {
+        &self.terms
     }
 
     pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {

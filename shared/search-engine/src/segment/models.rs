@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::decode_numbers;
 use super::format::StringTable;
 use crate::error::SegmentError;
-use crate::vector::{MAX_MODEL_DIMENSIONS, ModelRow, ModelVector, inverse_norm};
+use crate::vector::{MAX_MODEL_DIMENSIONS, ModelRow, inverse_norm};
 
 /// Collects the vectors in the order of the chunks.
 #[derive(Debug, Default)]
@@ -21,28 +21,28 @@ pub(super) struct ModelVectorWriter {
 impl ModelVectorWriter {
     /// Adds the vector of the next chunk. It is left out if the segment has too many models; the
     /// chunk is then found by its built-in vector.
-    pub(super) fn push(&mut self, vector: Option<&ModelVector>) {
-        let number = vector.map_or(0, |vector| self.model_number(vector));
+    pub(super) fn push(&mut self, row: Option<ModelRow<'_>>) {
+        let number = row.map_or(0, |row| self.model_number(&row));
         if number > 0
-            && let Some(vector) = vector
+            && let Some(row) = row
         {
             self.vectors
-                .extend_from_slice(pulp::bytemuck::cast_slice(vector.codes()));
+                .extend_from_slice(pulp::bytemuck::cast_slice(row.codes));
         }
         self.chunk_models.extend_from_slice(&number.to_le_bytes());
     }
 
     /// Returns the number of the vector's model from 1, or 0 if there are too many.
-    fn model_number(&mut self, vector: &ModelVector) -> u16 {
-        let dimensions = vector.codes().len();
+    fn model_number(&mut self, row: &ModelRow<'_>) -> u16 {
+        let dimensions = row.codes.len();
         let known = self
             .models
             .iter()
-            .position(|(model, len)| model == vector.model() && *len == dimensions);
+            .position(|(model, len)| model == row.model && *len == dimensions);
         let index = match known {
             Some(index) => index,
             None => {
-                self.models.push((vector.model().clone(), dimensions));
+                self.models.push((row.model.clone(), dimensions));
                 self.models.len() - 1
             }
         };

@@ -9,41 +9,22 @@ const BLOCK_LEN: usize = BitPacker4x::BLOCK_LEN;
 /// The last chunk as u32, the bits of a delta, and the bits of a frequency.
 const BLOCK_HEADER: usize = 6;
 
-/// A posting list while a segment is built: pairs of varints in the order of the chunks.
-#[derive(Debug, Default)]
-pub(super) struct PostingsBuilder {
-    bytes: Vec<u8>,
-    last_chunk: u32,
-    count: u32,
-}
-
-impl PostingsBuilder {
-    /// Appends `chunk`, which must be greater than all chunks before it.
-    pub(super) fn push(&mut self, chunk: u32, frequency: u32) {
-        put_varint(chunk - self.last_chunk, &mut self.bytes);
-        put_varint(frequency, &mut self.bytes);
-        self.last_chunk = chunk;
-        self.count += 1;
+/// Appends the packed form of pairs of chunk and frequency, in the order of the chunks, to `out`.
+pub(super) fn write_postings(postings: &[(u32, u32)], out: &mut Vec<u8>) {
+    put_varint(postings.len() as u32, out);
+    let (blocks, rest) = postings.as_chunks::<BLOCK_LEN>();
+    let mut previous_chunk = 0;
+    for block in blocks {
+        let chunks = block.map(|(chunk, _)| chunk);
+        let frequencies = block.map(|(_, frequency)| frequency.saturating_sub(1));
+        write_block(previous_chunk, &chunks, &frequencies, out);
+        previous_chunk = chunks[BLOCK_LEN - 1];
     }
 
-    /// Appends the packed form to `out`.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        put_varint(self.count, out);
-        let mut rest = self.bytes.as_slice();
-        let (mut chunk, mut remaining) = (0, self.count as usize);
-        let (mut chunks, mut frequencies) = ([0u32; BLOCK_LEN], [0u32; BLOCK_LEN]);
-        while remaining >= BLOCK_LEN {
-            let previous_chunk = chunk;
-            for index in 0..BLOCK_LEN {
-                chunk += take_varint(&mut rest);
-                chunks[index] = chunk;
-                frequencies[index] = take_varint(&mut rest) - 1;
-            }
-            write_block(previous_chunk, &chunks, &frequencies, out);
-            remaining -= BLOCK_LEN;
-        }
-
-        out.extend_from_slice(rest);
+    for &(chunk, frequency) in rest {
+        put_varint(chunk - previous_chunk, out);
+        put_varint(frequency, out);
+        previous_chunk = chunk;
     }
 }
 
@@ -70,7 +51,7 @@ fn write_block(
 /// A posting list: read in place, borrowed from the tail, or decoded.
 #[derive(Debug, Clone)]
 pub(crate) enum PostingList<'a> {
-    /// The format of [`PostingsBuilder::write`], without its count.
+    /// The format of [`write_postings`], without its count.
     Packed { count: u32, data: &'a [u8] },
     /// The chunk numbers and frequencies of the tail.
     Plain {
@@ -217,20 +198,13 @@ mod tests {
 
     use super::*;
 
-    fn list(chunks: &[u32]) -> PostingsBuilder {
-        let mut builder = PostingsBuilder::default();
-        for &chunk in chunks {
-            builder.push(chunk, chunk % 7 + 1);
-        }
-        builder
-    }
-
     proptest! {
         #[test]
         fn packed_lists_give_back_what_was_put_in(set in proptest::collection::btree_set(0u32..2_000_000, 0..700)) {
             let expected: Vec<u32> = set.into_iter().collect();
+            let pairs: Vec<(u32, u32)> = expected.iter().map(|&chunk| (chunk, chunk % 7 + 1)).collect();
             let mut packed = Vec::new();
-            list(&expected).write(&mut packed);
+            write_postings(&pairs, &mut packed);
             let postings = PostingList::open(&packed);
             let mut found = Vec::new();
             postings.for_each_block(|chunks, frequencies| {

@@ -15,9 +15,10 @@ const BLOCK_ENTRY_BYTES: usize = 24;
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// The headings and text of a chunk.
-pub(crate) struct ChunkText {
-    pub(crate) headings: String,
-    pub(crate) text: String,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkText<'a> {
+    pub(crate) headings: &'a str,
+    pub(crate) text: &'a str,
 }
 
 #[derive(Default)]
@@ -30,8 +31,8 @@ pub(super) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(super) fn push_chunk(&mut self, headings: &str, text: &str) -> Result<(), SegmentError> {
-        for part in [headings, text] {
+    pub(super) fn push_chunk(&mut self, chunk: ChunkText<'_>) -> Result<(), SegmentError> {
+        for part in [chunk.headings, chunk.text] {
             put_varint(
                 u32::try_from(part.len()).map_err(|_| SegmentError::TooLarge("chunk"))?,
                 &mut self.raw,
@@ -101,7 +102,7 @@ impl TextReader {
     }
 
     /// Returns the block of `chunk`.
-    pub(super) fn block_of(&self, chunk: u32) -> usize {
+    fn block_of(&self, chunk: u32) -> usize {
         let (mut low, mut high) = (0, self.blocks.len() / BLOCK_ENTRY_BYTES);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -114,8 +115,8 @@ impl TextReader {
         low.saturating_sub(1)
     }
 
-    /// Returns the number of the first chunk of `block`, and the chunks.
-    pub(super) fn read_block(&self, block: usize) -> Result<(u32, Vec<ChunkText>), SegmentError> {
+    /// Decompresses a block.
+    fn read_block(&self, block: usize) -> Result<TextBlock, SegmentError> {
         let at = block * BLOCK_ENTRY_BYTES;
         let number = |index: usize| u32_at(&self.blocks, at + index * 4);
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
@@ -137,14 +138,58 @@ impl TextReader {
         let mut rest = raw.as_slice();
         let mut chunks = Vec::new();
         while !rest.is_empty() {
-            let headings = take_text(&mut rest)?;
-            chunks.push(ChunkText {
-                headings,
-                text: take_text(&mut rest)?,
-            });
+            chunks.push([take_text(&mut rest)?, take_text(&mut rest)?]);
         }
 
-        Ok((self.first_chunk_of(block), chunks))
+        Ok(TextBlock {
+            first_chunk: self.first_chunk_of(block),
+            chunks,
+        })
+    }
+}
+
+/// The headings and texts of adjacent chunks.
+struct TextBlock {
+    first_chunk: u32,
+    chunks: Vec<[String; 2]>,
+}
+
+impl TextBlock {
+    fn get(&self, chunk: u32) -> Option<ChunkText<'_>> {
+        let index = chunk.checked_sub(self.first_chunk)?;
+        let [headings, text] = self.chunks.get(index as usize)?;
+        Some(ChunkText { headings, text })
+    }
+}
+
+/// Reads the texts of chunks. The last block stays decompressed, so adjacent chunks are cheap.
+pub(crate) struct TextCursor<'a> {
+    reader: &'a TextReader,
+    block: Option<TextBlock>,
+}
+
+impl<'a> TextCursor<'a> {
+    pub(super) fn new(reader: &'a TextReader) -> Self {
+        Self {
+            reader,
+            block: None,
+        }
+    }
+
+    /// Returns the text of a chunk.
+    pub(crate) fn read(&mut self, chunk: u32) -> Result<ChunkText<'_>, SegmentError> {
+        let is_read = match &self.block {
+            Some(block) => block.get(chunk).is_some(),
+            None => false,
+        };
+        if !is_read {
+            self.block = Some(self.reader.read_block(self.reader.block_of(chunk))?);
+        }
+
+        let block = self.block.as_ref();
+        block
+            .and_then(|block| block.get(chunk))
+            .ok_or(SegmentError::Corrupt("text blocks"))
     }
 }
 

@@ -1,0 +1,121 @@
+//! Writing of parts as one segment.
+
+use bytes::Bytes;
+use fst::map::OpBuilder;
+use fst::{Map, Streamer};
+
+use super::part::IndexPart;
+use crate::error::SegmentError;
+use crate::segment::{ChunkRow, OlderChanges, SegmentWriter};
+
+/// The new number of a chunk that is not written, because its document was deleted.
+const NOT_WRITTEN: u32 = u32::MAX;
+
+/// A live document of a part.
+struct MergedDocument<'a> {
+    id: &'a str,
+    part: usize,
+    document: u32,
+}
+
+/// Writes the live documents of `parts` as one segment, in the order of their ids.
+///
+/// Terms, lengths and vectors are copied, not computed from the texts again. A change of the analysis
+/// therefore needs a new version of the format.
+pub(super) fn write_segment(
+    parts: &[&IndexPart],
+    changes: &OlderChanges,
+) -> Result<Vec<u8>, SegmentError> {
+    let mut documents = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        documents.extend(part.living().map(|document| MergedDocument {
+            id: part.id(document),
+            part: number,
+            document,
+        }));
+    }
+    documents.sort_unstable_by_key(|document| document.id);
+
+    let chunks = parts.iter().map(|part| part.liveness.chunks).sum();
+    let mut writer = SegmentWriter::new(chunks)?;
+    let new_numbers = write_chunks(parts, &documents, &mut writer)?;
+    write_terms(parts, &new_numbers, &mut writer)?;
+
+    let ids = documents.iter().map(|document| document.id);
+    let attributes = documents
+        .iter()
+        .map(|merged| parts[merged.part].attributes_of(merged.document));
+    writer.finish(ids, attributes, changes)
+}
+
+/// Writes the chunks of the documents. Returns the new number of each chunk of each part.
+fn write_chunks(
+    parts: &[&IndexPart],
+    documents: &[MergedDocument<'_>],
+    writer: &mut SegmentWriter,
+) -> Result<Vec<Vec<u32>>, SegmentError> {
+    let mut new_numbers: Vec<Vec<u32>> = parts
+        .iter()
+        .map(|part| vec![NOT_WRITTEN; part.len_chunks()])
+        .collect();
+    let mut texts: Vec<_> = parts.iter().map(|part| part.texts()).collect();
+
+    for merged in documents {
+        let part = parts[merged.part];
+        for chunk in part.chunks_of(merged.document) {
+            let row = ChunkRow {
+                place: part.chunk_place(chunk),
+                length: part.lengths()[chunk as usize],
+                vector: part.vector(chunk),
+                inverse_norm: part.inverse_norms()[chunk as usize],
+                model_row: part.model_row(chunk),
+                text: texts[merged.part].read(chunk)?,
+            };
+            new_numbers[merged.part][chunk as usize] = writer.push_chunk(&row)?;
+        }
+        writer.end_document(part.stemmer(merged.document));
+    }
+    Ok(new_numbers)
+}
+
+/// Writes the terms of all parts with the new numbers of their chunks.
+fn write_terms(
+    parts: &[&IndexPart],
+    new_numbers: &[Vec<u32>],
+    writer: &mut SegmentWriter,
+) -> Result<(), SegmentError> {
+    let tables: Vec<Map<Bytes>> = parts
+        .iter()
+        .map(|part| part.terms())
+        .collect::<Result<_, _>>()?;
+    let mut union = tables.iter().collect::<OpBuilder<'_>>().union();
+
+    let mut postings: Vec<(u32, u32)> = Vec::new();
+    while let Some((term, sources)) = union.next() {
+        let text = std::str::from_utf8(term).map_err(|_| SegmentError::Corrupt("terms"))?;
+        postings.clear();
+        for source in sources {
+            let Some(list) = parts[source.index].postings(text) else {
+                continue;
+            };
+            let new_numbers = &new_numbers[source.index];
+            list.for_each_block(|chunks, frequencies| {
+                for (&chunk, &frequency) in chunks.iter().zip(frequencies) {
+                    let number = new_numbers.get(chunk as usize).copied();
+                    postings.extend(
+                        number
+                            .filter(|&number| number != NOT_WRITTEN)
+                            .map(|number| (number, frequency)),
+                    );
+                }
+            });
+        }
+
+        if !postings.is_empty() {
+            // The list of a segment is sorted already. A stable sort merges such runs.
+            postings.sort_by_key(|&(number, _)| number);
+            writer.push_term(term, &postings)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Writing of a segment: the chunks of all documents, then the terms, then the documents.
+
+use bytes::Bytes;
+
+use super::format::{self, StringTable};
+use super::models::ModelVectorWriter;
+use super::postings::write_postings;
+use super::texts::{ChunkText, TextWriter};
+use crate::analysis::LatinStemmer;
+use crate::error::SegmentError;
+use crate::kernel::SIGN_BYTES;
+use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
+
+/// The number of chunks from which a segment has sign bits. The vectors of smaller ones are scanned
+/// whole.
+const MIN_SIGNED_CHUNKS: usize = 32_768;
+
+/// A chunk to write.
+pub(crate) struct ChunkRow<'a> {
+    /// The position, start and end.
+    pub(crate) place: [u32; 3],
+    /// The length in words.
+    pub(crate) length: u16,
+    pub(crate) vector: QuantizedVector,
+    pub(crate) inverse_norm: f32,
+    pub(crate) model_row: Option<ModelRow<'a>>,
+    pub(crate) text: ChunkText<'a>,
+}
+
+/// The removals and changed attributes of documents in older segments, both sorted by id.
+#[derive(Debug, Default)]
+pub(crate) struct OlderChanges {
+    pub(crate) removed: Vec<String>,
+    pub(crate) patched: Vec<(String, Bytes)>,
+}
+
+/// The sections of a segment while they are written.
+pub(crate) struct SegmentWriter {
+    document_chunks: Vec<u8>,
+    stemmers: Vec<u8>,
+    chunk_positions: Vec<u8>,
+    lengths: Vec<u8>,
+    vectors: Vec<u8>,
+    norms: Vec<u8>,
+    signs: Vec<u8>,
+    has_signs: bool,
+    models: ModelVectorWriter,
+    texts: TextWriter,
+    terms: fst::MapBuilder<Vec<u8>>,
+    postings: Vec<u8>,
+    next_chunk: u32,
+}
+
+impl SegmentWriter {
+    /// Creates a writer of this many chunks.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if they do not fit into one segment.
+    pub(crate) fn new(chunks: usize) -> Result<Self, SegmentError> {
+        if chunks >= 1 << 31 {
+            return Err(SegmentError::TooLarge("chunks"));
+        }
+
+        let has_signs = chunks >= MIN_SIGNED_CHUNKS;
+        Ok(Self {
+            document_chunks: 0u32.to_le_bytes().to_vec(),
+            stemmers: Vec::new(),
+            chunk_positions: Vec::with_capacity(chunks * 12),
+            lengths: Vec::with_capacity(chunks * 2),
+            vectors: Vec::with_capacity(chunks * DIMENSIONS),
+            norms: Vec::with_capacity(chunks * 4),
+            signs: Vec::with_capacity(if has_signs { chunks * SIGN_BYTES } else { 0 }),
+            has_signs,
+            models: ModelVectorWriter::default(),
+            texts: TextWriter::default(),
+            terms: fst::MapBuilder::memory(),
+            postings: Vec::new(),
+            next_chunk: 0,
+        })
+    }
+
+    /// Adds a chunk to the current document, and returns its number.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if its text does not fit.
+    pub(crate) fn push_chunk(&mut self, chunk: &ChunkRow<'_>) -> Result<u32, SegmentError> {
+        self.lengths.extend_from_slice(&chunk.length.to_le_bytes());
+        for number in chunk.place {
+            self.chunk_positions
+                .extend_from_slice(&number.to_le_bytes());
+        }
+        self.vectors
+            .extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
+        self.norms
+            .extend_from_slice(&chunk.inverse_norm.to_le_bytes());
+        if self.has_signs {
+            self.signs.extend_from_slice(&chunk.vector.sign_bits());
+        }
+        self.models.push(chunk.model_row);
+        self.texts.push_chunk(chunk.text)?;
+
+        self.next_chunk += 1;
+        Ok(self.next_chunk - 1)
+    }
+
+    /// Ends the current document. The next chunk is of the next one.
+    pub(crate) fn end_document(&mut self, stemmer: LatinStemmer) {
+        self.stemmers.push(stemmer as u8);
+        self.document_chunks
+            .extend_from_slice(&self.next_chunk.to_le_bytes());
+    }
+
+    /// Adds a term, which must be greater than all before it, with its chunks (ascending) and their
+    /// frequencies.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if the terms do not fit.
+    pub(crate) fn push_term(
+        &mut self,
+        term: &[u8],
+        postings: &[(u32, u32)],
+    ) -> Result<(), SegmentError> {
+        self.terms
+            .insert(term, self.postings.len() as u64)
+            .map_err(|_| SegmentError::TooLarge("terms"))?;
+        write_postings(postings, &mut self.postings);
+        Ok(())
+    }
+
+    /// Returns the bytes of the file. The documents are given by their ids and attributes, in order.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if the documents do not fit into one segment.
+    pub(crate) fn finish<'a>(
+        self,
+        ids: impl ExactSizeIterator<Item = &'a str> + Clone,
+        attributes: impl ExactSizeIterator<Item = Bytes> + Clone,
+        changes: &OlderChanges,
+    ) -> Result<Vec<u8>, SegmentError> {
+        let document_count = ids.len() as u32;
+        let (removed, patched) = (&changes.removed, &changes.patched);
+        let terms = self
+            .terms
+            .into_inner()
+            .map_err(|_| SegmentError::TooLarge("terms"))?;
+        let (text_blocks, texts) = self.texts.finish()?;
+        let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
+        let sections = [
+            StringTable::write(ids)?,
+            StringTable::write(attributes)?,
+            self.document_chunks,
+            self.stemmers,
+            self.chunk_positions,
+            self.lengths,
+            self.vectors,
+            self.norms,
+            self.signs,
+            terms,
+            self.postings,
+            StringTable::write(removed.iter())?,
+            StringTable::write(patched.iter().map(|(id, _)| id))?,
+            StringTable::write(patched.iter().map(|(_, attributes)| attributes))?,
+            text_blocks,
+            texts,
+            model_names,
+            model_dimensions,
+            chunk_models,
+            model_vectors,
+        ];
+
+        Ok(format::write_file(
+            self.next_chunk,
+            document_count,
+            sections,
+        ))
+    }
+}
