@@ -12,7 +12,7 @@ use std::time::Duration;
 use content::{ExtractedDocument, FailureCode, Format};
 use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main, confine_process};
 
-fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let name = Path::new(&arguments[0])
         .file_name()
@@ -175,7 +175,7 @@ fn run_tests() -> ExitCode {
         plain_text_needs_no_child().await;
         the_fate_of_the_child_is_told().await;
         a_document_that_takes_too_long_is_given_up().await;
-        a_child_sees_no_environment().await;
+        a_child_sees_no_environment_of_the_server().await;
         a_child_has_no_file_of_its_parent_open().await;
         a_child_reaches_nothing_but_its_document().await;
         tables_are_read_in_a_child_within_its_memory().await;
@@ -286,13 +286,16 @@ async fn a_document_that_takes_too_long_is_given_up() {
     assert!(is_limit, "{error:?}");
 }
 
-async fn a_child_sees_no_environment() {
+async fn a_child_sees_no_environment_of_the_server() {
     let (sandbox, _folder) = sandbox_with_fate("environment");
     let seen = sandbox
         .extract_document(&fixture("two-pages.pdf"), None, None)
         .await
         .expect("it answers");
-    assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
+    assert_eq!(
+        seen.text,
+        "MALLOC_ARENA_MAX MIMALLOC_ARENA_EAGER_COMMIT MIMALLOC_ARENA_RESERVE RAYON_NUM_THREADS"
+    );
 }
 
 async fn a_child_has_no_file_of_its_parent_open() {
