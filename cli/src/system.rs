@@ -56,7 +56,7 @@ impl LocalSystem {
 
         Self::over_services(
             services,
-            &Clients::new(&config),
+            &Clients::in_process(&config),
             Arc::new(SystemClock),
             public_url,
         )

@@ -39,9 +39,13 @@ impl MeteredSystem {
         let meter = MeteredTransport::new(InProcessTransport::new(world.services.clone()));
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let clock = Arc::new(world.clock.clone());
-        let system =
-            LocalSystem::over_services(world.services.clone(), &Clients::new(&config), clock, None)
-                .await?;
+        let system = LocalSystem::over_services(
+            world.services.clone(),
+            &Clients::in_process(&config),
+            clock,
+            None,
+        )
+        .await?;
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);

@@ -86,7 +86,7 @@ impl BenchSystem {
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let system = LocalSystem::over_services(
             services,
-            &Clients::new(&config),
+            &Clients::in_process(&config),
             Arc::new(SystemClock),
             None,
         )

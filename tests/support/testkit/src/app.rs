@@ -143,7 +143,7 @@ impl TestApp {
             .sleep_impl(SharedAsyncSleep::new(NoSleep))
             .build();
         let clock = Arc::new(environment.clock.clone());
-        let clients = Clients::new(&config);
+        let clients = Clients::in_process(&config);
         let mut system = LocalSystem::over_services(
             environment.services.clone(),
             &clients,
