@@ -110,7 +110,8 @@ proptest! {
     /// Checks that any order of arrival, with repetitions, replacements and deletions, with `settle`
     /// at any point, and with memories that are stored and restored at any point, ends in the state
     /// of a ledger into which the remaining documents were inserted at once. `settle` reports exactly
-    /// the changes.
+    /// the changes. Corrections are said one after another, because those of one moment apply in the
+    /// order of the log.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
@@ -135,7 +136,7 @@ proptest! {
                 2 => reopens = true,
                 3 => {
                     let memory = moved.memories().filter(|memory| !memory.is_derived()).nth(which);
-                    let act = memory.map(|memory| correct(memory, which as i64));
+                    let act = memory.map(|memory| correct(memory, acts.len() as i64));
                     act.iter().for_each(|act| moved.apply_edit(act));
                     acts.extend(act);
                 }
