@@ -22,7 +22,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// otherwise hold a request for [`ATTEMPT_TIMEOUT`].
 const DYNAMODB_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The SDK's name of requests without a signature.
+/// The SDK's name for requests without a signature.
 const UNSIGNED: AuthSchemeId = AuthSchemeId::new("noAuth");
 
 /// Loads the standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` if it
@@ -106,8 +106,8 @@ impl Clients {
     }
 
     /// Creates the clients for services in the same process, of which only S3 checks signatures.
-    /// Requests to the others are not signed, because that takes a twelfth of the processor time of
-    /// a document.
+    /// Requests to the others are not signed, because signing takes a twelfth of the processor time
+    /// that a document costs.
     pub fn in_process(config: &SdkConfig) -> Self {
         let signing = Self::new(config);
         let dynamodb = signing.dynamodb.config().to_builder().allow_no_auth();

@@ -28,13 +28,13 @@ const MAX_STDERR_BYTES: u64 = 16 * 1024;
 /// The signals by which the system ends a child that exceeds its limits.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
-/// The environment of a child: one thread, and heaps that reserve little and commit what they use,
+/// The environment of a child: one thread, and heaps that reserve little and commit only what they use,
 /// because both count towards the limits. The functions have the allocator of the system, and the
 /// program has mimalloc.
 const CHILD_ENVIRONMENT: [(&str, &str); 4] = [
     ("RAYON_NUM_THREADS", "1"),
     ("MALLOC_ARENA_MAX", "1"),
-    ("MIMALLOC_ARENA_RESERVE", "16MiB"),
+    ("MIMALLOC_ARENA_RESERVE", "32MiB"),
     ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
 ];
 

@@ -63,7 +63,7 @@ impl QuantizedVector {
         Self(folded.map(|v| (v / largest * 127.0).round() as i8))
     }
 
-    /// Returns the row `index` of vectors that follow one another, or the zero vector behind the last.
+    /// Returns the row `index` of contiguous vectors, or the zero vector past the end.
     pub(crate) fn row_of(vectors: &[i8], index: u32) -> Self {
         let (rows, _) = vectors.as_chunks::<DIMENSIONS>();
         rows.get(index as usize)

@@ -10,7 +10,7 @@ use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
 use crate::error::SegmentError;
-use crate::segment::{OlderChanges, Segment};
+use crate::segment::{ChangesToOlder, Segment};
 
 /// The index of a container: older segments, and a tail of recent writes.
 ///
@@ -274,19 +274,18 @@ impl ContainerIndex {
     /// # Errors
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_tail_segment(&self) -> Result<Vec<u8>, SegmentError> {
-        let mut changes = OlderChanges::default();
+        let mut changes = ChangesToOlder::default();
         for id in self.removed.iter() {
             if self.tail.find(id).is_none() {
                 changes.removed.push(id.clone());
             }
         }
         for id in self.patched.iter() {
-            for part in &self.segments {
-                if let Some(document) = part.find(id) {
-                    let attributes = part.attributes_of(document);
-                    changes.patched.push((id.clone(), attributes));
-                }
-            }
+            let mut parts = self.segments.iter();
+            let found = parts.find_map(|part| Some(part.attributes_of(part.find(id)?)));
+            changes
+                .patched
+                .extend(found.map(|attributes| (id.clone(), attributes)));
         }
         write_segment(&[&self.tail], &changes)
     }
@@ -297,7 +296,7 @@ impl ContainerIndex {
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_compacted(&self) -> Result<Vec<u8>, SegmentError> {
         let parts: Vec<&IndexPart> = self.parts().collect();
-        write_segment(&parts, &OlderChanges::default())
+        write_segment(&parts, &ChangesToOlder::default())
     }
 }
 
@@ -332,7 +331,7 @@ pub fn merge_segments(
     }
 
     let parts: Vec<&IndexPart> = index.parts().collect();
-    let changes = OlderChanges {
+    let changes = ChangesToOlder {
         removed: removed.into_iter().collect(),
         patched: patched.into_iter().collect(),
     };

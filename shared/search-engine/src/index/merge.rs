@@ -1,4 +1,4 @@
-//! Writing of parts as one segment.
+//! Writes parts of an index as one segment.
 
 use bytes::Bytes;
 use fst::map::OpBuilder;
@@ -6,13 +6,13 @@ use fst::{Map, Streamer};
 
 use super::part::IndexPart;
 use crate::error::SegmentError;
-use crate::segment::{ChunkRow, OlderChanges, SegmentWriter};
+use crate::segment::{ChangesToOlder, ChunkRow, SegmentWriter};
 
 /// The new number of a chunk that is not written, because its document was deleted.
 const NOT_WRITTEN: u32 = u32::MAX;
 
 /// A live document of a part.
-struct MergedDocument<'a> {
+struct LiveDocument<'a> {
     id: &'a str,
     part: usize,
     document: u32,
@@ -20,15 +20,15 @@ struct MergedDocument<'a> {
 
 /// Writes the live documents of `parts` as one segment, in the order of their ids.
 ///
-/// Terms, lengths and vectors are copied, not computed from the texts again. A change of the analysis
-/// therefore needs a new version of the format.
+/// Terms, lengths and vectors are copied, not computed from the texts again. After a change of the
+/// analysis, old indexes therefore have to be rebuilt from their documents.
 pub(super) fn write_segment(
     parts: &[&IndexPart],
-    changes: &OlderChanges,
+    changes: &ChangesToOlder,
 ) -> Result<Vec<u8>, SegmentError> {
     let mut documents = Vec::new();
     for (number, part) in parts.iter().enumerate() {
-        documents.extend(part.living().map(|document| MergedDocument {
+        documents.extend(part.living().map(|document| LiveDocument {
             id: part.id(document),
             part: number,
             document,
@@ -44,14 +44,14 @@ pub(super) fn write_segment(
     let ids = documents.iter().map(|document| document.id);
     let attributes = documents
         .iter()
-        .map(|merged| parts[merged.part].attributes_of(merged.document));
+        .map(|live| parts[live.part].attributes_of(live.document));
     writer.finish(ids, attributes, changes)
 }
 
 /// Writes the chunks of the documents. Returns the new number of each chunk of each part.
 fn write_chunks(
     parts: &[&IndexPart],
-    documents: &[MergedDocument<'_>],
+    documents: &[LiveDocument<'_>],
     writer: &mut SegmentWriter,
 ) -> Result<Vec<Vec<u32>>, SegmentError> {
     let mut new_numbers: Vec<Vec<u32>> = parts
@@ -60,20 +60,20 @@ fn write_chunks(
         .collect();
     let mut texts: Vec<_> = parts.iter().map(|part| part.texts()).collect();
 
-    for merged in documents {
-        let part = parts[merged.part];
-        for chunk in part.chunks_of(merged.document) {
+    for live in documents {
+        let part = parts[live.part];
+        for chunk in part.chunks_of(live.document) {
             let row = ChunkRow {
                 place: part.chunk_place(chunk),
                 length: part.lengths()[chunk as usize],
                 vector: part.vector(chunk),
                 inverse_norm: part.inverse_norms()[chunk as usize],
                 model_row: part.model_row(chunk),
-                text: texts[merged.part].read(chunk)?,
+                text: texts[live.part].read(chunk)?,
             };
-            new_numbers[merged.part][chunk as usize] = writer.push_chunk(&row)?;
+            new_numbers[live.part][chunk as usize] = writer.push_chunk(&row)?;
         }
-        writer.end_document(part.stemmer(merged.document));
+        writer.end_document(part.stemmer_number(live.document));
     }
     Ok(new_numbers)
 }
@@ -112,7 +112,8 @@ fn write_terms(
         }
 
         if !postings.is_empty() {
-            // The list of a segment is sorted already. A stable sort merges such runs.
+            // Each segment's list stays ascending under the new numbers, and a stable sort merges such
+            // runs cheaply. Only the list of a tail may not be.
             postings.sort_by_key(|&(number, _)| number);
             writer.push_term(term, &postings)?;
         }

@@ -134,8 +134,16 @@ impl IndexPart {
         of_source!(self, source => source.document_of(chunk))
     }
 
-    pub(super) fn stemmer(&self, document: u32) -> LatinStemmer {
+    fn stemmer(&self, document: u32) -> LatinStemmer {
         of_source!(self, source => source.stemmer(document))
+    }
+
+    /// Returns the number of a document's stemmer, which a later version may have added.
+    pub(super) fn stemmer_number(&self, document: u32) -> u8 {
+        match &self.source {
+            PartSource::Segment(segment) => segment.stemmer_number(document),
+            PartSource::Tail(tail) => tail.stemmer(document) as u8,
+        }
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
-pub(crate) use writer::{ChunkRow, OlderChanges, SegmentWriter};
+pub(crate) use writer::{ChangesToOlder, ChunkRow, SegmentWriter};
 
 /// A document as a segment returns it.
 pub type StoredDocument = Document;
@@ -55,7 +55,7 @@ impl Segment {
     /// Opens the file of a segment. Verifies every section but the texts.
     ///
     /// # Errors
-    /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::Version`] for a file of a
+    /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::UnknownVersion`] for a file of a
     /// newer version.
     pub fn open(file: Bytes) -> Result<Self, SegmentError> {
         let header = format::read_header(&file)?;
@@ -206,12 +206,13 @@ impl Segment {
     }
 
     pub(crate) fn stemmer(&self, document: u32) -> LatinStemmer {
-        let number = self
-            .stemmers
-            .get(document as usize)
-            .copied()
-            .unwrap_or_default();
-        LatinStemmer::from_number(number).unwrap_or(LatinStemmer::None)
+        LatinStemmer::from_number(self.stemmer_number(document)).unwrap_or(LatinStemmer::None)
+    }
+
+    /// Returns the number of a document's stemmer, which a later version may have added.
+    pub(crate) fn stemmer_number(&self, document: u32) -> u8 {
+        let number = self.stemmers.get(document as usize);
+        number.copied().unwrap_or_default()
     }
 
     pub(crate) fn chunks_of(&self, document: u32) -> std::ops::Range<u32> {

@@ -6,7 +6,6 @@ use super::format::{self, StringTable};
 use super::models::ModelVectorWriter;
 use super::postings::write_postings;
 use super::texts::{ChunkText, TextWriter};
-use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
@@ -29,7 +28,7 @@ pub(crate) struct ChunkRow<'a> {
 
 /// The removals and changed attributes of documents in older segments, both sorted by id.
 #[derive(Debug, Default)]
-pub(crate) struct OlderChanges {
+pub(crate) struct ChangesToOlder {
     pub(crate) removed: Vec<String>,
     pub(crate) patched: Vec<(String, Bytes)>,
 }
@@ -52,7 +51,7 @@ pub(crate) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// Creates a writer of this many chunks.
+    /// Creates a writer for this many chunks.
     ///
     /// # Errors
     /// [`SegmentError::TooLarge`] if they do not fit into one segment.
@@ -103,9 +102,10 @@ impl SegmentWriter {
         Ok(self.next_chunk - 1)
     }
 
-    /// Ends the current document. The next chunk is of the next one.
-    pub(crate) fn end_document(&mut self, stemmer: LatinStemmer) {
-        self.stemmers.push(stemmer as u8);
+    /// Ends the current document, whose stemmer has this number. The next chunk belongs to the next
+    /// document.
+    pub(crate) fn end_document(&mut self, stemmer_number: u8) {
+        self.stemmers.push(stemmer_number);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
     }
@@ -135,7 +135,7 @@ impl SegmentWriter {
         self,
         ids: impl ExactSizeIterator<Item = &'a str> + Clone,
         attributes: impl ExactSizeIterator<Item = Bytes> + Clone,
-        changes: &OlderChanges,
+        changes: &ChangesToOlder,
     ) -> Result<Vec<u8>, SegmentError> {
         let document_count = ids.len() as u32;
         let (removed, patched) = (&changes.removed, &changes.patched);
