@@ -145,4 +145,5 @@ def measure(process, args, texts):
     print(f"resident: at most {after[3] >> 20} MB, {idle[2] >> 20} MB after {args.idle} idle seconds")
 
 
-main()
+if __name__ == "__main__":
+    main()
