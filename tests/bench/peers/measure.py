@@ -13,10 +13,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from systems import SYSTEMS
-
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from machine import make_texts
+from machine import make_texts, read_usage
+from systems import SYSTEMS
 
 BATCH = 100
 CLIENTS = 16
@@ -36,7 +35,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         system = make(folder, args.binary)
         found["single_rate"], found["single_ms"], found["written_kb"] = ingest(system, texts, add_one_by_one)
-        found["resident_mb"] = sum(status(process, "VmRSS") for process in system.processes()) / 1024
+        found["resident_mb"] = usage(system)[2] / 2**20
         found.update(measure_searches(system, texts))
         found["fresh_p50"] = measure_freshness(system)
         system.stop()
@@ -107,22 +106,9 @@ def measure_freshness(system):
 
 
 def usage(system):
-    """Returns the processor seconds and the bytes written of all processes of a system."""
-    seconds, written = 0.0, 0
-    for process in system.processes():
-        fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-        seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        lines = Path(f"/proc/{process}/io").read_text().splitlines()
-        written += int(dict(line.split(": ") for line in lines)["write_bytes"])
-    return seconds, written
-
-
-def status(process, name):
-    """Returns a figure of a process in kilobytes."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1])
-    return 0
+    """Returns the processor seconds, and the bytes written and resident, of all processes of a system."""
+    figures = [read_usage(process)[:3] for process in system.processes()]
+    return [sum(column) for column in zip(*figures)]
 
 
 main()

@@ -5,11 +5,10 @@ can be found, `search(question)`, which returns the texts of the ten best result
 processes that do its work. `batches` says whether it takes several texts in one call.
 """
 
-import http.client
-import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -17,6 +16,9 @@ from pathlib import Path
 
 import numpy
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from machine import Client
 
 MODEL = Path(__file__).resolve().parents[3] / "shared" / "search-engine" / "model"
 DIMENSIONS = 256
@@ -70,23 +72,12 @@ class Recollect(Server):
     def __init__(self, folder, binary):
         self.clients = threading.local()
         command = [binary, "serve", "--data", folder, "--port", str(self.port)]
-        self.start(command, lambda: self.send("GET", "/v3/session"))
+        self.start(command, lambda: Client(self.port).send("GET", "/v3/session"))
 
     def send(self, method, path, body=None):
-        client = getattr(self.clients, "connection", None)
-        if client is None:
-            client = self.clients.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"authorization": "Bearer local", "content-type": "application/json"}
-        try:
-            client.request(method, path, json.dumps(body) if body else None, headers)
-            answer = client.getresponse()
-            text = answer.read()
-        except OSError:
-            self.clients.connection = None
-            raise
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path} answered {answer.status}: {text[:200]}")
-        return json.loads(text)
+        if not hasattr(self.clients, "own"):
+            self.clients.own = Client(self.port)
+        return self.clients.own.send(method, path, body)
 
     def add(self, texts):
         if len(texts) == 1:
@@ -109,8 +100,6 @@ class Chroma(Server):
     port = 17896
 
     def __init__(self, folder, _):
-        import sys
-
         import chromadb
 
         self.embedder = Embedder()
