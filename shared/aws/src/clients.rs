@@ -44,7 +44,7 @@ pub async fn load_config() -> SdkConfig {
         .await
 }
 
-/// Returns a configuration that sends all requests to `transport`, signed with the given keys.
+/// Returns a configuration that sends all requests to `transport`, with keys to sign them.
 pub fn config_through(
     transport: impl HttpClient + 'static,
     access_key: &str,

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use crate::EmbeddedServices;
 use crate::network::{Network, NetworkProfile, Service};
 
-/// A transport that passes each request of an AWS SDK client to [`EmbeddedServices`] in the
-/// same process, without socket or TLS.
+/// A transport that passes each request of an AWS SDK client to [`EmbeddedServices`] in the same
+/// process, without socket or TLS.
 ///
 /// S3 clients must use path-style addresses, and all clients [`crate::ACCESS_KEY_ID`],
 /// [`crate::SECRET_ACCESS_KEY`] and [`crate::REGION`]. Time-outs of the SDK's operations and

@@ -3,9 +3,9 @@
 //! server down.
 //!
 //! The parent writes a header and the bytes to the child's standard input, and reads one JSON
-//! result from its standard output. The child has none of the server's environment
-//! variables, and therefore no credentials, and it ends with the call. It runs at a low priority.
-//! Where the kernel supports it, the child cannot open files or connections, or start programs.
+//! result from its standard output. The child has none of the server's environment variables, and
+//! therefore no credentials, and it ends with the call. It runs at a low priority. Where the kernel
+//! supports it, the child cannot open files or connections, or start programs.
 
 mod child;
 mod confinement;

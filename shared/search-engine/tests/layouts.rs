@@ -1,6 +1,8 @@
 //! Tests that the layout of documents does not change their ranking, and that writes take effect at
 //! once.
 
+mod support;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +11,7 @@ use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
     StaticEmbedder, merge_segments, search_containers,
 };
+use support::build_anew;
 
 const WORDS: [&str; 20] = [
     "painting",
@@ -159,18 +162,6 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
         .collect();
     all.sort();
     all
-}
-
-/// Builds a segment from the documents alone.
-fn build_anew(index: &ContainerIndex) -> Vec<u8> {
-    let mut anew = ContainerIndex::new();
-    for document in index.documents() {
-        let loaded = index.load_document(document.id);
-        let loaded = loaded.expect("what the test wrote is valid");
-        anew.upsert_document(loaded.expect("a listed document exists"));
-    }
-    anew.build_compacted()
-        .expect("what the test wrote is valid")
 }
 
 proptest! {

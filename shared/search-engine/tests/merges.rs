@@ -1,5 +1,7 @@
 //! Tests that a merge writes the file that the documents alone would give.
 
+mod support;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,6 +9,7 @@ use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, ModelVector, Segment, StaticEmbedder,
     merge_segments,
 };
+use support::build_anew;
 
 /// Enough documents for several blocks of texts, and for terms with packed blocks of postings.
 const DOCUMENTS: u32 = 300;
@@ -75,16 +78,6 @@ fn layers(rounds: u32) -> (Vec<Arc<Segment>>, ContainerIndex) {
         }
     }
     (segments, index)
-}
-
-/// Builds a segment from the documents of an index alone.
-fn build_anew(index: &ContainerIndex) -> Vec<u8> {
-    let mut anew = ContainerIndex::new();
-    for document in index.documents() {
-        let loaded = index.load_document(document.id).expect("a document");
-        anew.upsert_document(loaded.expect("a listed document exists"));
-    }
-    anew.build_compacted().expect("a segment")
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn write_terms(
         let text = std::str::from_utf8(term).map_err(|_| SegmentError::Corrupt("terms"))?;
         postings.clear();
         for source in sources {
-            let Some(list) = parts[source.index].postings(text) else {
+            let Some(list) = parts[source.index].postings_of(text, source.value) else {
                 continue;
             };
             let new_numbers = &new_numbers[source.index];

@@ -108,7 +108,8 @@ impl IndexPart {
         }
     }
 
-    /// Returns the terms of all chunks, those of deleted ones included. Only the keys count.
+    /// Returns the terms of all chunks, those of deleted ones included, with values for
+    /// [`Self::postings_of`].
     pub(super) fn terms(&self) -> Result<fst::Map<Bytes>, SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => Ok(segment.terms().clone()),
@@ -119,6 +120,14 @@ impl IndexPart {
                     .and_then(|table| table.map_data(Bytes::from))
                     .map_err(|_| SegmentError::TooLarge("terms"))
             }
+        }
+    }
+
+    /// Returns the list of a term that has this value in [`Self::terms`].
+    pub(super) fn postings_of(&self, term: &str, value: u64) -> Option<PostingList<'_>> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.postings_at(value),
+            PartSource::Tail(tail) => tail.postings(term),
         }
     }
 

@@ -258,12 +258,18 @@ impl Segment {
         &self.signs
     }
 
+    /// Returns all terms, each with the offset of its postings.
     pub(crate) fn terms(&self) -> &fst::Map<Bytes> {
         &self.terms
     }
 
     pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
-        let offset = usize::try_from(self.terms.get(term)?).ok()?;
+        self.postings_at(self.terms.get(term)?)
+    }
+
+    /// Returns the list of the term that has this value in [`Self::terms`].
+    pub(crate) fn postings_at(&self, value: u64) -> Option<PostingList<'_>> {
+        let offset = usize::try_from(value).ok()?;
         Some(PostingList::open(self.postings.get(offset..)?))
     }
 }

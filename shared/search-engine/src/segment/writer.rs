@@ -1,4 +1,4 @@
-//! Writing of a segment: the chunks of all documents, then the terms, then the documents.
+//! Writes a segment: the chunks of all documents, then the terms, then the documents.
 
 use bytes::Bytes;
 
