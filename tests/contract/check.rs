@@ -69,7 +69,7 @@ async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
                 Some(&served.pack),
                 served.statements_blob(),
                 Some(&segment.blob),
-                segment.memories.as_ref(),
+                segment.memory_index.as_ref().map(|index| &index.blob),
             ];
             let blob = blobs[part].expect("a blob");
             client.app.damage_blob(&client.tenant, blob, harm).await;

@@ -143,21 +143,23 @@ async fn a_large_segment_that_cannot_be_read_is_served_from_packs_and_written_an
 
 #[tokio::test]
 async fn memories_that_cannot_be_read_are_found_in_documents_and_stay_forgotten() {
-    let both = |segment: SegmentRef| {
+    let memory_index = |segment: SegmentRef| {
         let index = segment.memory_index.map(|index| index.blob);
-        segment.memories.into_iter().chain(index).collect()
+        index.into_iter().collect()
     };
-    check_damage(both, 3).await;
-    check_damage(both, MANY).await;
+    check_damage(memory_index, 3).await;
+    check_damage(memory_index, MANY).await;
 }
 
 #[tokio::test]
-async fn statements_that_cannot_be_read_are_written_anew_from_the_stored_ledger() {
+async fn edits_that_cannot_be_read_are_written_anew_from_the_stored_ledger() {
     for harm in DamageKind::ALL {
         let client = OrgClient::new().await;
         fill_segment(&client, MANY).await;
         let damaged = index_head(&client, "box").await;
-        let blob = damaged.segments[0].memories.clone().expect("statements");
+        let mut edits = damaged.segments.iter();
+        let blob = edits.find_map(|segment| segment.edits.clone());
+        let blob = blob.expect("edits");
         client.app.damage_blob(&client.tenant, &blob, harm).await;
 
         // Enough documents that the damaged segment is merged with theirs.
@@ -173,17 +175,4 @@ async fn statements_that_cannot_be_read_are_written_anew_from_the_stored_ledger(
         let cold = restart(&client).await;
         check_contents(&cold, MANY, &case).await;
     }
-}
-
-#[tokio::test]
-async fn stored_memories_that_cannot_be_read_are_computed_and_written_anew() {
-    let memory_index = |segment: SegmentRef| {
-        segment
-            .memory_index
-            .map(|index| index.blob)
-            .into_iter()
-            .collect()
-    };
-    check_damage(memory_index, 3).await;
-    check_damage(memory_index, MANY).await;
 }

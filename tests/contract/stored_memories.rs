@@ -1,7 +1,9 @@
 //! Memories that compaction has stored: cold readers answer from them as if they had computed them,
 //! also beside segments that an earlier version or other rules have written.
 
-use domain::SegmentRef;
+use bytes::Bytes;
+use domain::{MemoryIndexRef, SegmentRef};
+use search_engine::Segment;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -93,9 +95,65 @@ async fn write_round(client: &OrgClient, documents: &[(&str, &str)]) {
     }
 }
 
+/// Makes the memories of `box` those that other rules have computed, so that they are computed again.
+async fn change_rules(client: &OrgClient) {
+    publish(client, |segment| {
+        if let Some(index) = &mut segment.memory_index {
+            index.rules += 1;
+        }
+    })
+    .await;
+}
+
+/// Makes the newest segment of `box`, which is its only one, like one that an earlier version wrote:
+/// with the statements in a file of their own, and with a memory index that nobody reads.
+async fn make_former(client: &OrgClient) {
+    let segments = index_head(client, "box").await.segments;
+    let [segment] = segments.as_slice() else {
+        panic!("{segments:?}");
+    };
+    let index = segment.memory_index.clone().expect("a memory index");
+    let blobs = &client.app.system.ctx.blobs;
+    let file = blobs
+        .get_intact(&client.tenant, &[index.blob])
+        .await
+        .expect("an answer")
+        .pop()
+        .flatten()
+        .expect("a memory index");
+
+    let mut told: Vec<Value> = Vec::new();
+    for record in Segment::open(file).expect("a segment").documents() {
+        let record = record.expect("a record");
+        if record.id.starts_with("documents/") {
+            told.push(serde_json::from_slice(&record.attributes).expect("statements"));
+        }
+    }
+    assert!(!told.is_empty());
+    let file = json!({"v": 1, "told": told, "gone": [], "actions": []});
+    let file = zstd::bulk::compress(file.to_string().as_bytes(), 3).expect("bytes");
+    let container = physical_container(client, "box").await;
+    let put = async |name: &str, bytes: Bytes| {
+        let path = format!("{container}/segments/former-{name}");
+        let stored = blobs.put(&client.tenant, &path, bytes).await;
+        stored.expect("a blob")
+    };
+    let statements = put("memories", file.into()).await;
+    let unread = put("index", Bytes::from_static(b"of an earlier version")).await;
+
+    publish(client, |segment| {
+        segment.memories = Some(statements.clone());
+        segment.memory_index = Some(MemoryIndexRef {
+            blob: unread.clone(),
+            rules: 2,
+        });
+    })
+    .await;
+}
+
 /// Compacts `box` after each round, and checks that what is stored answers like what is computed.
-/// After each round in which `forgets_stored` is true, the stored memories are taken away.
-async fn check_rounds(forgets_stored: [bool; 4]) {
+/// After each round in which `computes_again` is true, the memories have to be computed again.
+async fn check_rounds(computes_again: [bool; 4]) {
     let client = OrgClient::new().await;
     for (round, documents) in ROUNDS.iter().enumerate() {
         write_round(&client, documents).await;
@@ -112,8 +170,8 @@ async fn check_rounds(forgets_stored: [bool; 4]) {
         let newest = segments.last().expect("a segment");
         assert!(newest.memory_index.is_some(), "round {round}");
         let restored = read_cold(&client).await;
-        if forgets_stored[round] {
-            publish(&client, |segment| segment.memory_index = None).await;
+        if computes_again[round] {
+            change_rules(&client).await;
             assert_eq!(read_cold(&client).await, restored, "round {round}");
         }
     }
@@ -125,7 +183,7 @@ async fn stored_memories_are_those_that_the_statements_give() {
 }
 
 #[tokio::test]
-async fn segments_without_stored_memories_get_them_when_they_are_compacted() {
+async fn segments_of_other_rules_get_memories_when_they_are_compacted() {
     check_rounds([true, true, false, true]).await;
 }
 
@@ -139,8 +197,28 @@ async fn changes_after_the_segments_apply_to_stored_memories() {
     forget_memory(&client, json!({"content": "User is allergic to nuts."})).await;
 
     let restored = read_cold(&client).await;
-    publish(&client, |segment| segment.memory_index = None).await;
+    change_rules(&client).await;
     assert_eq!(read_cold(&client).await, restored);
+}
+
+#[tokio::test]
+async fn segments_of_an_earlier_version_are_read_and_converted() {
+    let client = OrgClient::new().await;
+    write_round(&client, ROUNDS[0]).await;
+    compact(&client, "box").await;
+    let restored = read_cold(&client).await;
+    make_former(&client).await;
+    assert_eq!(read_cold(&client).await, restored);
+
+    write_round(&client, ROUNDS[1]).await;
+    write_round(&client, ROUNDS[2]).await;
+    let computed = read_cold(&client).await;
+    compact(&client, "box").await;
+    assert_eq!(read_cold(&client).await, computed);
+    let segments = index_head(&client, "box").await.segments;
+    assert!(segments.iter().all(|segment| segment.memories.is_none()));
+    let newest = segments.last().expect("a segment");
+    assert!(newest.memory_index.is_some());
 }
 
 #[tokio::test]
@@ -156,11 +234,7 @@ async fn memories_that_other_rules_have_stored_are_computed_again() {
         .expect("a memory index")
         .rules;
 
-    publish(&client, |segment| {
-        let index = segment.memory_index.as_mut().expect("a memory index");
-        index.rules += 1;
-    })
-    .await;
+    change_rules(&client).await;
     assert_eq!(read_cold(&client).await, restored);
 
     write_round(&client, ROUNDS[1]).await;

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
-use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
-use search_engine::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
+use search_engine::{ContainerIndex, Embedder, SearchQuery, StaticEmbedder};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{find_existing_container, find_writable_container};
@@ -271,13 +270,9 @@ fn find_similar(
         .iter()
         .map(|(_, memories)| memories.index())
         .collect();
-    let admit = |view: &DocumentView<'_>| {
-        view.chunks > 0 && Memory::is_record_live(view.attributes, container_memories.now)
-    };
-
     let query = SearchQuery {
         limit,
-        admit: Some(&admit),
+        live_at: Some(container_memories.now.as_millis()),
         ..SearchQuery::new(text, StaticEmbedder.embed(text))
     };
 

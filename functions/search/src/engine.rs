@@ -263,11 +263,13 @@ pub(crate) fn find_memories(
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
     let admit = |view: &DocumentView<'_>| admits_memory(question, indexed_memories, view);
+    let is_filtered = question.filter.is_some() || question.filepath.is_some();
     let indexes: Vec<&ContainerIndex> = indexed_memories
         .iter()
         .map(IndexedMemories::index)
         .collect();
-    let hits = search_index(&indexes, question, Some(&admit), None)?;
+    let admit: Option<&Admission<'_>> = if is_filtered { Some(&admit) } else { None };
+    let hits = search_index(&indexes, question, admit, None)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         let Some(memory) = Memory::from_record(&hit.attributes) else {
@@ -283,16 +285,20 @@ pub(crate) fn find_memories(
     Ok(found)
 }
 
+/// A filter of documents.
+type Admission<'a> = dyn Fn(&DocumentView<'_>) -> bool + 'a;
+
 fn search_index(
     indexes: &[&ContainerIndex],
     question: &SearchQuestion<'_>,
-    admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
+    admit: Option<&Admission<'_>>,
     wider: Option<WiderLimit<'_>>,
 ) -> Result<Vec<SearchHit>> {
     let query = SearchQuery {
         limit: question.limit,
         wider,
         admit,
+        live_at: (!question.include_forgotten).then_some(question.now.as_millis()),
         models: &question.models,
         only_document: question.only_document,
         ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
@@ -304,9 +310,20 @@ fn search_index(
     }
 }
 
+/// Returns what the index stores for a document.
+///
+/// # Errors
+/// [`PortError::Corrupt`] if it cannot be read.
+pub(crate) fn read_attributes(view: &DocumentView<'_>) -> PortResult<IndexedDocument> {
+    let attributes = view
+        .attributes()
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    decode_attributes(&attributes)
+}
+
 fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {
     // A document whose attributes cannot be read is left out, because it might not pass the filter.
-    let Ok(document) = decode_attributes(view.attributes) else {
+    let Ok(document) = read_attributes(view) else {
         return false;
     };
     if let Some(filepath) = &question.filepath
@@ -320,25 +337,15 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
     }
 }
 
-/// Checks whether a search may find a memory. Documents without chunks are earlier versions and other
-/// records of a ledger.
+/// Checks whether a memory passes the filters of a question.
 fn admits_memory(
     question: &SearchQuestion<'_>,
     indexed_memories: &[IndexedMemories],
     view: &DocumentView<'_>,
 ) -> bool {
-    if view.chunks == 0 {
-        return false;
-    }
-    if !question.include_forgotten && !Memory::is_record_live(view.attributes, question.now) {
-        return false;
-    }
-    if question.filepath.is_none() && question.filter.is_none() {
-        return true;
-    }
-
     // A memory that cannot be read is left out, because it might not pass the filter.
-    let Some(memory) = Memory::from_record(view.attributes) else {
+    let record = view.attributes().ok();
+    let Some(memory) = record.and_then(|record| Memory::from_record(&record)) else {
         return false;
     };
     let mut ledgers = indexed_memories.iter().map(IndexedMemories::ledger);

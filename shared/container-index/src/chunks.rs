@@ -173,10 +173,9 @@ impl IndexedChunks {
         let Some(held) = self.index.document(document.id.as_str()) else {
             return false;
         };
-        match decode_attributes(held.attributes) {
-            Ok(held) => held == *document,
-            Err(_) => false,
-        }
+        let attributes = held.attributes().ok();
+        let decoded = attributes.and_then(|attributes| decode_attributes(&attributes).ok());
+        decoded.as_ref() == Some(document)
     }
 
     async fn put_all(
@@ -259,6 +258,7 @@ fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
         attributes: serde_json::to_vec(document)
             .expect("our own types have string keys")
             .into(),
+        expires_at: None,
         chunks,
     }
 }

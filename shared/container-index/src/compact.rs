@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use domain::BlobRef;
 use domain::ports::PortResult;
-use domain::{ContainerId, IndexHead, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant};
+use domain::{
+    ContainerId, IndexHead, MemoryEdit, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant,
+};
 use memory_model::Ledger;
 use search_engine::{Segment, merge_segments};
 use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;
-use crate::memories::{IndexedMemories, MemoryFile, encode_index, open_index, read_files};
+use crate::memories::{IndexedMemories, MemoryFile, open_index, read_edits};
 use crate::view::{ContainerState, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
@@ -56,12 +58,13 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         // The tail has all memories, because those of the segments could not be restored.
         for (segment, _) in &mut levels {
             replaced.extend(segment.memory_index.take().map(|index| index.blob));
+            replaced.extend(segment.memories.take());
         }
     }
 
     let tail = NewSegment {
         chunks: loaded.view.index.build_tail_segment().map_err(engine)?,
-        memories: memories.view.seal_tail(),
+        edits: memories.view.tail_edits(),
         memory_index: memories.view.seal_tail_index().map_err(engine)?,
         through: loaded.seq,
     };
@@ -72,21 +75,18 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let is_oldest = levels.len() == 2;
-        let pair_refs = segment_refs(&levels[levels.len() - 2..]);
-        let files = read_files(ctx, tenant, &pair_refs).await?;
-        let files: Option<Vec<MemoryFile>> = files.into_iter().map(|(_, file)| file).collect();
-        let Some(files) = files else {
+        let Some(edits) = merge_edits(ctx, tenant, &older.0, &newer.0).await? else {
             if ctx.index.get_head(tenant, id).await?.generation != generation {
                 return Err(being_replaced());
             }
-            // The statements are read from the ledger that was stored with the segments.
+            // The edits are read from the ledger that was stored with the segments.
             let (unused, stored) = (segment_refs(&levels), segment_refs(&loaded.view.segments));
             discard(ctx, tenant, id, false, &unused, stored, replaced).await?;
             return rewrite_index(ctx, tenant, id).await;
         };
         let merged = NewSegment {
             chunks: merge_segments(&pair, is_oldest).map_err(engine)?,
-            memories: merge_memories(files, is_oldest),
+            edits,
             memory_index: merge_stored_indexes(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
             through: newer.0.through,
         };
@@ -181,7 +181,7 @@ async fn replace_all(
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
     let whole = NewSegment {
         chunks: chunks.view.index.build_compacted().map_err(engine)?,
-        memories: memories.view.seal_all(),
+        edits: memories.view.ledger().list_edits(),
         memory_index: memories.view.seal_whole_index().map_err(engine)?,
         through: chunks.seq,
     };
@@ -324,7 +324,7 @@ fn engine(error: search_engine::SegmentError) -> PortError {
 /// A segment that is not stored yet.
 struct NewSegment {
     chunks: Vec<u8>,
-    memories: Option<MemoryFile>,
+    edits: Vec<MemoryEdit>,
     memory_index: Option<Vec<u8>>,
     /// The newest log record in it.
     through: u64,
@@ -338,7 +338,7 @@ async fn store(
 ) -> PortResult<(SegmentRef, Arc<Segment>)> {
     let NewSegment {
         chunks,
-        memories,
+        edits,
         memory_index,
         through,
     } = new_segment;
@@ -346,12 +346,7 @@ async fn store(
     let segment = Arc::new(Segment::open(bytes.clone()).map_err(engine)?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
-    let edits = match &memories {
-        Some(memories) => memories.only_edits(),
-        None => None,
-    };
-    let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
-    let edits = store_memories(ctx, tenant, &format!("{path}-actions"), edits).await?;
+    let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
     let memory_index = store_index(ctx, tenant, &format!("{path}-index"), memory_index).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
@@ -362,7 +357,7 @@ async fn store(
             through,
             chunks,
             bytes: size,
-            memories,
+            memories: None,
             edits,
             memory_index,
         },
@@ -370,18 +365,18 @@ async fn store(
     ))
 }
 
-async fn store_memories(
+/// Stores the callers' edits, if there are any.
+async fn store_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     path: &str,
-    file: Option<MemoryFile>,
+    edits: Vec<MemoryEdit>,
 ) -> PortResult<Option<BlobRef>> {
-    match file {
-        Some(file) => Ok(Some(
-            ctx.blobs.put(tenant, path, file.encode().into()).await?,
-        )),
-        None => Ok(None),
+    if edits.is_empty() {
+        return Ok(None);
     }
+    let file = MemoryFile::new(edits).encode();
+    Ok(Some(ctx.blobs.put(tenant, path, file.into()).await?))
 }
 
 /// Stores the index of a segment's memories, if there is one.
@@ -394,21 +389,27 @@ async fn store_index(
     let Some(file) = file else {
         return Ok(None);
     };
-    let bytes = encode_index(&file).into();
     Ok(Some(MemoryIndexRef {
-        blob: ctx.blobs.put(tenant, path, bytes).await?,
+        blob: ctx.blobs.put(tenant, path, file.into()).await?,
         rules: Ledger::RULES_VERSION,
     }))
 }
 
-/// Merges the memory files of two neighbouring segments. Returns `None` if both have none.
-fn merge_memories(files: Vec<MemoryFile>, is_oldest: bool) -> Option<MemoryFile> {
-    let mut merged: Option<MemoryFile> = None;
-    for file in files {
-        let previous = merged.unwrap_or_default();
-        merged = Some(MemoryFile::merge(previous, file, is_oldest));
+/// Returns the edits of two neighbouring segments, or `None` if some cannot be read.
+async fn merge_edits(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    older: &SegmentRef,
+    newer: &SegmentRef,
+) -> PortResult<Option<Vec<MemoryEdit>>> {
+    let mut edits = Vec::new();
+    for segment in [older, newer] {
+        match read_edits(ctx, tenant, segment).await? {
+            Some(file) => edits.extend(file.edits),
+            None => return Ok(None),
+        }
     }
-    merged
+    Ok(Some(edits))
 }
 
 /// Merges the memory indexes of two neighbouring segments. Returns `None` if both have none.

@@ -1,7 +1,6 @@
 //! The memories of a container, for search and listing.
 
 mod file;
-mod index_file;
 mod store;
 
 use std::collections::{BTreeMap, HashSet};
@@ -26,7 +25,6 @@ use tracing::debug;
 use crate::chunks::last_of_each;
 use crate::view::{ContainerView, FetchedBlobs};
 pub(crate) use file::MemoryFile;
-pub(crate) use index_file::{encode_index, open_index};
 use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
@@ -164,42 +162,9 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         }
     }
 
-    /// Returns the changes after the segments as a file for the next segment, or `None` if there
-    /// are none.
-    pub(crate) fn seal_tail(&self) -> Option<MemoryFile> {
-        let inner = &self.inner;
-        let mut file = MemoryFile {
-            v: MemoryFile::VERSION,
-            edits: inner.tail.edits.clone(),
-            ..Default::default()
-        };
-
-        for (id, has_statements) in &inner.tail.documents {
-            match inner.ledger.document_statements(id) {
-                Some(stated) if *has_statements => file.told.push(stated.as_ref().clone()),
-                _ => file.gone.push(id.clone()),
-            }
-        }
-
-        (!file.is_empty()).then_some(file)
-    }
-
-    /// Returns all memories as one file that replaces all others, or `None` if there are none.
-    pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
-        let ledger = &self.inner.ledger;
-        let mut stated: Vec<DocumentStatements> = ledger
-            .all_document_statements()
-            .map(Arc::unwrap_or_clone)
-            .collect();
-        stated.sort_by(|a, b| a.document.id.cmp(&b.document.id));
-        let file = MemoryFile {
-            v: MemoryFile::VERSION,
-            told: stated,
-            gone: Vec::new(),
-            edits: ledger.list_edits(),
-        };
-
-        (!file.is_empty()).then_some(file)
+    /// Returns the callers' edits after the segments.
+    pub(crate) fn tail_edits(&self) -> Vec<MemoryEdit> {
+        self.inner.tail.edits.clone()
     }
 }
 
@@ -251,7 +216,7 @@ impl Inner<ContainerIndex> {
                 Some(record) => index.upsert_document(Document {
                     id: key,
                     attributes: record.into(),
-                    chunks: Vec::new(),
+                    ..Document::default()
                 }),
                 None => {
                     index.remove_document(&key);
@@ -268,31 +233,46 @@ fn decode_statements(stored: BlobContent) -> Option<StatementSet> {
     StatementSet::decode(&bytes).ok()
 }
 
-/// Returns the references to the stored memories of these segments. Returns `None` if the memories
-/// have to be computed: they are not stored, or other rules computed them.
-fn stored_indexes(segments: &[SegmentRef]) -> Option<Vec<&MemoryIndexRef>> {
-    let newest = segments
-        .iter()
-        .rposition(|segment| segment.memory_index.is_some())?;
-    let has_newer_statements = segments[newest + 1..]
-        .iter()
-        .any(|segment| segment.memories.is_some());
-
-    let indexes = segments
-        .iter()
-        .filter_map(|segment| segment.memory_index.as_ref());
-    let indexes: Vec<&MemoryIndexRef> = indexes.collect();
-    let are_of_these_rules = indexes
-        .iter()
-        .all(|index| index.rules == Ledger::RULES_VERSION);
-    (are_of_these_rules && !has_newer_statements).then_some(indexes)
+/// The files from which the memories of segments are read.
+enum StoredMemories<'a> {
+    /// The memory indexes, oldest first.
+    Indexes(Vec<&'a MemoryIndexRef>),
+    /// The statements that earlier versions stored beside the segments.
+    Statements,
 }
 
-/// Reads the statements of the segments that have any. Returns `None` for a file that cannot be read.
+impl<'a> StoredMemories<'a> {
+    /// Chooses the files of these segments.
+    fn of(segments: &'a [SegmentRef]) -> Self {
+        let indexes: Vec<&MemoryIndexRef> = segments
+            .iter()
+            .filter_map(|segment| segment.memory_index.as_ref())
+            .collect();
+        let have_statements = segments.iter().any(|segment| segment.memories.is_some());
+        if have_statements && !are_of_these_rules(&indexes) {
+            return Self::Statements;
+        }
+        Self::Indexes(indexes)
+    }
+}
+
+/// Checks whether the rules of this program computed all memories of these indexes.
+fn are_of_these_rules(indexes: &[&MemoryIndexRef]) -> bool {
+    let mut rules = indexes.iter().map(|index| index.rules);
+    rules.all(|rules| rules == Ledger::RULES_VERSION)
+}
+
+/// Opens a stored memory index, unless its blob is missing or damaged.
+pub(crate) fn open_index(stored: BlobContent) -> Option<Segment> {
+    Segment::open(stored.into_intact_bytes()?).ok()
+}
+
+/// Reads the statements of the segments of earlier versions that have any. Returns `None` for a file
+/// that cannot be read.
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub(crate) async fn read_files<'a>(
+async fn read_files<'a>(
     ctx: &Ctx,
     tenant: &Tenant,
     segments: &'a [SegmentRef],
@@ -311,8 +291,8 @@ pub(crate) async fn read_files<'a>(
     Ok(zip(segments_with_memories, files).collect())
 }
 
-/// Checks whether the files with the statements of these segments can be read. Readers do not need
-/// them while the memories of the segments can be restored.
+/// Checks whether the files of these segments that readers usually do not need can be read: the edits,
+/// and the statements that earlier versions stored.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -324,21 +304,26 @@ pub(crate) async fn are_statements_readable(
     // One file is in memory at a time.
     for segment in segments {
         let files = read_files(ctx, tenant, std::slice::from_ref(segment)).await?;
-        if files.iter().any(|(_, file)| file.is_none()) {
+        let edits = read_edits(ctx, tenant, segment).await?;
+        if files.iter().any(|(_, file)| file.is_none()) || edits.is_none() {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Reads the callers' edits from the second copy, for a file that cannot be read.
-async fn read_actions(
+/// Reads the file with the callers' edits of a segment. It is a second copy, for a memory index that
+/// cannot be read. Returns `None` if the file cannot be read either, and an empty file without edits.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn read_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     segment: &SegmentRef,
 ) -> PortResult<Option<MemoryFile>> {
     let Some(edits_blob) = &segment.edits else {
-        return Ok(None);
+        return Ok(Some(MemoryFile::default()));
     };
 
     let stored = ctx
@@ -364,22 +349,24 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
         let inner = Arc::make_mut(&mut self.inner);
-        let Some(indexes) = stored_indexes(segments) else {
-            // If a file was lost, the documents supply its statements before anything is computed.
-            let is_complete = inner.read_statements(ctx, tenant, segments).await?;
-            if is_complete {
-                inner.compute();
+        let is_complete = match StoredMemories::of(segments) {
+            StoredMemories::Statements => inner.read_statements(ctx, tenant, segments).await?,
+            StoredMemories::Indexes(indexes) => {
+                let blobs: Vec<BlobRef> = indexes.iter().map(|index| index.blob.clone()).collect();
+                let stored = ctx.blobs.read(tenant, &blobs).await?;
+                let is_restored = inner.restore(stored, are_of_these_rules(&indexes));
+                if !is_restored {
+                    inner.read_edits(ctx, tenant, segments).await?;
+                }
+                is_restored
             }
-            return Ok(is_complete);
         };
 
-        let blobs: Vec<BlobRef> = indexes.iter().map(|index| index.blob.clone()).collect();
-        let stored = ctx.blobs.read(tenant, &blobs).await?;
-        let is_restored = inner.restore(stored);
-        if !is_restored {
-            inner.read_statements(ctx, tenant, segments).await?;
+        // If a file was lost, the documents supply its statements before anything is computed.
+        if is_complete && inner.restored.is_none() {
+            inner.compute();
         }
-        Ok(is_restored)
+        Ok(is_complete)
     }
 
     async fn recover_from_documents(
@@ -559,9 +546,13 @@ impl<I: MemoryIndex> Inner<I> {
         }
     }
 
-    /// Restores the ledger and the index from what was stored with the segments, oldest first. Returns
-    /// `false` if a part of it cannot be read.
-    fn restore(&mut self, segments: Vec<BlobContent>) -> bool {
+    /// Restores the ledger and the index from what was stored with the segments, oldest first. If other
+    /// rules computed the memories, only their statements are restored. Returns `false` if a part cannot
+    /// be read.
+    fn restore(&mut self, segments: Vec<BlobContent>, are_of_these_rules: bool) -> bool {
+        if segments.is_empty() {
+            return true;
+        }
         let mut index = ContainerIndex::new();
         for stored in segments {
             match open_index(stored) {
@@ -572,6 +563,17 @@ impl<I: MemoryIndex> Inner<I> {
 
         let stored = Arc::new(StoredLedger::new(index));
         let container = self.ledger.container().clone();
+        if !are_of_these_rules {
+            let ledger = Ledger::restore_statements(container, stored);
+            return match ledger {
+                Some(ledger) => {
+                    self.ledger = ledger;
+                    true
+                }
+                None => false,
+            };
+        }
+
         let Some(ledger) = Ledger::restore(container, stored.clone()) else {
             return false;
         };
@@ -593,13 +595,29 @@ impl<I: MemoryIndex> Inner<I> {
         for (segment, mut file) in read_files(ctx, tenant, segments).await? {
             if file.is_none() {
                 is_complete = false;
-                file = read_actions(ctx, tenant, segment).await?;
+                file = read_edits(ctx, tenant, segment).await?;
             }
             if let Some(file) = file {
                 file.apply(&mut self.ledger);
             }
         }
         Ok(is_complete)
+    }
+
+    /// Reads the edits of the segments into a ledger that is empty. Those that cannot be read are left
+    /// out.
+    async fn read_edits(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        segments: &[SegmentRef],
+    ) -> PortResult<()> {
+        for segment in segments {
+            if let Some(file) = read_edits(ctx, tenant, segment).await? {
+                file.apply(&mut self.ledger);
+            }
+        }
+        Ok(())
     }
 
     /// Computes all memories, for an index that is empty.
@@ -632,9 +650,11 @@ fn to_index(memory: &Memory) -> Document {
         true => vec![to_chunk(memory)],
         false => Vec::new(),
     };
+    let live_until = memory.live_until();
     Document {
         id: memory.id.to_string(),
         attributes: memory.to_record().into(),
+        expires_at: (memory.is_latest && live_until < i64::MAX).then_some(live_until),
         chunks,
     }
 }

@@ -149,7 +149,7 @@ impl Ledger {
     /// The version of the rules that compute memories from statements and edits, of the words with
     /// which the memories are found, and of the stored form of a ledger. It is raised with every change
     /// of them. A ledger that was stored with another version is not restored.
-    pub const RULES_VERSION: u32 = 2;
+    pub const RULES_VERSION: u32 = 3;
 
     /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {

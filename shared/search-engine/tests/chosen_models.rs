@@ -88,14 +88,6 @@ fn vectors_of_any_dimension_come_back_with_their_model() {
 }
 
 #[test]
-fn a_segment_without_them_has_the_format_of_earlier_versions() {
-    let plain = built(vec![document("a", "The kettle whistles.", None)]);
-    let mixed = built(mixed_documents());
-    assert_eq!((plain[8], plain[20]), (1, 16), "version and sections");
-    assert_eq!((mixed[8], mixed[20]), (2, 20), "version and sections");
-}
-
-#[test]
 fn damaged_vectors_are_an_error_or_change_nothing() {
     let file = built(mixed_documents());
     let mut errors = 0;

@@ -36,6 +36,9 @@ const WORDS: [&str; 20] = [
     "canciones",
 ];
 
+/// The time at which some documents expire.
+const EXPIRY: i64 = 1_000;
+
 #[derive(Debug, Clone)]
 enum Step {
     Upsert(u8, Vec<String>),
@@ -60,6 +63,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Checks whether the document of this id expires.
+fn expires(id: &str) -> bool {
+    id.ends_with(['1', '6'])
+}
+
 fn document(id: u8, texts: &[String]) -> Document {
     let chunk = |(position, text): (usize, &String)| ChunkInput {
         text: text.clone(),
@@ -74,6 +82,7 @@ fn document(id: u8, texts: &[String]) -> Document {
     Document {
         id: format!("d{id}"),
         attributes: Bytes::from(format!("{{\"v\":{}}}", texts.len())),
+        expires_at: expires(&format!("d{id}")).then_some(EXPIRY),
         chunks: texts.iter().enumerate().map(chunk).collect(),
     }
 }
@@ -142,9 +151,10 @@ fn answer_queries(index: &ContainerIndex) -> Vec<Vec<SearchHit>> {
         "canciones del perro",
         "the when",
     ];
-    let ask = |text: &&str| {
+    let ask = |text: &str, live_at| {
         let query = SearchQuery {
             limit: 50,
+            live_at,
             ..SearchQuery::new(text, StaticEmbedder.embed(text))
         };
         search_containers(&[index], &query)
@@ -152,13 +162,24 @@ fn answer_queries(index: &ContainerIndex) -> Vec<Vec<SearchHit>> {
             .hits
     };
 
-    queries.iter().map(ask).collect()
+    let mut answers = Vec::new();
+    for text in queries {
+        let all = ask(text, None);
+        let unexpired = ask(text, Some(EXPIRY));
+        assert_eq!(ask(text, Some(EXPIRY - 1)), all);
+        assert!(unexpired.iter().all(|hit| !expires(&hit.document)));
+        answers.extend([all, unexpired]);
+    }
+    answers
 }
 
-fn list_documents(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
+fn list_documents(index: &ContainerIndex) -> Vec<(String, Bytes, Option<i64>, u32)> {
     let mut all: Vec<_> = index
         .documents()
-        .map(|d| (d.id.to_owned(), d.attributes.to_vec(), d.chunks))
+        .map(|d| {
+            let attributes = d.attributes().expect("what the test wrote is valid");
+            (d.id.to_owned(), attributes, d.expires_at, d.chunks)
+        })
         .collect();
     all.sort();
     all

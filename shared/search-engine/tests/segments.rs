@@ -13,6 +13,7 @@ fn documents() -> Vec<Document> {
         .map(|number| Document {
             id: format!("doc-{number:03}"),
             attributes: Bytes::from(format!("{{\"n\":{number}}}")),
+            expires_at: (number % 5 == 3).then_some(1_000 + i64::from(number)),
             chunks: (0..number % 4)
                 .map(|position| {
                     let text = format!(
@@ -153,9 +154,38 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 3;
+    file[8] = 4;
     assert_eq!(
         Segment::open(Bytes::from(file)).unwrap_err(),
-        SegmentError::UnknownVersion(3)
+        SegmentError::UnknownVersion(4)
     );
+}
+
+/// Returns the documents of a segment that an earlier version of the program wrote.
+fn read_earlier(file: &'static [u8]) -> Vec<Document> {
+    let segment = Segment::open(Bytes::from_static(file)).expect("an earlier version wrote it");
+    segment.documents().map(Result::unwrap).collect()
+}
+
+#[test]
+fn segments_of_earlier_versions_are_read() {
+    let mut expected = documents();
+    for document in &mut expected {
+        document.expires_at = None;
+    }
+    let first = read_earlier(include_bytes!("data/segment-version-1.bin"));
+    assert_eq!(first, expected);
+
+    // The second version has vectors of a chosen model, here for the first chunk of each document.
+    let mut second = read_earlier(include_bytes!("data/segment-version-2.bin"));
+    for document in &mut second {
+        for (number, chunk) in document.chunks.iter_mut().enumerate() {
+            let vector = chunk.model_vector.take();
+            assert_eq!(
+                vector.map(|vector| vector.codes().len()),
+                (number == 0).then_some(4)
+            );
+        }
+    }
+    assert_eq!(second, expected[..12]);
 }

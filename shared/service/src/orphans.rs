@@ -191,7 +191,7 @@ mod tests {
         let (container, document) = (ContainerId::random(), DocumentId::random());
         let of_document = Maker::of(&format!("{container}/{document}/revision/pack"));
         assert_eq!(of_document, Some(Maker::Document(document.clone())));
-        let of_index = Maker::of(&format!("{container}/segments/revision-memories"));
+        let of_index = Maker::of(&format!("{container}/segments/revision-index"));
         assert_eq!(of_index, Some(Maker::Index(container.clone())));
 
         for foreign in [

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, decode_attributes};
+use container_index::IndexedChunks;
 use domain::{
     ContainerTag, Error, Filter, IndexedDocument, Metadata, PortError, Result, Timestamp,
 };
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{GROUP, NAMESPACE};
 use crate::SearchState;
-use crate::engine::{find_physical_containers, load_document_chunks, open_chunks};
+use crate::engine::{find_physical_containers, load_document_chunks, open_chunks, read_attributes};
 
 /// The number of chunks on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
@@ -178,7 +178,7 @@ fn find_documents(
     let mut found = Vec::new();
     for (container, chunks) in indexed_chunks.iter().enumerate() {
         for view in chunks.index.documents() {
-            let document = decode_attributes(view.attributes)?;
+            let document = read_attributes(&view)?;
             let metadata = Metadata::from_stored(document.metadata);
             if view.chunks == 0 || filter.is_some_and(|filter| !filter.matches(&metadata)) {
                 continue;
@@ -299,7 +299,7 @@ fn load_chunks(
         let Some(view) = container.document(&document.id) else {
             return Err(PortError::Corrupt("a document of the index".into()).into());
         };
-        let attributes = decode_attributes(view.attributes)?;
+        let attributes = read_attributes(&view)?;
         let chunks = load_document_chunks(container, &document.id)?;
         for rank in ranks {
             if let Some(chunk) = chunks.get(places[rank].position) {

@@ -1,6 +1,5 @@
-//! The memory file that is stored beside a segment.
+//! The file that is stored beside a segment with the callers' edits.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
 use domain::ports::BlobContent;
@@ -8,44 +7,41 @@ use domain::{DocumentId, MemoryEdit};
 use memory_model::{DocumentStatements, Ledger};
 use serde::{Deserialize, Serialize};
 
-/// The statements of documents and the edits of callers between two points of the log, as one
-/// immutable blob beside a segment.
+/// The edits of callers between two points of the log. Earlier versions also stored a file with the
+/// statements of documents, which are now read from the memory index.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct MemoryFile {
     /// The version of this format.
-    pub(super) v: u8,
-    /// The documents that have statements.
-    pub(super) told: Vec<DocumentStatements>,
-    /// The documents that no longer have statements.
-    pub(super) gone: Vec<DocumentId>,
+    v: u8,
+    /// The documents that have statements; none in files of this version.
+    #[serde(default)]
+    told: Vec<DocumentStatements>,
+    /// The documents that no longer have statements; none in files of this version.
+    #[serde(default)]
+    gone: Vec<DocumentId>,
     /// The edits of callers.
     #[serde(rename = "actions")]
-    pub(super) edits: Vec<MemoryEdit>,
+    pub(crate) edits: Vec<MemoryEdit>,
 }
 
 impl MemoryFile {
-    pub(super) const VERSION: u8 = 1;
+    const VERSION: u8 = 1;
     /// The largest unpacked size of a blob, in bytes.
     const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.gone.is_empty() && self.edits.is_empty()
+    /// Creates a file with these edits, in the order in which they apply.
+    pub(crate) fn new(edits: Vec<MemoryEdit>) -> Self {
+        Self {
+            v: Self::VERSION,
+            edits,
+            ..Self::default()
+        }
     }
 
     /// Encodes the file as JSON compressed with zstd.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("our own types have string keys");
         zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
-    }
-
-    /// Returns a file with only the callers' edits, or `None` if there are none.
-    pub(crate) fn only_edits(&self) -> Option<Self> {
-        let edits_only = Self {
-            v: Self::VERSION,
-            edits: self.edits.clone(),
-            ..Self::default()
-        };
-        (!edits_only.is_empty()).then_some(edits_only)
     }
 
     /// Decodes a stored file, unless its blob is missing or damaged.
@@ -71,35 +67,5 @@ impl MemoryFile {
         for edit in &self.edits {
             ledger.apply_edit(edit);
         }
-    }
-
-    /// Merges two files. If `is_oldest` is set, nothing older exists, so documents without
-    /// statements are left out.
-    pub(crate) fn merge(older: Self, newer: Self, is_oldest: bool) -> Self {
-        let mut documents: BTreeMap<DocumentId, Option<DocumentStatements>> = BTreeMap::new();
-        for file in [&older, &newer] {
-            for id in &file.gone {
-                documents.insert(id.clone(), None);
-            }
-            for stated in &file.told {
-                documents.insert(stated.document.id.clone(), Some(stated.clone()));
-            }
-        }
-
-        let mut merged = Self {
-            v: Self::VERSION,
-            ..Self::default()
-        };
-
-        for (id, stated) in documents {
-            match stated {
-                Some(stated) => merged.told.push(stated),
-                None if is_oldest => {}
-                None => merged.gone.push(id),
-            }
-        }
-
-        merged.edits = older.edits.into_iter().chain(newer.edits).collect();
-        merged
     }
 }

@@ -1,5 +1,6 @@
 //! The store of a ledger: documents without chunks, in the index of its memories.
 
+use bytes::Bytes;
 use memory_model::LedgerStore;
 use search_engine::ContainerIndex;
 
@@ -21,14 +22,14 @@ impl StoredLedger {
     }
 }
 
+/// The blobs of the segments were verified as a whole, so all records can be read.
 impl LedgerStore for StoredLedger {
-    fn get(&self, key: &str) -> Option<&[u8]> {
-        let record = self.index.document(key)?;
-        Some(record.attributes)
+    fn get(&self, key: &str) -> Option<Bytes> {
+        self.index.document(key)?.attributes().ok()
     }
 
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, &[u8])> + '_> {
+    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_> {
         let records = self.index.documents();
-        Box::new(records.map(|record| (record.id, record.attributes)))
+        Box::new(records.filter_map(|record| Some((record.id, record.attributes().ok()?))))
     }
 }

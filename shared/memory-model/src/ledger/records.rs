@@ -9,6 +9,7 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::value::{Error as KeyError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -16,10 +17,10 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 /// The stored records of a ledger, by their keys.
 pub trait LedgerStore: Debug + Send + Sync {
     /// Returns the record with this key.
-    fn get(&self, key: &str) -> Option<&[u8]>;
+    fn get(&self, key: &str) -> Option<Bytes>;
 
     /// Returns all records with their keys, in any order.
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, &[u8])> + '_>;
+    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_>;
 }
 
 /// A value that can be stored.
@@ -132,7 +133,7 @@ where
             return Some(value.clone());
         }
 
-        let value = Arc::new(V::decode(store.get(&self.stored_key(key))?)?);
+        let value = Arc::new(V::decode(&store.get(&self.stored_key(key))?)?);
         let mut recently_read = self.lock_recently_read();
         if recently_read.len() >= MAX_RECENTLY_READ {
             recently_read.clear();
@@ -231,7 +232,7 @@ where
 
     fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
         self.stored_bytes()
-            .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(bytes)?))))
+            .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(&bytes)?))))
     }
 
     /// Returns the keys of all records in any order, without decoding the records.
@@ -249,7 +250,7 @@ where
     }
 
     /// Returns the stored form of all records that the overlay has no part in.
-    pub(super) fn unchanged_bytes(&self) -> impl Iterator<Item = &[u8]> {
+    pub(super) fn unchanged_bytes(&self) -> impl Iterator<Item = Bytes> {
         self.stored_bytes()
             .filter(|(key, _)| !self.overlay.contains_key(key))
             .map(|(_, bytes)| bytes)
@@ -260,7 +261,7 @@ where
         self.overlay.values().filter_map(Held::value)
     }
 
-    fn stored_bytes(&self) -> impl Iterator<Item = (K, &[u8])> {
+    fn stored_bytes(&self) -> impl Iterator<Item = (K, Bytes)> {
         let store = self.store.as_ref();
         let records = store.map(|store| store.iter()).into_iter().flatten();
         records.filter_map(|(key, bytes)| {
@@ -295,13 +296,13 @@ pub(super) struct MapStore(pub(super) BTreeMap<String, Vec<u8>>);
 
 #[cfg(test)]
 impl LedgerStore for MapStore {
-    fn get(&self, key: &str) -> Option<&[u8]> {
-        self.0.get(key).map(Vec::as_slice)
+    fn get(&self, key: &str) -> Option<Bytes> {
+        self.0.get(key).cloned().map(Bytes::from)
     }
 
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, &[u8])> + '_> {
+    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_> {
         let records = self.0.iter();
-        Box::new(records.map(|(key, bytes)| (key.as_str(), bytes.as_slice())))
+        Box::new(records.map(|(key, bytes)| (key.as_str(), Bytes::from(bytes.clone()))))
     }
 }
 

@@ -63,15 +63,16 @@ impl Memory {
 
     /// Checks whether the memory of a record is live at `now`, as [`Memory::is_live`] does, without
     /// reading all of it.
-    pub fn is_record_live(record: &[u8], now: Timestamp) -> bool {
+    fn is_record_live(record: &[u8], now: Timestamp) -> bool {
         match record.first_chunk::<LIVE_UNTIL_BYTES>() {
             Some(live_until) => now.as_millis() < i64::from_le_bytes(*live_until),
             None => false,
         }
     }
 
-    /// Returns the time until which the memory is live, in milliseconds.
-    fn live_until(&self) -> i64 {
+    /// Returns the time until which the memory is live, in milliseconds: the smallest number if it is
+    /// forgotten or not the latest version, and the largest if it never ends.
+    pub fn live_until(&self) -> i64 {
         if !self.is_latest || self.forgotten.is_some() {
             return i64::MIN;
         }
@@ -86,7 +87,7 @@ impl Ledger {
     /// Restores a ledger that was stored, by the same rules ([`Ledger::RULES_VERSION`]). Returns `None`
     /// if `store` has no ledger.
     pub fn restore(container: ContainerId, store: Arc<dyn LedgerStore>) -> Option<Self> {
-        let summary = LedgerSummary::decode(store.get(SUMMARY)?)?;
+        let summary = LedgerSummary::decode(&store.get(SUMMARY)?)?;
         let mut ledger = Self::with_store(container, Some(store));
         if !summary.has_edits {
             ledger.edits = Records::new(EDITS, None);
@@ -101,6 +102,15 @@ impl Ledger {
         ledger.masked_documents = summary.masked_documents;
         ledger.dirty = DirtyTopics::Some(BTreeSet::new());
         Some(ledger)
+    }
+
+    /// Reads the statements and edits of a ledger that was stored, perhaps by other rules. Its memories
+    /// are computed anew. Returns `None` if `store` has no ledger.
+    ///
+    /// Every version reads the statements, corrections and edits that an earlier one stored.
+    pub fn restore_statements(container: ContainerId, store: Arc<dyn LedgerStore>) -> Option<Self> {
+        store.get(SUMMARY)?;
+        Some(Self::with_store(container, Some(store)).without_memories())
     }
 
     pub(super) fn with_store(container: ContainerId, store: Option<Arc<dyn LedgerStore>>) -> Self {

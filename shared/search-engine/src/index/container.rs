@@ -283,9 +283,9 @@ impl ContainerIndex {
         for id in self.patched.iter() {
             let mut parts = self.segments.iter();
             let found = parts.find_map(|part| Some(part.attributes_of(part.find(id)?)));
-            changes
-                .patched
-                .extend(found.map(|attributes| (id.clone(), attributes)));
+            if let Some(attributes) = found {
+                changes.patched.push((id.clone(), attributes?));
+            }
         }
         write_segment(&[&self.tail], &changes)
     }

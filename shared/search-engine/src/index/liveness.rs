@@ -6,16 +6,16 @@ use crate::analysis::{LatinStemmer, StemmerSet};
 
 /// A set of numbers.
 #[derive(Debug, Clone, Default)]
-struct BitSet(Vec<u64>);
+pub(crate) struct BitSet(Vec<u64>);
 
 impl BitSet {
-    fn contains(&self, index: u32) -> bool {
+    pub(crate) fn contains(&self, index: u32) -> bool {
         self.0
             .get(index as usize / 64)
             .is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
 
-    fn insert(&mut self, index: u32) {
+    pub(crate) fn insert(&mut self, index: u32) {
         let word = index as usize / 64;
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);

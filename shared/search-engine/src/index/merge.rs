@@ -6,7 +6,7 @@ use fst::{Map, Streamer};
 
 use super::part::IndexPart;
 use crate::error::SegmentError;
-use crate::segment::{ChangesToOlder, ChunkRow, SegmentWriter};
+use crate::segment::{ChangesToOlder, ChunkRow, DocumentRow, SegmentWriter};
 
 /// The new number of a chunk that is not written, because its document was deleted.
 const NOT_WRITTEN: u32 = u32::MAX;
@@ -38,18 +38,15 @@ pub(super) fn write_segment(
 
     let chunks = parts.iter().map(|part| part.liveness.chunks).sum();
     let mut writer = SegmentWriter::new(chunks)?;
-    let new_numbers = write_chunks(parts, &documents, &mut writer)?;
+    let new_numbers = write_documents(parts, &documents, &mut writer)?;
     write_terms(parts, &new_numbers, &mut writer)?;
 
     let ids = documents.iter().map(|document| document.id);
-    let attributes = documents
-        .iter()
-        .map(|live| parts[live.part].attributes_of(live.document));
-    writer.finish(ids, attributes, changes)
+    writer.finish(ids, changes)
 }
 
-/// Writes the chunks of the documents. Returns the new number of each chunk of each part.
-fn write_chunks(
+/// Writes the documents and their chunks. Returns the new number of each chunk of each part.
+fn write_documents(
     parts: &[&IndexPart],
     documents: &[LiveDocument<'_>],
     writer: &mut SegmentWriter,
@@ -73,7 +70,11 @@ fn write_chunks(
             };
             new_numbers[live.part][chunk as usize] = writer.push_chunk(&row)?;
         }
-        writer.end_document(part.stemmer_number(live.document));
+        writer.end_document(&DocumentRow {
+            stemmer_number: part.stemmer_number(live.document),
+            attributes: part.attributes_of(live.document)?,
+            expires_at: part.expires_at(live.document),
+        })?;
     }
     Ok(new_numbers)
 }

@@ -12,9 +12,11 @@ use bytes::Bytes;
 
 pub(crate) use analyzer::ChunkAnalyzer;
 pub use container::{ContainerIndex, merge_segments};
+pub(crate) use liveness::BitSet;
 pub(crate) use part::IndexPart;
 
 use crate::analysis::LatinStemmer;
+use crate::error::SegmentError;
 use crate::vector::{ModelVector, QuantizedVector};
 
 /// A document to index: its chunks, and the attributes that come back with a hit.
@@ -24,6 +26,8 @@ pub struct Document {
     pub id: String,
     /// The attributes, opaque to this crate; the filter of a query reads them.
     pub attributes: Bytes,
+    /// The time in milliseconds from which queries that have a time do not find the document.
+    pub expires_at: Option<i64>,
     /// The chunks in reading order. Neighbours raise each other's scores.
     pub chunks: Vec<ChunkInput>,
 }
@@ -64,14 +68,26 @@ pub struct ChunkInput {
 }
 
 /// A document as a filter sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct DocumentView<'a> {
     /// The document's id.
     pub id: &'a str,
-    /// Its attributes, as last written.
-    pub attributes: &'a [u8],
     /// The number of its chunks.
     pub chunks: u32,
+    /// The time in milliseconds from which it is not found, if it expires.
+    pub expires_at: Option<i64>,
+    part: &'a IndexPart,
+    number: u32,
+}
+
+impl DocumentView<'_> {
+    /// Returns the document's attributes, as last written.
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if the stored attributes cannot be read.
+    pub fn attributes(&self) -> Result<Bytes, SegmentError> {
+        self.part.attributes_of(self.number)
+    }
 }
 
 /// A chunk as it is stored.

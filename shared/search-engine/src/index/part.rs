@@ -163,25 +163,42 @@ impl IndexPart {
     }
 
     pub(crate) fn view(&self, document: u32) -> DocumentView<'_> {
-        let stored = match &self.source {
-            PartSource::Segment(segment) => segment.raw_attributes(document),
-            PartSource::Tail(tail) => &tail.document(document).attributes,
-        };
         DocumentView {
             id: self.id(document),
-            attributes: self.attributes.get(&document).map_or(stored, |newer| newer),
             chunks: self.chunks_of(document).len() as u32,
+            expires_at: self.expires_at(document),
+            part: self,
+            number: document,
         }
     }
 
-    pub(crate) fn attributes_of(&self, document: u32) -> Bytes {
+    pub(crate) fn attributes_of(&self, document: u32) -> Result<Bytes, SegmentError> {
         if let Some(newer) = self.attributes.get(&document) {
-            return newer.clone();
+            return Ok(newer.clone());
         }
         match &self.source {
             PartSource::Segment(segment) => segment.attributes_of(document),
-            PartSource::Tail(tail) => tail.document(document).attributes.clone(),
+            PartSource::Tail(tail) => Ok(tail.document(document).attributes.clone()),
         }
+    }
+
+    pub(super) fn expires_at(&self, document: u32) -> Option<i64> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.expires_at(document),
+            PartSource::Tail(tail) => tail.document(document).expires_at,
+        }
+    }
+
+    /// Returns the documents that have expired at `now`, deleted ones included.
+    pub(crate) fn expired(&self, now: i64) -> impl Iterator<Item = u32> {
+        let (of_segment, of_tail) = match &self.source {
+            PartSource::Segment(segment) => (Some(segment.expiries()), None),
+            PartSource::Tail(tail) => (None, Some(tail.expiries())),
+        };
+        let of_segment = of_segment.into_iter().flatten();
+        let all = of_segment.chain(of_tail.into_iter().flatten());
+        all.filter(move |(_, time)| *time <= now)
+            .map(|(document, _)| document)
     }
 
     /// Returns the position, start and end of a chunk.
@@ -216,7 +233,7 @@ impl IndexPart {
             PartSource::Segment(segment) => segment.document(document)?,
             PartSource::Tail(tail) => tail.document(document).as_ref().clone(),
         };
-        found.attributes = self.attributes_of(document);
+        found.attributes = self.attributes_of(document)?;
         Ok(found)
     }
 

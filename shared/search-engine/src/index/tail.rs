@@ -97,6 +97,12 @@ impl Tail {
         &self.documents[index as usize].document
     }
 
+    /// Returns the numbers of the documents that expire, with their times.
+    pub(super) fn expiries(&self) -> impl Iterator<Item = (u32, i64)> {
+        let numbered = (0..).zip(&self.documents);
+        numbered.filter_map(|(number, entry)| Some((number, entry.document.expires_at?)))
+    }
+
     pub(super) fn stemmer(&self, index: u32) -> LatinStemmer {
         self.documents[index as usize].stemmer
     }

@@ -1,7 +1,8 @@
-//! The caller's filter, called at most once per document.
+//! The chunks that may be hits: those of documents that have not expired and pass the caller's filter,
+//! which is called at most once per document.
 
-use super::SearchScope;
-use crate::index::DocumentView;
+use super::{SearchQuery, SearchScope};
+use crate::index::{BitSet, DocumentView};
 
 #[derive(Clone, Copy, PartialEq)]
 enum FilterDecision {
@@ -10,17 +11,18 @@ enum FilterDecision {
     Rejected,
 }
 
-/// A cache of the filter's decisions, by part and document.
+/// The expired chunks, and a cache of the filter's decisions, by part and document.
 pub(super) struct FilterCache<'a> {
     admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
     decisions: Vec<Vec<FilterDecision>>,
+    /// The chunks of expired documents, by part.
+    expired: Vec<BitSet>,
+    has_expired: bool,
 }
 
 impl<'a> FilterCache<'a> {
-    pub(super) fn new(
-        scope: &SearchScope<'_>,
-        admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
-    ) -> Self {
+    pub(super) fn new(scope: &SearchScope<'_>, query: &SearchQuery<'a>) -> Self {
+        let admit = query.admit;
         let decisions = match admit {
             Some(_) => scope
                 .parts
@@ -29,15 +31,34 @@ impl<'a> FilterCache<'a> {
                 .collect(),
             None => Vec::new(),
         };
-        Self { admit, decisions }
+
+        let mut has_expired = false;
+        let mut expired = Vec::with_capacity(scope.parts.len());
+        for (_, part) in &scope.parts {
+            let mut chunks = BitSet::default();
+            let documents = query.live_at.map(|now| part.expired(now));
+            for document in documents.into_iter().flatten() {
+                has_expired = true;
+                part.chunks_of(document)
+                    .for_each(|chunk| chunks.insert(chunk));
+            }
+            expired.push(chunks);
+        }
+
+        Self {
+            admit,
+            decisions,
+            expired,
+            has_expired,
+        }
     }
 
-    /// Checks whether there is a filter at all.
+    /// Checks whether some live chunks may be left out.
     pub(super) fn filters(&self) -> bool {
-        self.admit.is_some()
+        self.admit.is_some() || self.has_expired
     }
 
-    /// Checks whether a chunk is live and its document passes the filter.
+    /// Checks whether a chunk is live and has not expired, and its document passes the filter.
     pub(super) fn admits_chunk(
         &mut self,
         scope: &SearchScope<'_>,
@@ -45,7 +66,7 @@ impl<'a> FilterCache<'a> {
         chunk: u32,
     ) -> bool {
         let source = scope.parts[part].1;
-        if source.liveness.is_deleted_chunk(chunk) {
+        if source.liveness.is_deleted_chunk(chunk) || self.expired[part].contains(chunk) {
             return false;
         }
         self.admit.is_none() || self.admits_document(scope, part, source.document_of(chunk))
@@ -57,6 +78,10 @@ impl<'a> FilterCache<'a> {
         part: usize,
         document: u32,
     ) -> bool {
+        let first_chunk = scope.parts[part].1.chunks_of(document).start;
+        if self.expired[part].contains(first_chunk) {
+            return false;
+        }
         let Some(admit) = self.admit else { return true };
         let decision = &mut self.decisions[part][document as usize];
         if *decision == FilterDecision::Unknown {

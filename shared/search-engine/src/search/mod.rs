@@ -50,6 +50,9 @@ pub struct SearchQuery<'a> {
     /// A filter of documents. It is called at most once per document, and only for documents that
     /// could be hits.
     pub admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
+    /// The time in milliseconds at which documents must not have expired; `None` to find expired ones
+    /// as well.
+    pub live_at: Option<i64>,
     /// The id of the only document to search.
     pub only_document: Option<&'a str>,
     /// The parameters of ranking.
@@ -67,6 +70,7 @@ impl<'a> SearchQuery<'a> {
             limit: 10,
             wider: None,
             admit: None,
+            live_at: None,
             only_document: None,
             config: RankingConfig::default(),
         }
@@ -214,7 +218,7 @@ pub fn search_containers(
 
     let terms = query_terms(query.text, scope.stemmers);
     let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
-    let mut admission = FilterCache::new(&scope, query.admit);
+    let mut admission = FilterCache::new(&scope, query);
     let found = match query.only_document {
         Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
         None => candidates::find_candidates(&scope, query, &lexical, &mut admission),
@@ -267,7 +271,7 @@ fn build_hit(
     Ok(SearchHit {
         container: scope.parts[candidate.part].0,
         document: part.id(document).to_owned(),
-        attributes: part.attributes_of(document),
+        attributes: part.attributes_of(document)?,
         position: chunk.position,
         text: chunk.text,
         headings: chunk.headings,

@@ -6,18 +6,20 @@
 //! crc32 of everything above u32
 //! sections, each starting at a multiple of 64
 //! ```
-//! All numbers are little endian. Text blocks have their own checksums, which are verified when the
-//! blocks are read.
+//! All numbers are little endian. Blocks of texts and attributes have their own checksums, which are
+//! verified when the blocks are read.
 
 use bytes::Bytes;
 
 use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
-/// The version of a file without vectors of chosen models.
+/// The version of files without vectors of chosen models, and with all attributes in one table.
 const PLAIN_VERSION: u32 = 1;
-/// The version of a file with them, which has further sections.
+/// The version that added such vectors.
 const MODEL_VERSION: u32 = 2;
+/// The version that is written. Its attributes are in blocks, and it has times of expiry.
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 
@@ -26,7 +28,8 @@ const SECTION_ENTRY_BYTES: usize = 24;
 #[repr(usize)]
 pub(super) enum SectionKind {
     DocumentIds,
-    DocumentAttributes,
+    /// The attributes in a file of version 1 or 2; empty in later ones.
+    AttributeTable,
     DocumentChunks,
     DocumentStemmers,
     ChunkPositions,
@@ -49,11 +52,16 @@ pub(super) enum SectionKind {
     ChunkModels,
     /// Those vectors, in the order of the chunks.
     ModelVectors,
+    AttributeBlocks,
+    Attributes,
+    /// The documents that expire.
+    Expiries,
 }
 
-const SECTIONS: usize = 20;
-/// The number of sections of [`PLAIN_VERSION`].
+const SECTIONS: usize = 23;
+/// The numbers of sections of earlier versions.
 const PLAIN_SECTIONS: usize = 16;
+const MODEL_SECTIONS: usize = 20;
 
 pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
@@ -70,27 +78,18 @@ impl SegmentHeader {
     }
 }
 
-/// Joins the sections, given in order, into a file. Without vectors of chosen models it is of the
-/// version that every program reads.
+/// Joins the sections, given in order, into a file.
 pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
-    let has_models = !sections[SectionKind::ModelVectors as usize].is_empty();
-    let (version, count) = if has_models {
-        (MODEL_VERSION, SECTIONS)
-    } else {
-        (PLAIN_VERSION, PLAIN_SECTIONS)
-    };
-
-    let sections = &sections[..count];
-    let table_end = HEADER_BYTES + count * SECTION_ENTRY_BYTES + 4;
+    let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
     let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
     let mut file = Vec::with_capacity(total);
     file.extend_from_slice(MAGIC);
-    for number in [version, chunks, documents, count as u32] {
+    for number in [VERSION, chunks, documents, SECTIONS as u32] {
         file.extend_from_slice(&number.to_le_bytes());
     }
 
     let mut offset = table_end.next_multiple_of(64);
-    for section in sections {
+    for section in &sections {
         file.extend_from_slice(&(offset as u64).to_le_bytes());
         file.extend_from_slice(&(section.len() as u64).to_le_bytes());
         file.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
@@ -100,7 +99,7 @@ pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIO
 
     let crc = crc32fast::hash(&file);
     file.extend_from_slice(&crc.to_le_bytes());
-    for section in sections {
+    for section in &sections {
         file.resize(file.len().next_multiple_of(64), 0);
         file.extend_from_slice(section);
     }
@@ -115,15 +114,14 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
     }
 
     let version = u32_at(file, 8)?;
-    let count = if version == MODEL_VERSION {
-        SECTIONS
-    } else {
-        PLAIN_SECTIONS
+    let count = match version {
+        PLAIN_VERSION => PLAIN_SECTIONS,
+        MODEL_VERSION => MODEL_SECTIONS,
+        VERSION => SECTIONS,
+        _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
+        _ => return Err(SegmentError::Corrupt("header")),
     };
     let table_end = HEADER_BYTES + count * SECTION_ENTRY_BYTES;
-    if version > MODEL_VERSION && version < 1_000 {
-        return Err(SegmentError::UnknownVersion(version));
-    }
 
     if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end])
     {
@@ -141,9 +139,7 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
             return Err(SegmentError::Corrupt("cut off"));
         };
         let section = file.slice(start as usize..end as usize);
-        if index != SectionKind::Texts as usize
-            && crc32fast::hash(&section) != u32_at(file, entry + 16)?
-        {
+        if !has_own_checksums(index) && crc32fast::hash(&section) != u32_at(file, entry + 16)? {
             return Err(SegmentError::Corrupt("section checksum"));
         }
         sections.push(section);
@@ -154,6 +150,11 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
         documents: u32_at(file, 16)?,
         sections,
     })
+}
+
+/// Checks whether the section of this index consists of blocks with checksums.
+fn has_own_checksums(section: usize) -> bool {
+    section == SectionKind::Texts as usize || section == SectionKind::Attributes as usize
 }
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, SegmentError> {

@@ -1,6 +1,8 @@
 //! Immutable sets of documents, each as one file: written once, opened without parsing, searched in
 //! place.
 
+mod attributes;
+mod blocks;
 mod format;
 mod models;
 mod postings;
@@ -13,7 +15,7 @@ use bytes::Bytes;
 
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
-pub(crate) use writer::{ChangesToOlder, ChunkRow, SegmentWriter};
+pub(crate) use writer::{ChangesToOlder, ChunkRow, DocumentRow, SegmentWriter};
 
 /// A document as a segment returns it.
 pub type StoredDocument = Document;
@@ -23,9 +25,10 @@ use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
-use format::{SectionKind, StringTable};
+use attributes::{AttributeReader, ExpiryReader};
+use blocks::BlockReader;
+use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
-use texts::TextReader;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file and about 6 bytes per
 /// chunk.
@@ -33,7 +36,8 @@ use texts::TextReader;
 pub struct Segment {
     size: usize,
     ids: StringTable,
-    attributes: StringTable,
+    attributes: AttributeReader,
+    expiries: ExpiryReader,
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     stemmers: Bytes,
@@ -48,11 +52,12 @@ pub struct Segment {
     removed: StringTable,
     patched: StringTable,
     patches: StringTable,
-    texts: TextReader,
+    texts: BlockReader<2>,
 }
 
 impl Segment {
-    /// Opens the file of a segment. Verifies every section but the texts.
+    /// Opens the file of a segment. Verifies every section but the blocks of texts and attributes, which are
+    /// verified when they are read.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::UnknownVersion`] for a file of a
@@ -66,7 +71,8 @@ impl Segment {
         let segment = Self {
             size: file.len(),
             ids: StringTable::open(section(SectionKind::DocumentIds))?,
-            attributes: StringTable::open(section(SectionKind::DocumentAttributes))?,
+            attributes: open_attributes(&header)?,
+            expiries: ExpiryReader::open(section(SectionKind::Expiries))?,
             document_chunks: decode_numbers(
                 &section(SectionKind::DocumentChunks),
                 u32::from_le_bytes,
@@ -89,7 +95,7 @@ impl Segment {
             removed: StringTable::open(section(SectionKind::RemovedIds))?,
             patched: StringTable::open(section(SectionKind::PatchedIds))?,
             patches: StringTable::open(section(SectionKind::PatchedAttributes))?,
-            texts: TextReader::open(
+            texts: BlockReader::open(
                 section(SectionKind::TextBlocks),
                 section(SectionKind::Texts),
             )?,
@@ -102,7 +108,10 @@ impl Segment {
     fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
         let is_consistent = self.ids.len() == documents
-            && self.attributes.len() == documents
+            && match &self.attributes {
+                AttributeReader::Table(table) => table.len() == documents,
+                AttributeReader::Blocks(_) => true,
+            }
             && starts.len() == documents + 1
             && starts.first() == Some(&0)
             && starts.last().is_some_and(|&last| last as usize == chunks)
@@ -164,7 +173,8 @@ impl Segment {
 
         Ok(Document {
             id: self.id(index).to_owned(),
-            attributes: self.attributes_of(index),
+            attributes: self.attributes_of(index)?,
+            expires_at: self.expires_at(index),
             chunks,
         })
     }
@@ -197,12 +207,17 @@ impl Segment {
         self.ids.find(id, from)
     }
 
-    pub(crate) fn attributes_of(&self, document: u32) -> Bytes {
-        self.attributes.bytes(document as usize)
+    pub(crate) fn attributes_of(&self, document: u32) -> Result<Bytes, SegmentError> {
+        self.attributes.read(document)
     }
 
-    pub(crate) fn raw_attributes(&self, document: u32) -> &[u8] {
-        self.attributes.get(document as usize)
+    pub(crate) fn expires_at(&self, document: u32) -> Option<i64> {
+        self.expiries.get(document)
+    }
+
+    /// Returns the numbers of the documents that expire, with their times.
+    pub(crate) fn expiries(&self) -> impl Iterator<Item = (u32, i64)> {
+        self.expiries.iter()
     }
 
     pub(crate) fn stemmer(&self, document: u32) -> LatinStemmer {
@@ -272,6 +287,18 @@ impl Segment {
         let offset = usize::try_from(value).ok()?;
         Some(PostingList::open(self.postings.get(offset..)?))
     }
+}
+
+fn open_attributes(header: &SegmentHeader) -> Result<AttributeReader, SegmentError> {
+    let table = header.section(SectionKind::AttributeTable);
+    if !table.is_empty() {
+        return Ok(AttributeReader::Table(StringTable::open(table)?));
+    }
+    let (blocks, data) = (
+        header.section(SectionKind::AttributeBlocks),
+        header.section(SectionKind::Attributes),
+    );
+    Ok(AttributeReader::Blocks(BlockReader::open(blocks, data)?))
 }
 
 fn decode_numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {

@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 
+use super::attributes::AttributeWriter;
+use super::blocks::BlockWriter;
 use super::format::{self, StringTable};
 use super::models::ModelVectorWriter;
 use super::postings::write_postings;
-use super::texts::{ChunkText, TextWriter};
+use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
 use crate::error::SegmentError;
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
@@ -26,6 +28,13 @@ pub(crate) struct ChunkRow<'a> {
     pub(crate) text: ChunkText<'a>,
 }
 
+/// A document to write, after its chunks.
+pub(crate) struct DocumentRow {
+    pub(crate) stemmer_number: u8,
+    pub(crate) attributes: Bytes,
+    pub(crate) expires_at: Option<i64>,
+}
+
 /// The removals and changed attributes of documents in older segments, both sorted by id.
 #[derive(Debug, Default)]
 pub(crate) struct ChangesToOlder {
@@ -44,7 +53,8 @@ pub(crate) struct SegmentWriter {
     signs: Vec<u8>,
     has_signs: bool,
     models: ModelVectorWriter,
-    texts: TextWriter,
+    texts: BlockWriter,
+    attributes: AttributeWriter,
     terms: fst::MapBuilder<Vec<u8>>,
     postings: Vec<u8>,
     next_chunk: u32,
@@ -71,7 +81,8 @@ impl SegmentWriter {
             signs: Vec::with_capacity(if has_signs { chunks * SIGN_BYTES } else { 0 }),
             has_signs,
             models: ModelVectorWriter::default(),
-            texts: TextWriter::default(),
+            texts: BlockWriter::new(TEXT_BLOCK_BYTES),
+            attributes: AttributeWriter::default(),
             terms: fst::MapBuilder::memory(),
             postings: Vec::new(),
             next_chunk: 0,
@@ -96,18 +107,22 @@ impl SegmentWriter {
             self.signs.extend_from_slice(&chunk.vector.sign_bits());
         }
         self.models.push(chunk.model_row);
-        self.texts.push_chunk(chunk.text)?;
+        chunk.text.write(&mut self.texts)?;
 
         self.next_chunk += 1;
         Ok(self.next_chunk - 1)
     }
 
-    /// Ends the current document, whose stemmer has this number. The next chunk belongs to the next
-    /// document.
-    pub(crate) fn end_document(&mut self, stemmer_number: u8) {
-        self.stemmers.push(stemmer_number);
+    /// Ends the current document. The next chunk belongs to the next document.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if its attributes do not fit.
+    pub(crate) fn end_document(&mut self, document: &DocumentRow) -> Result<(), SegmentError> {
+        self.stemmers.push(document.stemmer_number);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
+        self.attributes
+            .push(&document.attributes, document.expires_at)
     }
 
     /// Adds a term, which must be greater than all before it, with its chunks (ascending) and their
@@ -127,14 +142,13 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Returns the bytes of the file. The documents are given by their ids and attributes, in order.
+    /// Returns the bytes of the file. The ids are those of the documents, in order.
     ///
     /// # Errors
     /// [`SegmentError::TooLarge`] if the documents do not fit into one segment.
     pub(crate) fn finish<'a>(
         self,
         ids: impl ExactSizeIterator<Item = &'a str> + Clone,
-        attributes: impl ExactSizeIterator<Item = Bytes> + Clone,
         changes: &ChangesToOlder,
     ) -> Result<Vec<u8>, SegmentError> {
         let document_count = ids.len() as u32;
@@ -144,10 +158,11 @@ impl SegmentWriter {
             .into_inner()
             .map_err(|_| SegmentError::TooLarge("terms"))?;
         let (text_blocks, texts) = self.texts.finish()?;
+        let [attribute_blocks, attributes, expiries] = self.attributes.finish()?;
         let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
         let sections = [
             StringTable::write(ids)?,
-            StringTable::write(attributes)?,
+            Vec::new(),
             self.document_chunks,
             self.stemmers,
             self.chunk_positions,
@@ -166,6 +181,9 @@ impl SegmentWriter {
             model_dimensions,
             chunk_models,
             model_vectors,
+            attribute_blocks,
+            attributes,
+            expiries,
         ];
 
         Ok(format::write_file(

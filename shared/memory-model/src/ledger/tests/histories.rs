@@ -84,6 +84,11 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
             .filter(|memory| memory.is_live(day(9)))
             .count() as u64
     );
+
+    let mut computed_anew =
+        Ledger::restore_statements(ledger.container.clone(), Arc::new(store.clone())).unwrap();
+    computed_anew.recompute_memories();
+    assert!(computed_anew.memories().eq(ledger.memories()));
     for document in ledger.all_document_statements() {
         let id = &document.document.id;
         assert_eq!(reopened.forgotten_spans(id), ledger.forgotten_spans(id));

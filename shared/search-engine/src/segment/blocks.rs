@@ -1,0 +1,252 @@
+//! Rows of strings in zstd blocks of adjacent rows. A block is decompressed when one of its rows is
+//! read.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::format::{put_varint, take_varint, u32_at};
+use crate::error::SegmentError;
+
+/// The size of the largest block that is read. One row may be longer than a block should be.
+const MAX_BLOCK_BYTES: usize = 256 << 20;
+/// The first row, the offset (two words), the stored bytes, the raw bytes, and the checksum.
+const BLOCK_ENTRY_BYTES: usize = 24;
+const COMPRESSION_LEVEL: i32 = 3;
+/// The number of blocks that a reader keeps for the next row.
+const RECENT_BLOCKS: usize = 8;
+
+/// Collects rows into blocks.
+pub(super) struct BlockWriter {
+    /// The number of uncompressed bytes after which a block is closed.
+    block_bytes: usize,
+    table: Vec<u8>,
+    blocks: Vec<u8>,
+    raw: Vec<u8>,
+    first_row: u32,
+    next_row: u32,
+}
+
+impl BlockWriter {
+    pub(super) fn new(block_bytes: usize) -> Self {
+        Self {
+            block_bytes,
+            table: Vec::new(),
+            blocks: Vec::new(),
+            raw: Vec::new(),
+            first_row: 0,
+            next_row: 0,
+        }
+    }
+
+    /// Adds a row. All rows have the same number of strings.
+    pub(super) fn push_row(&mut self, strings: &[&[u8]]) -> Result<(), SegmentError> {
+        for string in strings {
+            let length =
+                u32::try_from(string.len()).map_err(|_| SegmentError::TooLarge("string"))?;
+            put_varint(length, &mut self.raw);
+            self.raw.extend_from_slice(string);
+        }
+
+        self.next_row += 1;
+        if self.raw.len() >= self.block_bytes {
+            self.close_block()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn close_block(&mut self) -> Result<(), SegmentError> {
+        if self.raw.len() > MAX_BLOCK_BYTES {
+            return Err(SegmentError::TooLarge("string"));
+        }
+
+        let stored = zstd::bulk::compress(&self.raw, COMPRESSION_LEVEL)
+            .map_err(|_| SegmentError::TooLarge("block"))?;
+        self.table.extend_from_slice(&self.first_row.to_le_bytes());
+        self.table
+            .extend_from_slice(&(self.blocks.len() as u64).to_le_bytes());
+        for number in [
+            stored.len() as u32,
+            self.raw.len() as u32,
+            crc32fast::hash(&stored),
+        ] {
+            self.table.extend_from_slice(&number.to_le_bytes());
+        }
+
+        self.blocks.extend_from_slice(&stored);
+        self.raw.clear();
+        self.first_row = self.next_row;
+
+        Ok(())
+    }
+
+    /// Returns the table of the blocks, and the blocks.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), SegmentError> {
+        if !self.raw.is_empty() {
+            self.close_block()?;
+        }
+        Ok((self.table, self.blocks))
+    }
+}
+
+/// Reads rows of `N` strings.
+#[derive(Debug)]
+pub(super) struct BlockReader<const N: usize> {
+    table: Bytes,
+    blocks: Bytes,
+    /// The blocks that [`Self::read_row`] read last, the latest last.
+    recent: Mutex<Vec<Arc<Block<N>>>>,
+}
+
+impl<const N: usize> BlockReader<N> {
+    pub(super) fn open(table: Bytes, blocks: Bytes) -> Result<Self, SegmentError> {
+        if !table.len().is_multiple_of(BLOCK_ENTRY_BYTES) {
+            return Err(SegmentError::Corrupt("blocks"));
+        }
+        Ok(Self {
+            table,
+            blocks,
+            recent: Mutex::default(),
+        })
+    }
+
+    fn first_row_of(&self, block: usize) -> u32 {
+        u32_at(&self.table, block * BLOCK_ENTRY_BYTES).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the number of the block that has `row`.
+    fn block_of(&self, row: u32) -> usize {
+        let (mut low, mut high) = (0, self.table.len() / BLOCK_ENTRY_BYTES);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.first_row_of(middle) <= row {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low.saturating_sub(1)
+    }
+
+    /// Decompresses the block that has `row`.
+    fn read_block(&self, row: u32) -> Result<Block<N>, SegmentError> {
+        let block = self.block_of(row);
+        let at = block * BLOCK_ENTRY_BYTES;
+        let number = |index: usize| u32_at(&self.table, at + index * 4);
+        let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
+        let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
+        let start = usize::try_from(start).map_err(|_| SegmentError::Corrupt("blocks"))?;
+        let end = start
+            .checked_add(stored)
+            .ok_or(SegmentError::Corrupt("blocks"))?;
+        let bytes = self
+            .blocks
+            .get(start..end)
+            .ok_or(SegmentError::Corrupt("blocks"))?;
+        if crc32fast::hash(bytes) != crc || raw > MAX_BLOCK_BYTES {
+            return Err(SegmentError::Corrupt("block checksum"));
+        }
+
+        let raw = zstd::bulk::decompress(bytes, raw).map_err(|_| SegmentError::Corrupt("block"))?;
+        Block::parse(self.first_row_of(block), raw)
+    }
+
+    /// Returns a row, wherever it is. Readers of adjacent rows use a [`BlockCursor`].
+    pub(super) fn read_row(&self, row: u32) -> Result<[Bytes; N], SegmentError> {
+        if let Some(found) = self.find_recent(row) {
+            return Ok(found);
+        }
+
+        let block = Arc::new(self.read_block(row)?);
+        let found = block.row(row)?;
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT_BLOCKS {
+            recent.remove(0);
+        }
+        recent.push(block);
+        Ok(found)
+    }
+
+    fn find_recent(&self, row: u32) -> Option<[Bytes; N]> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = recent.iter().rposition(|block| block.contains(row))?;
+        let block = recent.remove(index);
+        recent.push(block.clone());
+        drop(recent);
+        block.row(row).ok()
+    }
+}
+
+/// The strings of adjacent rows.
+#[derive(Debug)]
+struct Block<const N: usize> {
+    first_row: u32,
+    raw: Bytes,
+    rows: Vec<[Range<usize>; N]>,
+}
+
+impl<const N: usize> Block<N> {
+    fn parse(first_row: u32, raw: Vec<u8>) -> Result<Self, SegmentError> {
+        let mut rows = Vec::new();
+        let mut rest = raw.as_slice();
+        while !rest.is_empty() {
+            let mut row = [const { 0..0 }; N];
+            for string in &mut row {
+                let length = take_varint(&mut rest) as usize;
+                let start = raw.len() - rest.len();
+                rest = rest.get(length..).ok_or(SegmentError::Corrupt("block"))?;
+                *string = start..start + length;
+            }
+            rows.push(row);
+        }
+
+        Ok(Self {
+            first_row,
+            raw: raw.into(),
+            rows,
+        })
+    }
+
+    fn ranges(&self, row: u32) -> Option<&[Range<usize>; N]> {
+        self.rows.get(row.checked_sub(self.first_row)? as usize)
+    }
+
+    fn contains(&self, row: u32) -> bool {
+        self.ranges(row).is_some()
+    }
+
+    fn row(&self, row: u32) -> Result<[Bytes; N], SegmentError> {
+        let ranges = self.ranges(row).ok_or(SegmentError::Corrupt("blocks"))?;
+        Ok(ranges.clone().map(|range| self.raw.slice(range)))
+    }
+}
+
+/// Reads rows in turn. The last block stays decompressed, so adjacent rows are cheap.
+pub(super) struct BlockCursor<'a, const N: usize> {
+    reader: &'a BlockReader<N>,
+    block: Option<Block<N>>,
+}
+
+impl<'a, const N: usize> BlockCursor<'a, N> {
+    pub(super) fn new(reader: &'a BlockReader<N>) -> Self {
+        Self {
+            reader,
+            block: None,
+        }
+    }
+
+    /// Returns the strings of a row.
+    pub(super) fn read(&mut self, row: u32) -> Result<[&[u8]; N], SegmentError> {
+        if !self.block.as_ref().is_some_and(|block| block.contains(row)) {
+            self.block = Some(self.reader.read_block(row)?);
+        }
+
+        let Some(block) = &self.block else {
+            return Err(SegmentError::Corrupt("blocks"));
+        };
+        let ranges = block.ranges(row).ok_or(SegmentError::Corrupt("blocks"))?;
+        Ok(ranges.each_ref().map(|range| &block.raw[range.clone()]))
+    }
+}
