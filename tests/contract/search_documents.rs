@@ -1,5 +1,6 @@
 //! `POST /v3/search`.
 
+use domain::{ContainerId, ContainerTag};
 use serde_json::{Value, json};
 
 use crate::chunks::long_text;
@@ -258,4 +259,40 @@ async fn a_wrong_field_is_named() {
         "q",
     );
     faults.assert_none();
+}
+
+#[tokio::test]
+async fn a_search_without_a_tag_reaches_a_limited_number_of_containers() {
+    let client = OrgClient::new().await;
+    client
+        .add_document(json!({"content": "The heron stands in the pond.", "containerTag": "pond"}))
+        .await;
+    let ctx = &client.app.system.ctx;
+    let create_tags = async |numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            let tag = ContainerTag::parse(&format!("shelf-{number}")).expect("a tag");
+            let id = ContainerId::random();
+            let created = ctx
+                .containers
+                .create_tag(&client.tenant, &tag, id, ctx.clock.now());
+            created.await.expect("a container");
+        }
+    };
+
+    create_tags(0..999).await;
+    assert!(client.search_finds("heron").await);
+    let everywhere = json!({"q": "heron"});
+    let found = client.post("/v3/search", everywhere.clone()).await;
+    assert_eq!(found.body["total"], 1, "{}", found.body);
+
+    create_tags(999..1_000).await;
+    for path in ["/v3/search", "/v4/search"] {
+        let refused = client.post(path, everywhere.clone()).await;
+        assert_eq!(refused.status, 400, "{path}: {}", refused.body);
+        let message = refused.body["error"].as_str().unwrap_or_default();
+        assert!(message.contains("Name the containers"), "{path}: {message}");
+    }
+    let named = json!({"q": "heron", "containerTags": ["pond"]});
+    let found = client.post("/v3/search", named).await;
+    assert_eq!(found.body["total"], 1, "{}", found.body);
 }

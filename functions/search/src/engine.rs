@@ -8,7 +8,7 @@ use container_index::{
 };
 use domain::ports::PortResult;
 use domain::{
-    ContainerId, Filter, IndexedDocument, Metadata, PortError, Result, Tenant, Timestamp,
+    ContainerId, Error, Filter, IndexedDocument, Metadata, PortError, Result, Tenant, Timestamp,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Memory;
@@ -17,7 +17,7 @@ use search_engine::{
     StaticEmbedder, WiderLimit,
 };
 use service::Ctx;
-use service::{ContainerScope, find_containers, path_matches};
+use service::{ContainerScope, find_first_containers, path_matches};
 
 use crate::SearchState;
 use crate::boosts::{BOOST_CANDIDATES, may_have_assistant};
@@ -93,17 +93,30 @@ pub(crate) fn explain_threshold(
     })
 }
 
+/// The most containers that are searched when a request names none. Part of the API.
+const MAX_SEARCHED_CONTAINERS: usize = 1_000;
+
 /// Returns the physical containers of a scope.
 ///
 /// # Errors
-/// Those of the ports, and of a tag that the key does not reach.
+/// [`Error::Invalid`] if the scope names no container and there are more than
+/// [`MAX_SEARCHED_CONTAINERS`], those of the ports, and of a tag that the key does not reach.
 pub(crate) async fn find_physical_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Vec<ContainerId>> {
+    let limit = MAX_SEARCHED_CONTAINERS + 1;
+    let containers = find_first_containers(ctx, tenant, scope, limit).await?;
+    if scope.tags.is_empty() && containers.len() == limit {
+        return Err(Error::invalid(format!(
+            "There are more than {MAX_SEARCHED_CONTAINERS} containers, which is the most that a search \
+             without a container tag reaches. Name the containers to search."
+        )));
+    }
+
     let mut ids = Vec::new();
-    for container in find_containers(ctx, tenant, scope).await? {
+    for container in containers {
         ids.extend(container.ids);
     }
     Ok(ids)

@@ -185,14 +185,15 @@ impl Containers for DynamoContainers {
         Ok(())
     }
 
-    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
+    async fn list_first(&self, tenant: &Tenant, limit: usize) -> PortResult<Vec<Container>> {
         let end = format!("{}\u{7f}", table_keys::TAG_PREFIX);
         let items = self
             .0
-            .get_range(
+            .get_first_of_range(
                 &table_keys::organization_partition(tenant),
                 table_keys::TAG_PREFIX,
                 &end,
+                limit,
             )
             .await?;
         items.into_iter().map(read_container).collect()

@@ -204,6 +204,26 @@ impl Table {
         collect_pages(self.query_range(pk, from, to).consistent_read(true)).await
     }
 
+    /// Reads the first `limit` items of a range as [`Self::get_range`] does.
+    pub(crate) async fn get_first_of_range(
+        &self,
+        pk: &str,
+        from: &str,
+        to: &str,
+        limit: usize,
+    ) -> PortResult<Vec<Item>> {
+        let query = self.query_range(pk, from, to).consistent_read(true);
+        let mut pages = query.limit(page_size(limit)).into_paginator().send();
+        let mut items: Vec<Item> = Vec::new();
+        while items.len() < limit
+            && let Some(page) = pages.next().await
+        {
+            items.extend(page.map_err(port_error)?.items.unwrap_or_default());
+        }
+        items.truncate(limit);
+        Ok(items)
+    }
+
     fn query_range(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
         let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
         self.query_partition(pk)

@@ -34,12 +34,28 @@ pub async fn find_containers(
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Vec<Container>> {
+    find_first_containers(ctx, tenant, scope, usize::MAX).await
+}
+
+/// Returns the existing containers in scope, or the first `limit` of them if the scope names none.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a named tag outside the key's containers.
+pub async fn find_first_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+    limit: usize,
+) -> Result<Vec<Container>> {
     for tag in &scope.tags {
         tenant.check_access(tag)?;
     }
 
     let requested_tags = match (scope.tags.as_slice(), tenant.allowed_tags()) {
-        ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
+        ([], None) => {
+            let containers = ctx.containers.list_first(tenant, limit).await?;
+            return Ok(known_once(tenant, containers));
+        }
         ([], Some(tags)) => tags,
         (tags, _) => tags,
     };

@@ -75,7 +75,8 @@ pub use export::{
 pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
-    find_document, find_documents, read_document_text, read_present_tags, read_served_pack,
+    find_document, find_documents, find_first_containers, read_document_text, read_present_tags,
+    read_served_pack,
 };
 pub use hints::{explain_emptiness, explain_empty_list, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};

@@ -94,7 +94,12 @@ pub trait Containers: Send + Sync {
     async fn remove_owner_marks(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()>;
 
     /// Returns all containers of the organization, ordered by tag.
-    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
+    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
+        self.list_first(tenant, usize::MAX).await
+    }
+
+    /// Returns the first `limit` containers of the organization by tag.
+    async fn list_first(&self, tenant: &Tenant, limit: usize) -> PortResult<Vec<Container>>;
 
     /// Replaces the caller's description of the tag's content; the last write wins. Returns `false`
     /// when there is no such tag.
