@@ -37,8 +37,6 @@ pub fn decode_attributes(bytes: &[u8]) -> PortResult<IndexedDocument> {
 /// The chunks of a container.
 #[derive(Debug, Clone, Default)]
 pub struct IndexedChunks {
-    /// The segments on which the view was built.
-    pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
     /// The index in which chunks are found.
     pub index: ContainerIndex,
     /// The documents whose packs could not be read.
@@ -64,14 +62,11 @@ impl ContainerView for IndexedChunks {
 
         let mut is_complete = true;
         let contents = ctx.blobs.read(tenant, &blobs).await?;
-        for (segment, stored) in zip(segments, contents) {
-            let Some(opened) = open_segment(stored) else {
-                is_complete = false;
-                continue;
-            };
-            let opened = Arc::new(opened);
-            self.index.push_segment(opened.clone());
-            self.segments.push((segment.clone(), opened));
+        for stored in contents {
+            match open_segment(stored) {
+                Some(segment) => self.index.push_segment(Arc::new(segment)),
+                None => is_complete = false,
+            }
         }
 
         Ok(is_complete)
@@ -183,35 +178,46 @@ impl IndexedChunks {
         ctx: &Ctx,
         tenant: &Tenant,
         puts: &[(&BlobRef, &IndexedDocument)],
-        mut fetched: FetchedBlobs,
+        fetched: FetchedBlobs,
     ) -> PortResult<()> {
-        for batch in puts.chunks(PACK_BATCH_SIZE) {
-            let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
-            let contents = fetched.take(ctx, tenant, &blobs).await?;
-            for ((_, document), stored) in zip(batch, contents) {
-                self.put(document, stored);
-            }
-        }
-
-        Ok(())
-    }
-
-    fn put(&mut self, document: &IndexedDocument, pack: BlobContent) {
-        match decode_pack(pack) {
+        read_packs(ctx, tenant, puts, fetched, |document, pack| match pack {
             Some(pack) => self.index.upsert_document(to_index(document, &pack)),
             None => {
-                // The pack is damaged, or it was purged after a later record, not read yet,
-                // replaced or removed the document.
-                debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
                 self.index.remove_document(document.id.as_str());
                 self.unreadable.push(document.id.clone());
             }
-        }
+        })
+        .await
     }
 }
 
+/// Reads the packs of documents, and gives each to `put`, or `None` for one that cannot be read.
+pub(crate) async fn read_packs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    puts: &[(&BlobRef, &IndexedDocument)],
+    mut fetched: FetchedBlobs,
+    mut put: impl FnMut(&IndexedDocument, Option<Pack>) + Send,
+) -> PortResult<()> {
+    for batch in puts.chunks(PACK_BATCH_SIZE) {
+        let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
+        let contents = fetched.take(ctx, tenant, &blobs).await?;
+        for ((_, document), stored) in zip(batch, contents) {
+            let pack = decode_pack(stored);
+            if pack.is_none() {
+                // The pack is damaged, or it was purged after a later record, not read yet,
+                // replaced or removed the document.
+                debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
+            }
+            put(document, pack);
+        }
+    }
+
+    Ok(())
+}
+
 /// Opens a stored segment, unless its blob is missing or damaged.
-fn open_segment(stored: BlobContent) -> Option<Segment> {
+pub(crate) fn open_segment(stored: BlobContent) -> Option<Segment> {
     let bytes = stored.into_intact_bytes()?;
     Segment::open(bytes).ok()
 }
@@ -240,7 +246,7 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
 }
 
 /// Converts a document for the search engine. Its title counts as the outermost heading.
-fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
+pub(crate) fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
     let model: Option<Arc<str>> = pack.chosen_model.as_deref().map(Arc::from);
     let mut chunks = Vec::with_capacity(pack.chunks.len());
     for (position, (chunk, text)) in zip(&pack.chunks, pack.chunk_texts()).enumerate() {

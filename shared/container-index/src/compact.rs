@@ -12,9 +12,10 @@ use search_engine::{Segment, merge_segments};
 use service::Ctx;
 use tracing::info;
 
-use crate::chunks::IndexedChunks;
-use crate::memories::{IndexedMemories, MemoryFile, open_index, read_edits};
-use crate::view::{ContainerState, Loaded};
+use crate::chunks::{IndexedChunks, open_segment};
+use crate::memories::{IndexedMemories, MemoryFile, read_edits};
+use crate::tail::ChunkTail;
+use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
 /// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
@@ -40,11 +41,12 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     }
 
-    let Some((loaded, memories)) = read_both(ctx, tenant, id, state).await? else {
+    let segments = state.head.segments.clone();
+    let Some((loaded, memories)) = read_both::<ChunkTail>(ctx, tenant, id, state).await? else {
         return Ok(());
     };
 
-    if loaded.is_recovered || memories.is_recovered {
+    if memories.is_recovered {
         return rewrite_index(ctx, tenant, id).await;
     }
 
@@ -52,18 +54,18 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     }
 
-    let mut levels = loaded.view.segments.clone();
+    let mut levels = segments.clone();
     let mut replaced: Vec<BlobRef> = Vec::new();
     if !memories.view.is_restored() {
         // The tail has all memories, because those of the segments could not be restored.
-        for (segment, _) in &mut levels {
+        for segment in &mut levels {
             replaced.extend(segment.memory_index.take().map(|index| index.blob));
             replaced.extend(segment.memories.take());
         }
     }
 
     let tail = NewSegment {
-        chunks: loaded.view.index.build_tail_segment().map_err(engine)?,
+        chunks: loaded.view.build_segment().map_err(engine)?,
         edits: memories.view.tail_edits(),
         memory_index: memories.view.seal_tail_index().map_err(engine)?,
         through: loaded.seq,
@@ -73,43 +75,32 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     while let [.., older, newer] = levels.as_slice()
         && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
     {
-        let pair = [older.1.clone(), newer.1.clone()];
-        let is_oldest = levels.len() == 2;
-        let Some(edits) = merge_edits(ctx, tenant, &older.0, &newer.0).await? else {
+        let pair = [older.clone(), newer.clone()];
+        let Some(merged) = merge(ctx, tenant, &pair, levels.len() == 2).await? else {
             if ctx.index.get_head(tenant, id).await?.generation != generation {
                 return Err(being_replaced());
             }
-            // The edits are read from the ledger that was stored with the segments.
-            let (unused, stored) = (segment_refs(&levels), segment_refs(&loaded.view.segments));
-            discard(ctx, tenant, id, false, &unused, stored, replaced).await?;
+            // What cannot be read is taken from the documents and from the stored ledger.
+            discard(ctx, tenant, id, false, &levels, segments, replaced).await?;
             return rewrite_index(ctx, tenant, id).await;
         };
-        let merged = NewSegment {
-            chunks: merge_segments(&pair, is_oldest).map_err(engine)?,
-            edits,
-            memory_index: merge_stored_indexes(ctx, tenant, &older.0, &newer.0, is_oldest).await?,
-            through: newer.0.through,
-        };
         let merged = store(ctx, tenant, id, merged).await?;
-        for (segment, _) in levels.drain(levels.len() - 2..) {
-            replaced.extend(segment.into_blobs());
-        }
+        levels.truncate(levels.len() - 2);
+        replaced.extend(pair.into_iter().flat_map(SegmentRef::into_blobs));
         levels.push(merged);
     }
 
-    let segments = segment_refs(&levels);
     let memory_count = memories.view.ledger().count_live(ctx.clock.now());
     let published = ctx
         .index
-        .publish_segments(tenant, id, generation, &segments, memory_count)
+        .publish_segments(tenant, id, generation, &levels, memory_count)
         .await?;
-    let stored = segment_refs(&loaded.view.segments);
-    discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
+    discard(ctx, tenant, id, published, &levels, segments, replaced).await?;
     if published {
         ctx.index.trim_log(tenant, id, covered).await?;
         let (count, chunks) = (
-            segments.len(),
-            segments.iter().map(|segment| segment.chunks).sum::<u64>(),
+            levels.len(),
+            levels.iter().map(|segment| segment.chunks).sum::<u64>(),
         );
         info!(container.id = %id, segments = count, chunks, "compacted the log of {id}; it has {count} segments now");
     }
@@ -138,7 +129,7 @@ pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     }
 
-    let Some((chunks, memories)) = read_both(ctx, tenant, id, state).await? else {
+    let Some((chunks, memories)) = read_both::<IndexedChunks>(ctx, tenant, id, state).await? else {
         return Ok(());
     };
     replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
@@ -185,8 +176,7 @@ async fn replace_all(
         memory_index: memories.view.seal_whole_index().map_err(engine)?,
         through: chunks.seq,
     };
-    let (segment, _) = store(ctx, tenant, id, whole).await?;
-    let segments = [segment];
+    let segments = [store(ctx, tenant, id, whole).await?];
     let memory_count = memories.view.ledger().count_live(ctx.clock.now());
     let published = ctx
         .index
@@ -249,11 +239,6 @@ async fn discard(
     Ok(())
 }
 
-/// Returns the references to opened segments.
-fn segment_refs(levels: &[(SegmentRef, Arc<Segment>)]) -> Vec<SegmentRef> {
-    levels.iter().map(|(segment, _)| segment.clone()).collect()
-}
-
 /// Returns all blobs of these segments.
 fn blobs_of(segments: Vec<SegmentRef>) -> Vec<BlobRef> {
     let mut blobs = Vec::new();
@@ -266,24 +251,24 @@ fn blobs_of(segments: Vec<SegmentRef>) -> Vec<BlobRef> {
 
 /// Reads both views of the container at one point of its log. Returns `None` when the container
 /// kept changing; it is compacted another time.
-async fn read_both(
+async fn read_both<C: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
     state: ContainerState,
-) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories>)>> {
-    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, state.clone()).await?;
+) -> PortResult<Option<(Loaded<C>, Loaded<IndexedMemories>)>> {
+    let mut chunks = Loaded::<C>::read(ctx, tenant, id, state.clone()).await?;
     let mut memories = Loaded::<IndexedMemories>::read(ctx, tenant, id, state).await?;
     let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }
 
 /// Brings both views to one point of the log. Returns `false` when the log kept changing.
-async fn meet(
+async fn meet<C: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    chunks: &mut Loaded<IndexedChunks>,
+    chunks: &mut Loaded<C>,
     memories: &mut Loaded<IndexedMemories>,
 ) -> PortResult<bool> {
     const ATTEMPTS: usize = 4;
@@ -309,12 +294,12 @@ async fn meet(
 
 /// Returns the weight of a level: its chunks, and the log records that it covers, because records
 /// about memories have no chunks.
-fn weight(levels: &[(SegmentRef, Arc<Segment>)], index: usize) -> u64 {
+fn weight(levels: &[SegmentRef], index: usize) -> u64 {
     let previous_end = match index.checked_sub(1) {
-        Some(previous) => levels[previous].0.through,
+        Some(previous) => levels[previous].through,
         None => 0,
     };
-    levels[index].0.chunks + (levels[index].0.through - previous_end)
+    levels[index].chunks + (levels[index].through - previous_end)
 }
 
 fn engine(error: search_engine::SegmentError) -> PortError {
@@ -335,7 +320,7 @@ async fn store(
     tenant: &Tenant,
     id: &ContainerId,
     new_segment: NewSegment,
-) -> PortResult<(SegmentRef, Arc<Segment>)> {
+) -> PortResult<SegmentRef> {
     let NewSegment {
         chunks,
         edits,
@@ -343,7 +328,7 @@ async fn store(
         through,
     } = new_segment;
     let bytes = bytes::Bytes::from(chunks);
-    let segment = Arc::new(Segment::open(bytes.clone()).map_err(engine)?);
+    let segment = Segment::open(bytes.clone()).map_err(engine)?;
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
     let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
@@ -351,18 +336,15 @@ async fn store(
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
 
-    Ok((
-        SegmentRef {
-            blob,
-            through,
-            chunks,
-            bytes: size,
-            memories: None,
-            edits,
-            memory_index,
-        },
-        segment,
-    ))
+    Ok(SegmentRef {
+        blob,
+        through,
+        chunks,
+        bytes: size,
+        memories: None,
+        edits,
+        memory_index,
+    })
 }
 
 /// Stores the callers' edits, if there are any.
@@ -395,48 +377,65 @@ async fn store_index(
     }))
 }
 
-/// Returns the edits of two neighbouring segments, or `None` if some cannot be read.
-async fn merge_edits(
+/// Merges two neighbouring segments, the older first. Returns `None` if a part of them cannot be read.
+async fn merge(
     ctx: &Ctx,
     tenant: &Tenant,
-    older: &SegmentRef,
-    newer: &SegmentRef,
-) -> PortResult<Option<Vec<MemoryEdit>>> {
-    let mut edits = Vec::new();
-    for segment in [older, newer] {
-        match read_edits(ctx, tenant, segment).await? {
-            Some(file) => edits.extend(file.edits),
-            None => return Ok(None),
-        }
+    pair: &[SegmentRef; 2],
+    is_oldest: bool,
+) -> PortResult<Option<NewSegment>> {
+    let chunks = pair.each_ref().map(|segment| segment.blob.clone());
+    let Some(chunks) = merge_stored(ctx, tenant, &chunks, is_oldest).await? else {
+        return Ok(None);
+    };
+
+    let mut edits: Vec<MemoryEdit> = Vec::new();
+    let mut indexes: Vec<BlobRef> = Vec::new();
+    for segment in pair {
+        let Some(file) = read_edits(ctx, tenant, segment).await? else {
+            return Ok(None);
+        };
+        edits.extend(file.edits);
+        indexes.extend(
+            segment
+                .memory_index
+                .as_ref()
+                .map(|index| index.blob.clone()),
+        );
     }
-    Ok(Some(edits))
+
+    let memory_index = if indexes.is_empty() {
+        None
+    } else {
+        let merged = merge_stored(ctx, tenant, &indexes, is_oldest).await?;
+        if merged.is_none() {
+            return Ok(None);
+        }
+        merged
+    };
+    Ok(Some(NewSegment {
+        chunks,
+        edits,
+        memory_index,
+        through: pair[1].through,
+    }))
 }
 
-/// Merges the memory indexes of two neighbouring segments. Returns `None` if both have none.
-async fn merge_stored_indexes(
+/// Merges stored segments of chunks or of memories. Returns `None` if one of them cannot be read.
+async fn merge_stored(
     ctx: &Ctx,
     tenant: &Tenant,
-    older: &SegmentRef,
-    newer: &SegmentRef,
+    blobs: &[BlobRef],
     is_oldest: bool,
 ) -> PortResult<Option<Vec<u8>>> {
-    let mut blobs: Vec<BlobRef> = Vec::new();
-    for segment in [older, newer] {
-        blobs.extend(segment.memory_index.clone().map(|index| index.blob));
-    }
-
-    let mut indexes: Vec<Arc<Segment>> = Vec::new();
-    for stored in ctx.blobs.read(tenant, &blobs).await? {
-        match open_index(stored) {
-            Some(index) => indexes.push(Arc::new(index)),
-            None => return Err(being_replaced()),
-        }
-    }
-
-    if indexes.is_empty() {
+    let contents = ctx.blobs.read(tenant, blobs).await?;
+    let opened = contents
+        .into_iter()
+        .map(|content| open_segment(content).map(Arc::new));
+    let Some(segments) = opened.collect::<Option<Vec<Arc<Segment>>>>() else {
         return Ok(None);
-    }
-    merge_segments(&indexes, is_oldest)
+    };
+    merge_segments(&segments, is_oldest)
         .map(Some)
         .map_err(engine)
 }

@@ -8,6 +8,7 @@ mod count;
 mod embedding;
 mod memories;
 mod repair;
+mod tail;
 mod view;
 
 pub use cache::ViewCache;

@@ -22,7 +22,7 @@ use search_engine::{
 use service::Ctx;
 use tracing::debug;
 
-use crate::chunks::last_of_each;
+use crate::chunks::{last_of_each, open_segment};
 use crate::view::{ContainerView, FetchedBlobs};
 pub(crate) use file::MemoryFile;
 use store::StoredLedger;
@@ -260,11 +260,6 @@ impl<'a> StoredMemories<'a> {
 fn are_of_these_rules(indexes: &[&MemoryIndexRef]) -> bool {
     let mut rules = indexes.iter().map(|index| index.rules);
     rules.all(|rules| rules == Ledger::RULES_VERSION)
-}
-
-/// Opens a stored memory index, unless its blob is missing or damaged.
-pub(crate) fn open_index(stored: BlobContent) -> Option<Segment> {
-    Segment::open(stored.into_intact_bytes()?).ok()
 }
 
 /// Reads the statements of the segments of earlier versions that have any. Returns `None` for a file
@@ -555,7 +550,7 @@ impl<I: MemoryIndex> Inner<I> {
         }
         let mut index = ContainerIndex::new();
         for stored in segments {
-            match open_index(stored) {
+            match open_segment(stored) {
                 Some(segment) => index.push_segment(Arc::new(segment)),
                 None => return false,
             }

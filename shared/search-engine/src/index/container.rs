@@ -139,6 +139,13 @@ impl ContainerIndex {
         found
     }
 
+    /// Removes a document, also from older segments that this index does not have. The segment that
+    /// [`Self::build_tail_segment`] writes then removes it there.
+    pub fn remove_from_older(&mut self, id: &str) {
+        self.remove_document(id);
+        Arc::make_mut(&mut self.removed).insert(id.to_owned());
+    }
+
     /// Replaces a document's attributes without touching its chunks. Returns `false` if there is
     /// none.
     pub fn update_attributes(&mut self, id: &str, attributes: Bytes) -> bool {

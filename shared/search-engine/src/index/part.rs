@@ -215,13 +215,18 @@ impl IndexPart {
     }
 
     pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, SegmentError> {
-        let mut texts = self.texts();
-        let text = texts.read(chunk)?;
+        let [headings, text] = match &self.source {
+            PartSource::Segment(segment) => segment.text_of(chunk)?,
+            PartSource::Tail(tail) => {
+                let ChunkText { headings, text } = tail.text(chunk);
+                [headings.to_owned(), text.to_owned()]
+            }
+        };
         let [position, start, end] = self.chunk_place(chunk);
         Ok(ChunkView {
             position,
-            text: text.text.to_owned(),
-            headings: text.headings.to_owned(),
+            text,
+            headings,
             start,
             end,
         })

@@ -1,10 +1,13 @@
 //! Rows of strings in zstd blocks of adjacent rows. A block is decompressed when one of its rows is
 //! read.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use zstd::bulk::Decompressor;
 
 use super::format::{put_varint, take_varint, u32_at};
 use crate::error::SegmentError;
@@ -14,8 +17,23 @@ const MAX_BLOCK_BYTES: usize = 256 << 20;
 /// The first row, the offset (two words), the stored bytes, the raw bytes, and the checksum.
 const BLOCK_ENTRY_BYTES: usize = 24;
 const COMPRESSION_LEVEL: i32 = 3;
-/// The number of blocks that a reader keeps for the next row.
-const RECENT_BLOCKS: usize = 8;
+/// The most blocks that a reader keeps for the next rows. Beyond it, they are dropped.
+const MAX_RECENT_BLOCKS: usize = 256;
+
+thread_local! {
+    /// A context of zstd takes longer to create than a block to decompress.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Decompresses a block of this size.
+fn decompress(bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|decompressor| match decompressor {
+        Some(decompressor) => decompressor.decompress(bytes, size),
+        None => decompressor
+            .insert(Decompressor::new()?)
+            .decompress(bytes, size),
+    })
+}
 
 /// Collects rows into blocks.
 pub(super) struct BlockWriter {
@@ -96,8 +114,8 @@ impl BlockWriter {
 pub(super) struct BlockReader<const N: usize> {
     table: Bytes,
     blocks: Bytes,
-    /// The blocks that [`Self::read_row`] read last, the latest last.
-    recent: Mutex<Vec<Arc<Block<N>>>>,
+    /// The blocks that [`Self::read_row`] has read, by their numbers.
+    recent: Mutex<HashMap<usize, Arc<Block<N>>>>,
 }
 
 impl<const N: usize> BlockReader<N> {
@@ -130,9 +148,8 @@ impl<const N: usize> BlockReader<N> {
         low.saturating_sub(1)
     }
 
-    /// Decompresses the block that has `row`.
-    fn read_block(&self, row: u32) -> Result<Block<N>, SegmentError> {
-        let block = self.block_of(row);
+    /// Decompresses a block.
+    fn read_block(&self, block: usize) -> Result<Block<N>, SegmentError> {
         let at = block * BLOCK_ENTRY_BYTES;
         let number = |index: usize| u32_at(&self.table, at + index * 4);
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
@@ -149,33 +166,31 @@ impl<const N: usize> BlockReader<N> {
             return Err(SegmentError::Corrupt("block checksum"));
         }
 
-        let raw = zstd::bulk::decompress(bytes, raw).map_err(|_| SegmentError::Corrupt("block"))?;
+        let raw = decompress(bytes, raw).map_err(|_| SegmentError::Corrupt("block"))?;
         Block::parse(self.first_row_of(block), raw)
     }
 
     /// Returns a row, wherever it is. Readers of adjacent rows use a [`BlockCursor`].
     pub(super) fn read_row(&self, row: u32) -> Result<[Bytes; N], SegmentError> {
-        if let Some(found) = self.find_recent(row) {
-            return Ok(found);
+        let number = self.block_of(row);
+        let recent = self.lock_recent().get(&number).cloned();
+        if let Some(block) = recent {
+            return block.row(row);
         }
 
-        let block = Arc::new(self.read_block(row)?);
-        let found = block.row(row)?;
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() == RECENT_BLOCKS {
-            recent.remove(0);
+        let block = Arc::new(self.read_block(number)?);
+        let mut recent = self.lock_recent();
+        if recent.len() >= MAX_RECENT_BLOCKS {
+            recent.clear();
         }
-        recent.push(block);
-        Ok(found)
+        recent.insert(number, block.clone());
+        drop(recent);
+        block.row(row)
     }
 
-    fn find_recent(&self, row: u32) -> Option<[Bytes; N]> {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = recent.iter().rposition(|block| block.contains(row))?;
-        let block = recent.remove(index);
-        recent.push(block.clone());
-        drop(recent);
-        block.row(row).ok()
+    fn lock_recent(&self) -> MutexGuard<'_, HashMap<usize, Arc<Block<N>>>> {
+        // A panic while the lock is held cannot leave the map in an inconsistent state.
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -240,7 +255,7 @@ impl<'a, const N: usize> BlockCursor<'a, N> {
     /// Returns the strings of a row.
     pub(super) fn read(&mut self, row: u32) -> Result<[&[u8]; N], SegmentError> {
         if !self.block.as_ref().is_some_and(|block| block.contains(row)) {
-            self.block = Some(self.reader.read_block(row)?);
+            self.block = Some(self.reader.read_block(self.reader.block_of(row))?);
         }
 
         let Some(block) = &self.block else {

@@ -192,7 +192,17 @@ impl Segment {
         }
     }
 
-    /// Returns a reader of the texts of chunks.
+    /// Returns the headings and the text of a chunk, wherever it is.
+    pub(crate) fn text_of(&self, chunk: u32) -> Result<[String; 2], SegmentError> {
+        let [headings, text] = self.texts.read_row(chunk)?;
+        let decode = |bytes: Bytes| match std::str::from_utf8(&bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(SegmentError::Corrupt("text")),
+        };
+        Ok([decode(headings)?, decode(text)?])
+    }
+
+    /// Returns a reader of the texts of adjacent chunks.
     pub(crate) fn texts(&self) -> TextCursor<'_> {
         TextCursor::new(&self.texts)
     }

@@ -1,0 +1,96 @@
+//! The chunks that the log has after the segments, for the next segment. The segments themselves are
+//! not read.
+
+use async_trait::async_trait;
+use domain::container::LogEntry;
+use domain::ports::PortResult;
+use domain::{
+    BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
+    SegmentRef, Tenant,
+};
+use search_engine::{ContainerIndex, SegmentError};
+use service::Ctx;
+
+use crate::chunks::{IndexedChunks, last_of_each, read_packs, to_index};
+use crate::view::{ContainerView, FetchedBlobs};
+
+/// The documents that were put and removed after the segments.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChunkTail {
+    index: ContainerIndex,
+}
+
+impl ChunkTail {
+    /// Writes the documents as a segment that follows the segments.
+    ///
+    /// # Errors
+    /// [`SegmentError::TooLarge`] if they do not fit into one.
+    pub(crate) fn build_segment(&self) -> Result<Vec<u8>, SegmentError> {
+        self.index.build_tail_segment()
+    }
+}
+
+#[async_trait]
+impl ContainerView for ChunkTail {
+    fn empty(_: &ContainerId) -> Self {
+        Self::default()
+    }
+
+    async fn read_segments(&mut self, _: &Ctx, _: &Tenant, _: &[SegmentRef]) -> PortResult<bool> {
+        Ok(true)
+    }
+
+    async fn recover_from_documents(
+        &mut self,
+        _: &Ctx,
+        _: &Tenant,
+        _: &[Record],
+    ) -> PortResult<()> {
+        // Nothing is read that could be damaged.
+        Ok(())
+    }
+
+    fn list_blobs(records: &[LogRecord]) -> Vec<BlobRef> {
+        IndexedChunks::list_blobs(records)
+    }
+
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+        fetched: FetchedBlobs,
+    ) -> PortResult<()> {
+        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
+        for entry in last_of_each(records) {
+            match entry {
+                LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
+                LogEntry::Remove { id } => self.index.remove_from_older(id.as_str()),
+                LogEntry::Edit { .. } => {}
+            }
+        }
+
+        read_packs(ctx, tenant, &puts, fetched, |document, pack| match pack {
+            Some(pack) => self.index.upsert_document(to_index(document, &pack)),
+            // Whoever serves the document reports that it cannot be read.
+            None => self.index.remove_from_older(document.id.as_str()),
+        })
+        .await
+    }
+
+    fn take_unreadable(&mut self) -> Vec<DocumentId> {
+        Vec::new()
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.index.estimated_bytes()
+    }
+
+    fn expected_bytes(head: &IndexHead) -> usize {
+        IndexedChunks::expected_bytes(head)
+    }
+
+    fn tail_len(&self) -> usize {
+        self.index.tail_chunks()
+    }
+}
