@@ -252,7 +252,8 @@ async fn check_index(
 
     if verdict.memories_unreadable {
         descriptions.push(
-            "files of memories cannot be read; readers read every document instead".to_owned(),
+            "stored memories or edits of them cannot be read; readers take what is missing from the other"
+                .to_owned(),
         );
     }
 

@@ -2,6 +2,7 @@
 //! also beside segments that an earlier version or other rules have written.
 
 use bytes::Bytes;
+use container_index::rewrite_index;
 use domain::{MemoryIndexRef, SegmentRef};
 use search_engine::Segment;
 use serde_json::{Value, json};
@@ -106,8 +107,8 @@ async fn change_rules(client: &OrgClient) {
 }
 
 /// Makes the newest segment of `box`, which is its only one, like one that an earlier version wrote:
-/// with the statements in a file of their own, and with a memory index that nobody reads.
-async fn make_former(client: &OrgClient) {
+/// with the statements in a file of their own, and perhaps with a memory index, which nobody reads.
+async fn make_former(client: &OrgClient, has_index: bool) {
     let segments = index_head(client, "box").await.segments;
     let [segment] = segments.as_slice() else {
         panic!("{segments:?}");
@@ -143,7 +144,7 @@ async fn make_former(client: &OrgClient) {
 
     publish(client, |segment| {
         segment.memories = Some(statements.clone());
-        segment.memory_index = Some(MemoryIndexRef {
+        segment.memory_index = has_index.then(|| MemoryIndexRef {
             blob: unread.clone(),
             rules: 2,
         });
@@ -202,12 +203,18 @@ async fn changes_after_the_segments_apply_to_stored_memories() {
 }
 
 #[tokio::test]
-async fn segments_of_an_earlier_version_are_read_and_converted() {
+async fn segments_of_earlier_versions_are_read_and_converted() {
+    for has_index in [true, false] {
+        check_former(has_index).await;
+    }
+}
+
+async fn check_former(has_index: bool) {
     let client = OrgClient::new().await;
     write_round(&client, ROUNDS[0]).await;
     compact(&client, "box").await;
     let restored = read_cold(&client).await;
-    make_former(&client).await;
+    make_former(&client, has_index).await;
     assert_eq!(read_cold(&client).await, restored);
 
     write_round(&client, ROUNDS[1]).await;
@@ -245,4 +252,32 @@ async fn memories_that_other_rules_have_stored_are_computed_again() {
         .filter_map(|segment| Some(segment.memory_index.as_ref()?.rules))
         .collect();
     assert_eq!(rules, [present_rules]);
+}
+
+#[tokio::test]
+async fn what_was_forgotten_stays_forgotten_after_all_documents_were_deleted() {
+    let client = OrgClient::new().await;
+    // With a date of its own, the document says the same at the same time when it is added again.
+    let document = json!({"content": "I live in Rome.", "containerTag": "box",
+        "customId": "home", "documentDate": "2025-01-05"});
+    client.add_document(document.clone()).await;
+    assert_eq!(latest_memories(&client).await.len(), 1);
+    forget_memory(&client, json!({"content": "User lives in Rome."})).await;
+    let deleted = client.delete("/v3/documents/home?containerTag=box").await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    client.run_until_settled().await;
+    let container = physical_container(&client, "box").await;
+    let ctx = &client.app.system.ctx;
+    let rewritten = rewrite_index(ctx, &client.tenant, &container).await;
+    rewritten.expect("an index");
+
+    client.add_document(document).await;
+    compact(&client, "box").await;
+    for reader in [&client, &start_cold(&client).await] {
+        let memories = latest_memories(reader).await;
+        assert!(
+            memories.iter().all(|memory| memory["isForgotten"] == true),
+            "{memories:?}"
+        );
+    }
 }

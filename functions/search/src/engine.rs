@@ -108,16 +108,17 @@ pub(crate) async fn find_physical_containers(
 ) -> Result<Vec<ContainerId>> {
     let limit = MAX_SEARCHED_CONTAINERS + 1;
     let containers = find_first_containers(ctx, tenant, scope, limit).await?;
-    if scope.tags.is_empty() && containers.len() == limit {
+    let is_cut = containers.len() == limit;
+    let mut ids = Vec::new();
+    for container in containers {
+        ids.extend(container.ids);
+    }
+
+    if scope.tags.is_empty() && (is_cut || ids.len() > MAX_SEARCHED_CONTAINERS) {
         return Err(Error::invalid(format!(
             "There are more than {MAX_SEARCHED_CONTAINERS} containers, which is the most that a search \
              without a container tag reaches. Name the containers to search."
         )));
-    }
-
-    let mut ids = Vec::new();
-    for container in containers {
-        ids.extend(container.ids);
     }
     Ok(ids)
 }

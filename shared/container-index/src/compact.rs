@@ -8,7 +8,7 @@ use domain::{
     ContainerId, IndexHead, MemoryEdit, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant,
 };
 use memory_model::Ledger;
-use search_engine::{Segment, merge_segments};
+use search_engine::{Segment, SegmentError, merge_segments};
 use service::Ctx;
 use tracing::info;
 
@@ -61,12 +61,13 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         for segment in &mut levels {
             replaced.extend(segment.memory_index.take().map(|index| index.blob));
             replaced.extend(segment.memories.take());
+            replaced.extend(segment.edits.take());
         }
     }
 
     let tail = NewSegment {
         chunks: loaded.view.build_segment().map_err(engine)?,
-        edits: memories.view.tail_edits(),
+        edits: memories.view.edits_to_seal(),
         memory_index: memories.view.seal_tail_index().map_err(engine)?,
         through: loaded.seq,
     };
@@ -77,11 +78,11 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     {
         let pair = [older.clone(), newer.clone()];
         let Some(merged) = merge(ctx, tenant, &pair, levels.len() == 2).await? else {
+            discard(ctx, tenant, id, false, &levels, segments, replaced).await?;
             if ctx.index.get_head(tenant, id).await?.generation != generation {
                 return Err(being_replaced());
             }
             // What cannot be read is taken from the documents and from the stored ledger.
-            discard(ctx, tenant, id, false, &levels, segments, replaced).await?;
             return rewrite_index(ctx, tenant, id).await;
         };
         let merged = store(ctx, tenant, id, merged).await?;
@@ -435,9 +436,11 @@ async fn merge_stored(
     let Some(segments) = opened.collect::<Option<Vec<Arc<Segment>>>>() else {
         return Ok(None);
     };
-    merge_segments(&segments, is_oldest)
-        .map(Some)
-        .map_err(engine)
+    match merge_segments(&segments, is_oldest) {
+        Ok(merged) => Ok(Some(merged)),
+        Err(SegmentError::Corrupt(_)) => Ok(None),
+        Err(error) => Err(engine(error)),
+    }
 }
 
 fn being_replaced() -> PortError {

@@ -3,7 +3,7 @@
 mod file;
 mod store;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::iter::zip;
 use std::sync::Arc;
 
@@ -128,8 +128,8 @@ impl<I: MemoryIndex> Inner<I> {
 /// The changes after the segments.
 #[derive(Debug, Clone, Default)]
 struct Tail {
-    /// The documents that have statements (`true`) or no longer have any (`false`).
-    documents: BTreeMap<DocumentId, bool>,
+    /// The documents whose statements were inserted or removed.
+    documents: BTreeSet<DocumentId>,
     edits: Vec<MemoryEdit>,
 }
 
@@ -162,9 +162,13 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         }
     }
 
-    /// Returns the callers' edits after the segments.
-    pub(crate) fn tail_edits(&self) -> Vec<MemoryEdit> {
-        self.inner.tail.edits.clone()
+    /// Returns the callers' edits after the segments, or all edits if the memories of the segments were
+    /// not restored.
+    pub(crate) fn edits_to_seal(&self) -> Vec<MemoryEdit> {
+        match self.inner.restored {
+            Some(_) => self.inner.tail.edits.clone(),
+            None => self.inner.ledger.list_edits(),
+        }
     }
 }
 
@@ -192,15 +196,16 @@ impl IndexedMemories {
     }
 
     /// Returns the index and the ledger as one file that replaces all others, or `None` if nothing is
-    /// stated.
+    /// stated and nothing was edited.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
     pub(crate) fn seal_whole_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
         let inner = &self.inner;
-        if inner.ledger.all_document_statements().next().is_none()
+        let is_empty = inner.ledger.all_document_statements().next().is_none()
             && inner.index.len_documents() == 0
-        {
+            && inner.ledger.list_edits().is_empty();
+        if is_empty {
             return Ok(None);
         }
         inner.index_with_ledger().build_compacted().map(Some)
@@ -249,7 +254,7 @@ impl<'a> StoredMemories<'a> {
             .filter_map(|segment| segment.memory_index.as_ref())
             .collect();
         let have_statements = segments.iter().any(|segment| segment.memories.is_some());
-        if have_statements && !are_of_these_rules(&indexes) {
+        if have_statements && (indexes.is_empty() || !are_of_these_rules(&indexes)) {
             return Self::Statements;
         }
         Self::Indexes(indexes)
@@ -291,7 +296,7 @@ async fn read_files<'a>(
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub(crate) async fn are_statements_readable(
+pub(crate) async fn are_edits_readable(
     ctx: &Ctx,
     tenant: &Tenant,
     segments: &[SegmentRef],
@@ -346,6 +351,10 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         let inner = Arc::make_mut(&mut self.inner);
         let is_complete = match StoredMemories::of(segments) {
             StoredMemories::Statements => inner.read_statements(ctx, tenant, segments).await?,
+            StoredMemories::Indexes(indexes) if indexes.is_empty() => {
+                inner.read_edits(ctx, tenant, segments).await?;
+                true
+            }
             StoredMemories::Indexes(indexes) => {
                 let blobs: Vec<BlobRef> = indexes.iter().map(|index| index.blob.clone()).collect();
                 let stored = ctx.blobs.read(tenant, &blobs).await?;
@@ -531,13 +540,13 @@ impl<I: MemoryIndex> Inner<I> {
             statements: statements.statements,
         });
 
-        self.tail.documents.insert(document.id.clone(), true);
+        self.tail.documents.insert(document.id.clone());
     }
 
     fn retract(&mut self, document: &DocumentId) {
         if self.ledger.document_statements(document).is_some() {
             self.ledger.remove_document(document);
-            self.tail.documents.insert(document.clone(), false);
+            self.tail.documents.insert(document.clone());
         }
     }
 
@@ -545,9 +554,6 @@ impl<I: MemoryIndex> Inner<I> {
     /// rules computed the memories, only their statements are restored. Returns `false` if a part cannot
     /// be read.
     fn restore(&mut self, segments: Vec<BlobContent>, are_of_these_rules: bool) -> bool {
-        if segments.is_empty() {
-            return true;
-        }
         let mut index = ContainerIndex::new();
         for stored in segments {
             match open_segment(stored) {

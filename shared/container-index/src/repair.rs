@@ -9,7 +9,7 @@ use service::repair_document;
 
 use crate::chunks::IndexedChunks;
 use crate::compact::rewrite_index;
-use crate::memories::{IndexedMemories, are_statements_readable};
+use crate::memories::{IndexedMemories, are_edits_readable};
 use crate::view::{ContainerState, ContainerView, Loaded, served_documents};
 
 /// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
@@ -40,7 +40,7 @@ pub async fn repair_index(
 
     let is_broken = chunks.is_recovered
         || memories.is_recovered
-        || !are_statements_readable(ctx, tenant, &segments).await?;
+        || !are_edits_readable(ctx, tenant, &segments).await?;
     // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
     if is_broken || has_removed_data {
@@ -55,7 +55,7 @@ pub async fn repair_index(
 pub struct IndexFaults {
     /// `true` if a segment of chunks cannot be read.
     pub chunks_unreadable: bool,
-    /// `true` if a memory file cannot be read.
+    /// `true` if a memory index or a file of edits cannot be read.
     pub memories_unreadable: bool,
     /// The documents that search should serve but does not, although their own blobs can be read.
     pub missing: BTreeSet<DocumentId>,
@@ -111,7 +111,7 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
     Ok(IndexFaults {
         chunks_unreadable: chunks.is_recovered,
         memories_unreadable: memories.is_recovered
-            || !are_statements_readable(ctx, tenant, &segments).await?,
+            || !are_edits_readable(ctx, tenant, &segments).await?,
         missing,
         unexpected,
     })

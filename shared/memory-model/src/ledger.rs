@@ -147,8 +147,9 @@ pub struct LedgerChanges {
 
 impl Ledger {
     /// The version of the rules that compute memories from statements and edits, of the words with
-    /// which the memories are found, and of the stored form of a ledger. It is raised with every change
-    /// of them. A ledger that was stored with another version is not restored.
+    /// which the memories are found, and of the stored form of memories and topics. It is raised with
+    /// every change of them. Of a ledger that was stored with another version, only the statements,
+    /// corrections and edits are restored, so their stored form never changes.
     pub const RULES_VERSION: u32 = 3;
 
     /// Creates the ledger of a container without memories.

@@ -28,8 +28,7 @@ impl LedgerStore for StoredLedger {
         self.index.document(key)?.attributes().ok()
     }
 
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_> {
-        let records = self.index.documents();
-        Box::new(records.filter_map(|record| Some((record.id, record.attributes().ok()?))))
+    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.index.documents().map(|record| record.id))
     }
 }

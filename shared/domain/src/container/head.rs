@@ -84,7 +84,8 @@ pub struct SegmentRef {
     pub chunks: u64,
     /// The size in bytes.
     pub bytes: u64,
-    /// The statements of its documents and the edits of memories, or `None` if there are none.
+    /// The statements of its documents and the edits of memories, if an earlier version of the program
+    /// wrote the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memories: Option<BlobRef>,
     /// The edits of memories, stored a second time because they cannot be derived from the

@@ -19,8 +19,8 @@ pub trait LedgerStore: Debug + Send + Sync {
     /// Returns the record with this key.
     fn get(&self, key: &str) -> Option<Bytes>;
 
-    /// Returns all records with their keys, in any order.
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_>;
+    /// Returns the keys of all records, in any order.
+    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_>;
 }
 
 /// A value that can be stored.
@@ -237,7 +237,7 @@ where
 
     /// Returns the keys of all records in any order, without decoding the records.
     pub(super) fn keys(&self) -> impl Iterator<Item = K> {
-        let stored = self.stored_bytes().map(|(key, _)| key);
+        let stored = self.stored_keys().map(|(key, _)| key);
         let stored = stored.filter(|key| !self.overlay.contains_key(key));
         let overlay = self.overlay.iter();
         let overlay = overlay.filter_map(|(key, held)| held.value().map(|_| key.clone()));
@@ -262,17 +262,28 @@ where
     }
 
     fn stored_bytes(&self) -> impl Iterator<Item = (K, Bytes)> {
+        self.stored_keys()
+            .filter_map(|(key, stored_key)| Some((key, self.store.as_ref()?.get(stored_key)?)))
+    }
+
+    /// Returns the keys of the stored records, each with the key in the store.
+    fn stored_keys(&self) -> impl Iterator<Item = (K, &str)> {
         let store = self.store.as_ref();
-        let records = store.map(|store| store.iter()).into_iter().flatten();
-        records.filter_map(|(key, bytes)| {
-            let key = key.strip_prefix(self.prefix)?;
+        let keys = store.map(|store| store.keys()).into_iter().flatten();
+        keys.filter_map(|stored_key| {
+            let key = stored_key.strip_prefix(self.prefix)?;
             // The keys of memories have no prefix, and those of all other records have one.
             if self.prefix.is_empty() && key.contains(PREFIX_END) {
                 return None;
             }
             let key: StrDeserializer<'_, KeyError> = key.into_deserializer();
-            Some((K::deserialize(key).ok()?, bytes))
+            Some((K::deserialize(key).ok()?, stored_key))
         })
+    }
+
+    /// Checks whether every stored record can be decoded.
+    pub(super) fn are_readable(&self) -> bool {
+        self.stored_keys().count() == self.stored().count()
     }
 
     /// Returns the keys and the stored form of the records that have changed, `None` for those that
@@ -300,9 +311,8 @@ impl LedgerStore for MapStore {
         self.0.get(key).cloned().map(Bytes::from)
     }
 
-    fn iter(&self) -> Box<dyn Iterator<Item = (&str, Bytes)> + '_> {
-        let records = self.0.iter();
-        Box::new(records.map(|(key, bytes)| (key.as_str(), Bytes::from(bytes.clone()))))
+    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.0.keys().map(String::as_str))
     }
 }
 

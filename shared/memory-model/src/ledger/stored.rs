@@ -105,12 +105,17 @@ impl Ledger {
     }
 
     /// Reads the statements and edits of a ledger that was stored, perhaps by other rules. Its memories
-    /// are computed anew. Returns `None` if `store` has no ledger.
+    /// are computed anew. Returns `None` if `store` has no ledger, or one with records that cannot be
+    /// decoded.
     ///
-    /// Every version reads the statements, corrections and edits that an earlier one stored.
+    /// Every version must read the statements, corrections and edits that an earlier one stored.
     pub fn restore_statements(container: ContainerId, store: Arc<dyn LedgerStore>) -> Option<Self> {
         store.get(SUMMARY)?;
-        Some(Self::with_store(container, Some(store)).without_memories())
+        let stored = Self::with_store(container, Some(store));
+        let is_readable = stored.documents.are_readable()
+            && stored.topics.are_readable()
+            && stored.edits.are_readable();
+        is_readable.then(|| stored.without_memories())
     }
 
     pub(super) fn with_store(container: ContainerId, store: Option<Arc<dyn LedgerStore>>) -> Self {

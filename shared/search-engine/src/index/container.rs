@@ -263,7 +263,7 @@ impl ContainerIndex {
     #[must_use]
     pub fn estimated_bytes(&self) -> usize {
         let parts = self.parts().map(|part| match &part.source {
-            PartSource::Segment(segment) => segment.size() + segment.len_chunks() * 6,
+            PartSource::Segment(segment) => segment.estimated_bytes(),
             PartSource::Tail(tail) => tail.estimated_bytes(),
         });
         parts.sum::<usize>() + 1_000

@@ -61,6 +61,14 @@ pub(super) enum AttributeReader {
 }
 
 impl AttributeReader {
+    /// Estimates the memory that decompressed attributes take.
+    pub(super) fn recent_bytes(&self) -> usize {
+        match self {
+            Self::Table(_) => 0,
+            Self::Blocks(blocks) => blocks.recent_bytes(),
+        }
+    }
+
     /// Returns the attributes of a document.
     pub(super) fn read(&self, document: u32) -> Result<Bytes, SegmentError> {
         match self {

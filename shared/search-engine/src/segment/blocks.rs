@@ -17,8 +17,10 @@ const MAX_BLOCK_BYTES: usize = 256 << 20;
 /// The first row, the offset (two words), the stored bytes, the raw bytes, and the checksum.
 const BLOCK_ENTRY_BYTES: usize = 24;
 const COMPRESSION_LEVEL: i32 = 3;
-/// The most blocks that a reader keeps for the next rows. Beyond it, they are dropped.
-const MAX_RECENT_BLOCKS: usize = 256;
+/// The bytes of decompressed blocks that a reader keeps for the next rows. Beyond it, they are dropped.
+const MAX_RECENT_BYTES: usize = 4 << 20;
+/// The size of decompressed blocks in relation to that of stored ones, estimated.
+const EXPANSION: usize = 4;
 
 thread_local! {
     /// A context of zstd takes longer to create than a block to decompress.
@@ -114,8 +116,30 @@ impl BlockWriter {
 pub(super) struct BlockReader<const N: usize> {
     table: Bytes,
     blocks: Bytes,
-    /// The blocks that [`Self::read_row`] has read, by their numbers.
-    recent: Mutex<HashMap<usize, Arc<Block<N>>>>,
+    recent: Mutex<RecentBlocks<N>>,
+}
+
+/// The blocks that [`BlockReader::read_row`] has read.
+#[derive(Debug, Default)]
+struct RecentBlocks<const N: usize> {
+    by_number: HashMap<usize, Arc<Block<N>>>,
+    bytes: usize,
+}
+
+impl<const N: usize> RecentBlocks<N> {
+    fn insert(&mut self, number: usize, block: Arc<Block<N>>) {
+        let bytes = block.raw.len();
+        if bytes > MAX_RECENT_BYTES {
+            return;
+        }
+        if self.bytes + bytes > MAX_RECENT_BYTES {
+            *self = Self::default();
+        }
+        // Another thread may have read the same block.
+        if self.by_number.insert(number, block).is_none() {
+            self.bytes += bytes;
+        }
+    }
 }
 
 impl<const N: usize> BlockReader<N> {
@@ -173,22 +197,22 @@ impl<const N: usize> BlockReader<N> {
     /// Returns a row, wherever it is. Readers of adjacent rows use a [`BlockCursor`].
     pub(super) fn read_row(&self, row: u32) -> Result<[Bytes; N], SegmentError> {
         let number = self.block_of(row);
-        let recent = self.lock_recent().get(&number).cloned();
+        let recent = self.lock_recent().by_number.get(&number).cloned();
         if let Some(block) = recent {
             return block.row(row);
         }
 
         let block = Arc::new(self.read_block(number)?);
-        let mut recent = self.lock_recent();
-        if recent.len() >= MAX_RECENT_BLOCKS {
-            recent.clear();
-        }
-        recent.insert(number, block.clone());
-        drop(recent);
+        self.lock_recent().insert(number, block.clone());
         block.row(row)
     }
 
-    fn lock_recent(&self) -> MutexGuard<'_, HashMap<usize, Arc<Block<N>>>> {
+    /// Estimates the memory that the blocks take that stay decompressed.
+    pub(super) fn recent_bytes(&self) -> usize {
+        MAX_RECENT_BYTES.min(self.blocks.len() * EXPANSION)
+    }
+
+    fn lock_recent(&self) -> MutexGuard<'_, RecentBlocks<N>> {
         // A panic while the lock is held cannot leave the map in an inconsistent state.
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -30,8 +30,8 @@ use blocks::BlockReader;
 use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
 
-/// An opened segment. It is cheap to share, and holds the bytes of the file and about 6 bytes per
-/// chunk.
+/// An opened segment. It is cheap to share, and holds the bytes of the file, about 6 bytes for each
+/// chunk, and up to 8 MB of texts and attributes that were read.
 #[derive(Debug)]
 pub struct Segment {
     size: usize,
@@ -122,7 +122,11 @@ impl Segment {
             && self.vectors.len() == chunks * DIMENSIONS
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
-            && self.patched.len() == self.patches.len();
+            && self.patched.len() == self.patches.len()
+            && self
+                .expiries
+                .iter()
+                .all(|(document, _)| (document as usize) < documents);
 
         if is_consistent {
             Ok(())
@@ -131,10 +135,11 @@ impl Segment {
         }
     }
 
-    /// Returns the size of the file in bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
+    /// Estimates the memory of the segment in bytes: the file, 6 bytes for each chunk, and the blocks
+    /// that stay decompressed.
+    pub(crate) fn estimated_bytes(&self) -> usize {
+        let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
+        self.size + self.len_chunks() * 6 + recent
     }
 
     /// Returns the number of documents, superseded ones included.
