@@ -4,6 +4,7 @@
 //! statements are extracted from quotations.
 
 mod marks;
+mod recipe;
 mod transcript;
 
 use std::ops::Range;
@@ -182,6 +183,10 @@ fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Pa
     }
 
     if let Some(range) = marks::find_html(text, at, line) {
+        return Some(PassagePart::ignored(range));
+    }
+
+    if let Some(range) = recipe::find_recipe(text, at) {
         return Some(PassagePart::ignored(range));
     }
 

@@ -29,20 +29,23 @@ pub(crate) fn draft_fact(
         return None;
     }
 
-    let fact = |confidence: f32| {
-        Some(StatementDraft::new(MemoryKind::Fact, confidence).lasting(!parsed.verb.past))
-    };
-
     let is_specific = rest.words.iter().any(|word| word.is_number()) || count_names(rest) > 0;
-    if context.is_announced {
-        return fact(0.75);
-    }
-
     let is_general = matches!(
         parsed.subject_kind,
         SubjectKind::Plain | SubjectKind::Definite
     ) && !context.is_group_chat
         && !parsed.verb.past;
+    // What is said to an assistant about a thing that has no name and no owner is mostly about the
+    // moment: `room is pitch black`.
+    let is_passing = is_general && context.is_spoken && !context.is_announced;
+    let fact = |confidence: f32| {
+        let draft = StatementDraft::new(MemoryKind::Fact, confidence);
+        Some(draft.lasting(!parsed.verb.past && !is_passing))
+    };
+    if context.is_announced {
+        return fact(0.75);
+    }
+
     let is_continuation = is_general
         || parsed.subject_kind == SubjectKind::Pronoun
             && !matches!(

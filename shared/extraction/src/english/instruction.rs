@@ -42,7 +42,10 @@ fn is_standing(rest: Clause<'_>, is_requested: bool) -> bool {
     let first = first
         + usize::from(rest.lower_at(first) == ",")
         + usize::from(rest.lower_at(first + 1) == "please");
+    // `always forget to say` is about the speaker.
+    let is_own_habit = rest.lower_at(0) == "always" && rest.lower_at(1) == "forget";
     let is_always = is_imperative(rest, first)
+        && !is_own_habit
         && (opening_end.is_some() || vocabulary().standing_phrases.occurs_in(rest));
     let is_repeated =
         is_requested && vocabulary().repeated_verbs.has(rest.lower_at(0)) && is_imperative(rest, 0);

@@ -13,6 +13,9 @@ use crate::dates::{FoundDate, SaidAt, find_dates};
 
 /// The fewest content words of a remark that has no number and no date.
 const MIN_CONTENT_WORDS: usize = 2;
+/// The most words of a label, and of what it names.
+const MAX_LABEL_WORDS: usize = 2;
+const MAX_LABELLED_WORDS: usize = 6;
 
 /// Words for the person spoken to.
 const LISTENER_WORDS: [&str; 4] = ["you", "your", "yours", "yourself"];
@@ -145,7 +148,7 @@ fn name_speaker(sentence: &str, text: &str, speaker: &str) -> String {
     };
     let has_label = as_typed
         .split_once(": ")
-        .is_some_and(|(label, _)| label.split(' ').count() <= 2 && !label.contains(','));
+        .is_some_and(|(label, value)| is_label(label, value));
     if has_label {
         format!("{speaker}'s {as_typed}")
     } else {
@@ -198,6 +201,14 @@ fn find_subject<'a>(
         Some(VerbForm::Base) if is_own_verb(first) => Some(RemarkSubject::Elided("")),
         _ => Some(RemarkSubject::Fragment),
     }
+}
+
+/// Checks whether the words before a colon name something that the speaker has: `blood group: O neg`,
+/// and not `embarrassing: he was sick`.
+fn is_label(label: &str, value: &str) -> bool {
+    let is_name = label.split(' ').count() <= MAX_LABEL_WORDS
+        && !label.contains(|c: char| c == ',' || c.is_ascii_digit());
+    is_name && value.split(' ').count() <= MAX_LABELLED_WORDS
 }
 
 /// Checks whether a remark is only a person's name, as below a letter: `Ilse Brandt`, `M. Oyelaran`.
