@@ -35,7 +35,7 @@ pub(crate) fn draft_fact(
         SubjectKind::Plain | SubjectKind::Definite
     ) && !context.is_group_chat
         && !parsed.verb.past;
-    // What is said to an assistant about a thing that has no name and no owner is mostly about the
+    // A statement to an assistant about a thing without a name and an owner is mostly about the
     // moment: `room is pitch black`.
     let is_passing = is_general && context.is_spoken && !context.is_announced;
     let fact = |confidence: f32| {

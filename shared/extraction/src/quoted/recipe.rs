@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use text::find_words;
 
-/// The lines that begin with an amount from which a text is a recipe, and how many of them must have
-/// a unit of the kitchen.
+/// The fewest lines of a recipe that begin with an amount.
 const MIN_AMOUNT_LINES: usize = 3;
+/// The fewest lines of a recipe whose amount has a unit of the kitchen.
 const MIN_UNIT_LINES: usize = 2;
+/// The lines with amounts after which no unit is looked for. A long list of numbers is therefore not
+/// read to its end from each of its lines.
+const MAX_LINES_TO_UNITS: usize = 12;
 /// The most words of a line of a recipe.
 const MAX_LINE_WORDS: usize = 14;
 
@@ -65,18 +68,20 @@ const OWN_WORDS: &[&str] = &[
 pub(super) fn find_recipe(text: &str, at: usize) -> Option<Range<usize>> {
     let (mut amounts, mut units, mut end) = (0, 0, at);
     for line in text[at..].split_inclusive('\n') {
-        let amount = Amount::read(line);
-        if end == at && amount.is_none() {
+        let is_blank_between = amounts > 0 && line.trim().is_empty();
+        match Amount::read(line) {
+            Some(amount) => {
+                amounts += 1;
+                units += usize::from(amount == Amount::WithUnit);
+            }
+            // The ingredients come first.
+            None if amounts < MIN_AMOUNT_LINES && !is_blank_between => return None,
+            None if !is_step(line) => break,
+            None => {}
+        }
+        if amounts == MAX_LINES_TO_UNITS && units < MIN_UNIT_LINES {
             return None;
         }
-        if amount.is_none() && !is_step(line) {
-            break;
-        }
-        if amounts < MIN_AMOUNT_LINES && amount.is_none() && !line.trim().is_empty() {
-            return None;
-        }
-        amounts += usize::from(amount.is_some());
-        units += usize::from(amount == Some(Amount::WithUnit));
         end += line.len();
     }
     (amounts >= MIN_AMOUNT_LINES && units >= MIN_UNIT_LINES).then_some(at..end)
@@ -149,5 +154,7 @@ mod tests {
         ] {
             assert_eq!(find_recipe(text, 0), None, "{text}");
         }
+        let numbers = "7 of 9\n".repeat(MAX_LINES_TO_UNITS);
+        assert_eq!(find_recipe(&(numbers + RECIPE), 0), None);
     }
 }
