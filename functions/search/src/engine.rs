@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use container_index::{
     ContainerState, ContainerView, IndexedChunks, IndexedMemories, ViewCache, decode_attributes,
+    read_attributes,
 };
 use domain::ports::PortResult;
 use domain::{
@@ -36,6 +37,13 @@ pub(crate) struct SearchQuestion<'a> {
     pub(crate) now: Timestamp,
     /// Includes forgotten memories.
     pub(crate) include_forgotten: bool,
+}
+
+impl SearchQuestion<'_> {
+    /// Checks whether the question restricts the documents from which answers come.
+    fn is_filtered(&self) -> bool {
+        self.filter.is_some() || self.filepath.is_some()
+    }
 }
 
 /// A chunk with the index's record of its document.
@@ -234,12 +242,11 @@ pub(crate) fn find_chunks(
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
-    let is_filtered = question.filter.is_some() || question.filepath.is_some();
     let indexes: Vec<&ContainerIndex> = indexed_chunks.iter().map(|chunks| &chunks.index).collect();
     let hits = search_index(
         &indexes,
         question,
-        if is_filtered { Some(&admit) } else { None },
+        question.is_filtered().then_some(&admit as &Admission<'_>),
         Some(WiderLimit {
             limit: BOOST_CANDIDATES,
             is_wanted: &may_have_assistant,
@@ -277,12 +284,11 @@ pub(crate) fn find_memories(
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
     let admit = |view: &DocumentView<'_>| admits_memory(question, indexed_memories, view);
-    let is_filtered = question.filter.is_some() || question.filepath.is_some();
     let indexes: Vec<&ContainerIndex> = indexed_memories
         .iter()
         .map(IndexedMemories::index)
         .collect();
-    let admit: Option<&Admission<'_>> = if is_filtered { Some(&admit) } else { None };
+    let admit = question.is_filtered().then_some(&admit as &Admission<'_>);
     let hits = search_index(&indexes, question, admit, None)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
@@ -322,17 +328,6 @@ fn search_index(
         Ok(response) => Ok(response.hits),
         Err(error) => Err(PortError::Corrupt(error.to_string()).into()),
     }
-}
-
-/// Returns what the index stores for a document.
-///
-/// # Errors
-/// [`PortError::Corrupt`] if it cannot be read.
-pub(crate) fn read_attributes(view: &DocumentView<'_>) -> PortResult<IndexedDocument> {
-    let attributes = view
-        .attributes()
-        .map_err(|error| PortError::Corrupt(error.to_string()))?;
-    decode_attributes(&attributes)
 }
 
 fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {

@@ -13,7 +13,8 @@ use domain::{
     PackedChunk, PortError, SegmentRef, Tenant,
 };
 use search_engine::{
-    ChunkInput, ContainerIndex, DIMENSIONS, Document, ModelVector, QuantizedVector, Segment,
+    ChunkInput, ContainerIndex, DIMENSIONS, Document, DocumentView, ModelVector, QuantizedVector,
+    Segment,
 };
 use service::Ctx;
 use tracing::debug;
@@ -32,6 +33,17 @@ const PACK_BATCH_SIZE: usize = 100;
 pub fn decode_attributes(bytes: &[u8]) -> PortResult<IndexedDocument> {
     serde_json::from_slice(bytes)
         .map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
+}
+
+/// Returns what the index stores for a document.
+///
+/// # Errors
+/// Returns [`PortError::Corrupt`] when it cannot be read.
+pub fn read_attributes(view: &DocumentView<'_>) -> PortResult<IndexedDocument> {
+    let attributes = view
+        .attributes()
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    decode_attributes(&attributes)
 }
 
 /// The chunks of a container.
@@ -114,13 +126,8 @@ impl ContainerView for IndexedChunks {
     }
 
     fn list_blobs(records: &[LogRecord]) -> Vec<BlobRef> {
-        let mut packs = Vec::new();
-        for entry in last_of_each(records) {
-            if let LogEntry::Put { pack, .. } = entry {
-                packs.push(pack.clone());
-            }
-        }
-        packs
+        let (puts, _) = puts_and_removals(records);
+        puts.into_iter().map(|(pack, _)| pack.clone()).collect()
     }
 
     async fn apply_records(
@@ -130,15 +137,9 @@ impl ContainerView for IndexedChunks {
         records: &[LogRecord],
         fetched: FetchedBlobs,
     ) -> PortResult<()> {
-        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
-        for entry in last_of_each(records) {
-            match entry {
-                LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
-                LogEntry::Remove { id } => {
-                    self.index.remove_document(id.as_str());
-                }
-                LogEntry::Edit { .. } => {}
-            }
+        let (puts, removals) = puts_and_removals(records);
+        for id in removals {
+            self.index.remove_document(id.as_str());
         }
         self.put_all(ctx, tenant, &puts, fetched).await
     }
@@ -168,9 +169,7 @@ impl IndexedChunks {
         let Some(held) = self.index.document(document.id.as_str()) else {
             return false;
         };
-        let attributes = held.attributes().ok();
-        let decoded = attributes.and_then(|attributes| decode_attributes(&attributes).ok());
-        decoded.as_ref() == Some(document)
+        read_attributes(&held).is_ok_and(|held| held == *document)
     }
 
     async fn put_all(
@@ -226,6 +225,22 @@ pub(crate) fn open_segment(stored: BlobContent) -> Option<Segment> {
 fn decode_pack(stored: BlobContent) -> Option<Pack> {
     let bytes = stored.into_intact_bytes()?;
     Pack::decode(&bytes).ok()
+}
+
+/// Returns the documents that the records put, each with its pack, and the documents that they remove.
+/// Only the last entry about each document counts.
+pub(crate) fn puts_and_removals(
+    records: &[LogRecord],
+) -> (Vec<(&BlobRef, &IndexedDocument)>, Vec<&DocumentId>) {
+    let (mut puts, mut removals) = (Vec::new(), Vec::new());
+    for entry in last_of_each(records) {
+        match entry {
+            LogEntry::Put { pack, document, .. } => puts.push((pack, document.as_ref())),
+            LogEntry::Remove { id } => removals.push(id),
+            LogEntry::Edit { .. } => {}
+        }
+    }
+    (puts, removals)
 }
 
 /// Returns the last entry about each document. Only that entry counts, and only its bytes still

@@ -82,12 +82,12 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
             if ctx.index.get_head(tenant, id).await?.generation != generation {
                 return Err(being_replaced());
             }
-            // What cannot be read is taken from the documents and from the stored ledger.
+            // The documents and the stored ledger supply the parts that cannot be read.
             return rewrite_index(ctx, tenant, id).await;
         };
         let merged = store(ctx, tenant, id, merged).await?;
         levels.truncate(levels.len() - 2);
-        replaced.extend(pair.into_iter().flat_map(SegmentRef::into_blobs));
+        replaced.extend(blobs_of(pair.to_vec()));
         levels.push(merged);
     }
 
@@ -405,15 +405,14 @@ async fn merge(
         );
     }
 
-    let memory_index = if indexes.is_empty() {
-        None
-    } else {
-        let merged = merge_stored(ctx, tenant, &indexes, is_oldest).await?;
-        if merged.is_none() {
+    let mut memory_index = None;
+    if !indexes.is_empty() {
+        memory_index = merge_stored(ctx, tenant, &indexes, is_oldest).await?;
+        if memory_index.is_none() {
             return Ok(None);
         }
-        merged
-    };
+    }
+
     Ok(Some(NewSegment {
         chunks,
         edits,

@@ -12,7 +12,7 @@ mod tail;
 mod view;
 
 pub use cache::ViewCache;
-pub use chunks::{IndexedChunks, decode_attributes};
+pub use chunks::{IndexedChunks, decode_attributes, read_attributes};
 pub use compact::{compact_index, rebuild_index, rewrite_index};
 pub use count::count_memories;
 pub use embedding::ChosenModel;

@@ -565,14 +565,11 @@ impl<I: MemoryIndex> Inner<I> {
         let stored = Arc::new(StoredLedger::new(index));
         let container = self.ledger.container().clone();
         if !are_of_these_rules {
-            let ledger = Ledger::restore_statements(container, stored);
-            return match ledger {
-                Some(ledger) => {
-                    self.ledger = ledger;
-                    true
-                }
-                None => false,
+            let Some(ledger) = Ledger::restore_statements(container, stored) else {
+                return false;
             };
+            self.ledger = ledger;
+            return true;
         }
 
         let Some(ledger) = Ledger::restore(container, stored.clone()) else {

@@ -2,16 +2,14 @@
 //! not read.
 
 use async_trait::async_trait;
-use domain::container::LogEntry;
 use domain::ports::PortResult;
 use domain::{
-    BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
-    SegmentRef, Tenant,
+    BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, LogRecord, SegmentRef, Tenant,
 };
 use search_engine::{ContainerIndex, SegmentError};
 use service::Ctx;
 
-use crate::chunks::{IndexedChunks, last_of_each, read_packs, to_index};
+use crate::chunks::{IndexedChunks, puts_and_removals, read_packs, to_index};
 use crate::view::{ContainerView, FetchedBlobs};
 
 /// The documents that were put and removed after the segments.
@@ -61,15 +59,10 @@ impl ContainerView for ChunkTail {
         records: &[LogRecord],
         fetched: FetchedBlobs,
     ) -> PortResult<()> {
-        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
-        for entry in last_of_each(records) {
-            match entry {
-                LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
-                LogEntry::Remove { id } => self.index.remove_from_older(id.as_str()),
-                LogEntry::Edit { .. } => {}
-            }
+        let (puts, removals) = puts_and_removals(records);
+        for id in removals {
+            self.index.remove_from_older(id.as_str());
         }
-
         read_packs(ctx, tenant, &puts, fetched, |document, pack| match pack {
             Some(pack) => self.index.upsert_document(to_index(document, &pack)),
             // Whoever serves the document reports that it cannot be read.

@@ -178,7 +178,7 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Bytes, Option<i64>, u3
         .documents()
         .map(|d| {
             let attributes = d.attributes().expect("what the test wrote is valid");
-            (d.id.to_owned(), attributes, d.expires_at, d.chunks)
+            (d.id.to_owned(), attributes, d.expires_at(), d.chunks)
         })
         .collect();
     all.sort();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use container_index::IndexedChunks;
+use container_index::{IndexedChunks, read_attributes};
 use domain::{
     ContainerTag, Error, Filter, IndexedDocument, Metadata, PortError, Result, Timestamp,
 };
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{GROUP, NAMESPACE};
 use crate::SearchState;
-use crate::engine::{find_physical_containers, load_document_chunks, open_chunks, read_attributes};
+use crate::engine::{find_physical_containers, load_document_chunks, open_chunks};
 
 /// The number of chunks on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;

@@ -74,8 +74,6 @@ pub struct DocumentView<'a> {
     pub id: &'a str,
     /// The number of its chunks.
     pub chunks: u32,
-    /// The time in milliseconds from which it is not found, if it expires.
-    pub expires_at: Option<i64>,
     part: &'a IndexPart,
     number: u32,
 }
@@ -87,6 +85,12 @@ impl DocumentView<'_> {
     /// [`SegmentError::Corrupt`] if the stored attributes cannot be read.
     pub fn attributes(&self) -> Result<Bytes, SegmentError> {
         self.part.attributes_of(self.number)
+    }
+
+    /// Returns the time in milliseconds from which the document is not found, if it expires.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<i64> {
+        self.part.expires_at(self.number)
     }
 }
 

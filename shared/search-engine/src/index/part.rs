@@ -166,7 +166,6 @@ impl IndexPart {
         DocumentView {
             id: self.id(document),
             chunks: self.chunks_of(document).len() as u32,
-            expires_at: self.expires_at(document),
             part: self,
             number: document,
         }
