@@ -268,7 +268,7 @@ fn is_open_question(question: &str) -> bool {
 fn is_data(text: &str) -> bool {
     let marks = text
         .chars()
-        .filter(|c| "{}[]<>\"=;_|\\`".contains(*c))
+        .filter(|c| "{}[]<>\"=;_|\\`&".contains(*c))
         .count();
     marks * MAX_DATA_SHARE > text.chars().count()
 }
@@ -305,6 +305,26 @@ mod tests {
         };
         let statements = extract_statements(&source);
         statements.into_iter().map(|found| found.text).collect()
+    }
+
+    #[test]
+    fn what_belongs_to_a_task_tells_nothing() {
+        let told = |text| {
+            let source = SourceText {
+                passages: vec![passage_of(text)],
+                trust: Trust::User,
+            };
+            extract_statements(&source).len()
+        };
+        for text in [
+            "heres the read loop of the scale",
+            "don't make it sound posh",
+            "say the tea rota is on the board",
+            "PB-07 & 18.41 & 74.02 & 62 & 21.4 & above limit",
+        ] {
+            assert_eq!(told(text), 0, "{text}");
+        }
+        assert_eq!(told("the scale of the hive drifts in the cold nights"), 1);
     }
 
     #[test]

@@ -35,9 +35,10 @@ pub(crate) fn draft_fact(
         SubjectKind::Plain | SubjectKind::Definite
     ) && !context.is_group_chat
         && !parsed.verb.past;
-    // A statement to an assistant about a thing without a name and an owner is mostly about the
-    // moment: `room is pitch black`.
-    let is_passing = is_general && context.is_spoken && !context.is_announced;
+    // A statement to an assistant about something that is not the speaker's is mostly about the
+    // moment or the task: `room is pitch black`, `Standard is in column D`.
+    let is_of_others = is_general || parsed.subject_kind == SubjectKind::Named;
+    let is_passing = is_of_others && context.is_spoken && !context.is_announced;
     let fact = |confidence: f32| {
         let draft = StatementDraft::new(MemoryKind::Fact, confidence);
         Some(draft.lasting(!parsed.verb.past && !is_passing))

@@ -165,6 +165,10 @@ fn find_subject<'a>(
 ) -> Option<RemarkSubject<'a>> {
     let first_at = (0..clause.len()).find(|&at| !is_adverb(clause.lower_at(at)))?;
     let first = clause.lower_at(first_at);
+    // "Here's the loop": what follows is handed over.
+    if first == "here" && matches!(clause.lower_at(first_at + 1), "'s" | "is" | "are") {
+        return None;
+    }
     if matches!(first, "he" | "she" | "they" | "his" | "her" | "their") {
         // "They moved my test": whoever they are, it is about the speaker.
         let is_about_speaker = first == "they" && clause.contains_any(&["my", "me", "our", "us"]);
