@@ -59,6 +59,7 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &PortFixture) {
             max: 500,
             window_ms: 60_000,
         });
+        key.acts_as = Some(plain.id.clone());
     })
     .await;
     let mut keys = vec![plain, full];

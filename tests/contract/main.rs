@@ -21,6 +21,7 @@ mod chosen_model;
 mod chosen_model_folder;
 mod chunks;
 mod client;
+mod console;
 mod containers;
 mod conversations;
 mod conversations_grow;

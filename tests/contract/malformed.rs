@@ -113,7 +113,7 @@ async fn what_no_route_answers_is_not_found() {
     let client = OrgClient::new().await;
     let mut faults = ErrorMismatches::default();
     for path in [
-        "/",
+        "/console",
         "/v3",
         "/v3/document",
         "/v3/documents/",

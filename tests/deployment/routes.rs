@@ -16,8 +16,9 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 128] = [
+const ROUTES: [(&str, &str, &str); 133] = [
     ("documents", "GET", "/health"),
+    ("documents", "GET", "/healthz"),
     ("documents", "POST", "/v3/documents"),
     ("documents", "POST", "/v3/documents/batch"),
     ("documents", "DELETE", "/v3/documents/bulk"),
@@ -91,6 +92,10 @@ const ROUTES: [(&str, &str, &str); 128] = [
     ("settings", "GET", "/docs"),
     ("settings", "GET", "/docs/app.js"),
     ("settings", "GET", "/docs/app.css"),
+    ("settings", "GET", "/"),
+    ("settings", "GET", "/console/{*path}"),
+    ("settings", "POST", "/console/session"),
+    ("settings", "DELETE", "/console/session"),
     ("analytics", "GET", "/v3/analytics/usage"),
     ("analytics", "GET", "/v3/analytics/errors"),
     ("analytics", "GET", "/v3/analytics/logs"),
@@ -181,7 +186,7 @@ const ROUTES: [(&str, &str, &str); 128] = [
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// The paths that need no key.
-pub(crate) const OPEN_PATHS: [&str; 3] = ["/health", "/v3/openapi", "/v4/openapi"];
+pub(crate) const OPEN_PATHS: [&str; 4] = ["/health", "/healthz", "/v3/openapi", "/v4/openapi"];
 
 /// Returns the path with a value for each parameter.
 pub(crate) fn fill_path(path: &str) -> String {
@@ -251,7 +256,9 @@ fn the_template_has_every_route_and_no_other() {
                 continue;
             }
             let text = |field: &str| event[field].as_str().unwrap().to_owned();
-            found.insert((name.clone(), text("Method"), text("Path")));
+            // A path of any length: `{path+}` in the template, `{*path}` in the code.
+            let path = text("Path").replace("{path+}", "{*path}");
+            found.insert((name.clone(), text("Method"), path));
         }
     }
 

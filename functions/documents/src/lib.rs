@@ -63,6 +63,7 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
 
     Router::new()
         .route("/health", get(|| async { "ok" }))
+        .route("/healthz", get(|| async { "ok" }))
         .route("/v3/documents", post(add::add_document))
         .route("/v3/documents/batch", batch_routes())
         .route("/v3/documents/bulk", delete(bulk::delete_bulk))

@@ -1,6 +1,9 @@
 //! The settings of an organization (`/v3/settings`, `/organization`), its keys (`/v3/auth`) and
-//! sessions (`/v3/session`), and the description of the API (`/v3/openapi`, `/docs`).
+//! sessions (`/v3/session`), the description of the API (`/v3/openapi`, `/docs`), and the console
+//! (`/`).
 
+mod console;
+mod console_session;
 mod description;
 mod docs;
 mod keys;
@@ -19,6 +22,7 @@ use edge::{Admin, ApiResult, App, Auth, Json, ProviderNames, ReadOrganization};
 use openapi::{ErrorAnswer, Operation};
 use serde_json::{Map, Value, json};
 use service::update_settings;
+use tower_http::compression::CompressionLayer;
 
 use crate::schemas::{SettingsChangeShape, SettingsShape, UpdatedSettingsShape};
 
@@ -63,6 +67,16 @@ pub fn router(app: App, has_model: bool) -> Router {
         .route("/docs", get(docs::show_page))
         .route("/docs/app.js", get(docs::show_script))
         .route("/docs/app.css", get(docs::show_style))
+        .route(
+            "/console/session",
+            post(console_session::open_console_session)
+                .delete(console_session::end_console_session),
+        )
+        .route("/", get(console::show_page).layer(CompressionLayer::new()))
+        .route(
+            "/console/{*path}",
+            get(console::show_asset).layer(CompressionLayer::new()),
+        )
         .layer(Extension(HasModel(has_model)))
         .with_state(app)
 }

@@ -89,6 +89,9 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     /// The rate limit of the key, or `None` for no limit.
     pub rate_limit: Option<RateLimit>,
+    /// The key as which this one acts, as long as that key works. Only sessions of the console have
+    /// one.
+    pub acts_as: Option<KeyId>,
 }
 
 /// A key as a client presents it. It is never stored, and has no `Debug`.
@@ -141,6 +144,7 @@ impl NewKey {
             created_at: now,
             expires_at: spec.expires_at,
             rate_limit: spec.rate_limit,
+            acts_as: None,
         };
 
         Self {
@@ -189,13 +193,33 @@ impl PresentedKey {
         if !bool::from(record.secret_hash.ct_eq(&self.hash)) {
             return Err(INVALID_KEY);
         }
-        if !record.enabled {
+        record.check_valid(now)?;
+        Ok(Tenant::for_key(record))
+    }
+}
+
+impl ApiKey {
+    /// Returns the tenant of a verified session of the console that acts as this key.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unauthenticated`] for a key that is disabled or has expired, and for one of
+    /// another organization.
+    pub fn tenant_of_session(&self, session: &Tenant, now: Timestamp) -> Result<Tenant> {
+        if self.org != *session.org() {
+            return Err(Error::Unauthenticated("the session is not valid"));
+        }
+        self.check_valid(now)?;
+        Ok(Tenant::for_key(self))
+    }
+
+    fn check_valid(&self, now: Timestamp) -> Result<()> {
+        if !self.enabled {
             return Err(Error::Unauthenticated("the API key is disabled"));
         }
-        if record.expires_at.is_some_and(|end| end <= now) {
+        if self.expires_at.is_some_and(|end| end <= now) {
             return Err(Error::Unauthenticated("the API key has expired"));
         }
-        Ok(Tenant::for_key(record))
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ use http::header::{AUTHORIZATION, HeaderName};
 use http::request::Parts;
 use service::admit;
 
+use crate::console_session::ConsoleCookie;
 use crate::error::ApiError;
 use crate::extract::header_text;
 use crate::request_log::{note_tenant, request_id};
@@ -200,7 +201,7 @@ fn slow_down_refusal(app: &App, parts: &Parts, error: Error) -> Error {
 }
 
 /// Returns the key from `Authorization: Bearer` or, as the command-line client sends it, from
-/// `x-api-key`.
+/// `x-api-key`, or else the session of the console from its cookie.
 fn read_credential(headers: &HeaderMap) -> Option<&str> {
     if let Some(text) = header_text(headers, &AUTHORIZATION)
         && let Some((scheme, key)) = text.split_once(' ')
@@ -209,7 +210,8 @@ fn read_credential(headers: &HeaderMap) -> Option<&str> {
         return Some(key.trim());
     }
 
-    header_text(headers, &API_KEY_HEADER).map(str::trim)
+    let key = header_text(headers, &API_KEY_HEADER).map(str::trim);
+    key.or_else(|| ConsoleCookie::of_request(headers)?.read(headers))
 }
 
 #[cfg(test)]

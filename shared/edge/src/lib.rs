@@ -2,6 +2,7 @@
 //! shape of errors, and the request log.
 
 mod auth;
+mod console_session;
 mod cors;
 mod error;
 mod extract;
@@ -22,6 +23,7 @@ pub use auth::{
     Admin, AnyKey, Auth, ClientAddress, LoopbackPeer, ReadContent, ReadOrganization,
     ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings,
 };
+pub use console_session::ConsoleCookie;
 pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};

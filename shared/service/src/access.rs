@@ -80,8 +80,20 @@ impl Authenticator {
         let presented =
             PresentedKey::parse(text).ok_or(Error::Unauthenticated("the API key is not valid"))?;
         let record = self.find_key(presented.id()).await?;
+        let now = self.clock.now();
+        let tenant = presented.verify_against(record.as_ref(), now)?;
+        match record.and_then(|record| record.acts_as) {
+            Some(id) => self.find_opener(&id, &tenant, now).await,
+            None => Ok(tenant),
+        }
+    }
 
-        presented.verify_against(record.as_ref(), self.clock.now())
+    /// Returns the tenant of the key that opened a console session.
+    async fn find_opener(&self, id: &KeyId, session: &Tenant, now: Timestamp) -> Result<Tenant> {
+        let opener = self.find_key(id).await?.ok_or(Error::Unauthenticated(
+            "the API key of this session was deleted; sign in again",
+        ))?;
+        opener.tenant_of_session(session, now)
     }
 
     /// Drops a key from the cache, so that its record is read again. Call it after this process has

@@ -86,8 +86,9 @@ pub use items::{
 };
 pub use list::{DocumentPage, ListQuery, SortBy, list_documents, path_matches};
 pub use manage_keys::{
-    AgentKeySpec, ScopedKeySpec, create_agent_key, create_key, create_scoped_key, delete_key,
-    end_session, expires_at, list_keys, open_session, set_key_enabled, toggle_key,
+    AgentKeySpec, CONSOLE_SESSION_SECONDS, ScopedKeySpec, create_agent_key, create_key,
+    create_scoped_key, delete_key, end_console_session, end_session, expires_at, list_keys,
+    open_console_session, open_session, set_key_enabled, toggle_key,
 };
 pub use memories::{
     CLIENT_EXTRACTOR, apply_memory_edits, find_existing_container, find_writable_container,

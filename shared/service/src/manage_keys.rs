@@ -2,9 +2,10 @@
 
 use crate::Ctx;
 use crate::caps::check_keys;
+use domain::Secret;
 use domain::error::{Error, Result};
 use domain::ids::KeyId;
-use domain::key::{ApiKey, KeyKind, KeySpec, NewKey, Permission};
+use domain::key::{ApiKey, KeyKind, KeySpec, NewKey, Permission, PresentedKey};
 use domain::rate::RateLimit;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
@@ -24,6 +25,8 @@ const RATE_MAX: (i64, i64) = (500, 10_000);
 const RATE_WINDOW_MS: (i64, i64) = (60_000, 3_600_000);
 /// The number of seconds that an administrator's session lasts.
 const SESSION_SECONDS: i64 = 15 * 60;
+/// The number of seconds that a session of the console lasts.
+pub const CONSOLE_SESSION_SECONDS: i64 = 12 * 60 * 60;
 
 /// A request for a scoped key. Numbers are as they were sent.
 #[derive(Debug)]
@@ -254,6 +257,60 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
             "this key is no session's; delete it with DELETE /v3/auth/keys/{id}",
         )),
     }
+}
+
+/// Opens a session of the console for a key. The session acts as that key, with its permissions,
+/// container tags and rate limit, as long as the key works, and at most
+/// [`CONSOLE_SESSION_SECONDS`].
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a session and for the key `local`, and the errors of the port.
+pub async fn open_console_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
+    let opener = tenant
+        .key_id()
+        .filter(|_| tenant.key_kind() != KeyKind::Session);
+    let Some(opener) = opener else {
+        return Err(Error::Forbidden(
+            "sign in with an API key; a session and the key `local` open no session".into(),
+        ));
+    };
+
+    let now = ctx.clock.now();
+    let key_spec = KeySpec {
+        name: "console".into(),
+        kind: KeyKind::Session,
+        permission: Permission::Read,
+        tags: tenant.allowed_tags().map(<[ContainerTag]>::to_vec),
+        expires_at: Some(now.plus_seconds(CONSOLE_SESSION_SECONDS)),
+        rate_limit: None,
+    };
+    let mut session = NewKey::generate(tenant.org().clone(), key_spec, now);
+    session.record.acts_as = Some(opener.clone());
+    ctx.keys.create(&session.record).await?;
+
+    Ok(session)
+}
+
+/// Ends a session of the console, and returns its id. Returns `None` for a session that has already
+/// ended, and for a text that is no session. Running servers follow within 30 seconds.
+///
+/// # Errors
+/// Returns the errors of the port.
+pub async fn end_console_session(ctx: &Ctx, token: &Secret) -> Result<Option<KeyId>> {
+    let Some(presented) = PresentedKey::parse(token.expose()) else {
+        return Ok(None);
+    };
+
+    let record = ctx.keys.get(presented.id()).await?;
+    let Some(session) = record.filter(|key| key.acts_as.is_some()) else {
+        return Ok(None);
+    };
+    let Ok(tenant) = presented.verify_against(Some(&session), ctx.clock.now()) else {
+        return Ok(None);
+    };
+    ctx.keys.delete(&tenant, &session.id).await?;
+
+    Ok(Some(session.id))
 }
 
 /// Returns the key with this id if it belongs to the organization.

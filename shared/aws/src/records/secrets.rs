@@ -37,6 +37,8 @@ record! {
         rate_limit: Option<Json<RateLimit>>,
         #[serde(rename = "exp")]
         expires_at: Option<Millis>,
+        #[serde(rename = "as")]
+        acts_as: Option<String>,
     }
 }
 
@@ -72,6 +74,7 @@ pub(crate) fn api_key_item(key: &ApiKey) -> PortResult<Item> {
         tags: Json::encode_option(key.tags.as_ref())?,
         rate_limit: Json::encode_option(key.rate_limit.as_ref())?,
         expires_at: key.expires_at.map(Millis::from),
+        acts_as: key.acts_as.as_ref().map(|id| id.as_str().to_owned()),
     };
 
     let mut item = record_item(&table_keys::api_key_record_key(&key.id), &record)?;
@@ -126,6 +129,12 @@ pub(crate) fn read_api_key(item: Item) -> PortResult<ApiKey> {
         return Err(corrupt());
     };
 
+    // An id that cannot be read must not turn a session into a key of its own.
+    let acts_as = match record.acts_as {
+        Some(id) => Some(KeyId::parse(&id).ok_or_else(corrupt)?),
+        None => None,
+    };
+
     Ok(ApiKey {
         id,
         org,
@@ -142,6 +151,7 @@ pub(crate) fn read_api_key(item: Item) -> PortResult<ApiKey> {
         created_at: record.created_at.into(),
         expires_at: record.expires_at.map(Timestamp::from),
         rate_limit: Json::decode_option(record.rate_limit)?,
+        acts_as,
     })
 }
 
@@ -206,6 +216,7 @@ mod tests {
             created_at: Timestamp::from_millis(1_744_709_400_000),
             expires_at: None,
             rate_limit: None,
+            acts_as: None,
         };
         assert_eq!(full, expected);
 

@@ -23,6 +23,7 @@ fn smallest_key() -> ApiKey {
         created_at: FIRST_TIME,
         expires_at: None,
         rate_limit: None,
+        acts_as: None,
     }
 }
 
@@ -66,6 +67,14 @@ fn session_key() -> ApiKey {
     }
 }
 
+fn console_session_key() -> ApiKey {
+    ApiKey {
+        id: key_id("console"),
+        acts_as: Some(key_id("agent")),
+        ..session_key()
+    }
+}
+
 /// Returns the kind, the digest and the value of tickets, and the time at which they end.
 fn tickets() -> [(&'static str, &'static str, &'static str, Timestamp); 2] {
     [
@@ -82,8 +91,12 @@ pub(crate) async fn write(world: &World) {
         enabled: true,
         ..largest_key()
     };
-    for key in [smallest_key(), enabled, agent_key(), session_key()] {
-        keys.create(&key).await.expect("a key");
+    let sessions = [session_key(), console_session_key()];
+    for key in [smallest_key(), enabled, agent_key()]
+        .iter()
+        .chain(&sessions)
+    {
+        keys.create(key).await.expect("a key");
     }
     let is_disabled = keys.set_enabled(&tenant(), &largest_key().id, false).await;
     assert!(is_disabled.expect("a disabled key"));
@@ -104,7 +117,13 @@ pub(crate) async fn write(world: &World) {
 pub(crate) async fn check(world: &World) {
     let keys = &world.ctx.keys;
     let tenant = tenant();
-    let wanted = [smallest_key(), agent_key(), session_key(), largest_key()];
+    let wanted = [
+        smallest_key(),
+        agent_key(),
+        session_key(),
+        console_session_key(),
+        largest_key(),
+    ];
     for key in &wanted {
         let found = keys.get(&key.id).await.expect("a key");
         assert_eq!(found.as_ref(), Some(key));

@@ -46,6 +46,8 @@ pub fn is_for_browsers(path: &str) -> bool {
     let suffixes = ["/callback", "/notifications"];
     path.starts_with("/picker")
         || path.starts_with("/docs")
+        || path == "/"
+        || path.starts_with("/console/")
         || path.starts_with("/v3/connections/auth/")
         || suffixes.iter().any(|suffix| path.ends_with(suffix))
 }
