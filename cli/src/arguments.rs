@@ -98,6 +98,17 @@ pub struct Check {
     pub log: String,
 }
 
+/// The form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// Text for people.
+    Text,
+    /// An object for each event, for programs.
+    Json,
+}
+
 /// `recollect serve`.
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
@@ -160,6 +171,24 @@ pub struct Serve {
         value_name = "FILTER"
     )]
     pub log: String,
+    /// How to write the log: `text` for people, `json` for programs, `auto` for text on a terminal
+    /// and JSON elsewhere
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG_FORMAT",
+        value_enum,
+        default_value_t = LogFormat::Auto,
+        value_name = "FORMAT"
+    )]
+    pub log_format: LogFormat,
+    /// The token by which other machines may read `/metrics`, by the environment only
+    #[arg(
+        long,
+        env = "RECOLLECT_METRICS_TOKEN",
+        hide = true,
+        hide_env_values = true
+    )]
+    pub metrics_token: Option<String>,
     /// The model endpoint.
     #[command(flatten)]
     pub models: ModelOptions,

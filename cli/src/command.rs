@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Cli, Command, DriveOptions, ModelOptions};
+use crate::arguments::{Cli, Command, DriveOptions, LogFormat, ModelOptions};
 use crate::external_services::ExternalServices;
 
 /// Runs the command line. `program` is the path by which this program was called, which need not be
@@ -73,17 +73,19 @@ fn build_outside(
 }
 
 /// Sends the log to standard error.
-fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
+fn log_to_stderr(filter: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .with_context(|| format!("--log {filter}: a level or a list like search=debug,warn"))?;
+    let is_terminal = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    // Colours are for people, so a file or a pipe gets none.
-    if std::io::stderr().is_terminal() {
-        log.init()
-    } else {
-        log.with_ansi(false).init()
+        .with_writer(std::io::stderr)
+        // Colours are for people, so a file or a pipe gets none.
+        .with_ansi(is_terminal);
+    match format {
+        LogFormat::Json => log.json().init(),
+        LogFormat::Auto if !is_terminal => log.json().init(),
+        LogFormat::Auto | LogFormat::Text => log.init(),
     }
     Ok(())
 }

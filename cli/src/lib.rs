@@ -7,6 +7,7 @@ pub mod check;
 mod command;
 mod external_services;
 mod listen;
+mod metrics;
 mod processing_places;
 mod request_origin;
 mod routes;

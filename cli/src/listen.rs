@@ -53,6 +53,17 @@ pub fn build_service(
     external_services: &ExternalServices,
     options: ServingOptions,
 ) -> Result<Router> {
+    build_service_with(system, external_services, options, Router::new())
+}
+
+/// Returns the routes of [`build_service`] and `further_routes`, which are told the origin of each
+/// request as well.
+pub(crate) fn build_service_with(
+    system: &LocalSystem,
+    external_services: &ExternalServices,
+    options: ServingOptions,
+    further_routes: Router,
+) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator = if options.accepts_local_key {
@@ -75,7 +86,9 @@ pub fn build_service(
         external_services.public_url.clone(),
         external_services.readers.models.reads_memories(),
     );
-    let routes = routes.merge(bucket_routes(system.services.clone()).layer(for_pages));
+    let routes = routes
+        .merge(bucket_routes(system.services.clone()).layer(for_pages))
+        .merge(further_routes);
     let in_flight = BytesInFlight::new(options.body_bytes);
 
     Ok(routes

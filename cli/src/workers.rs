@@ -199,6 +199,7 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
 
     let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();
     let outcomes = source.worker.handle_batch(&batch).await;
+    count_outcomes(source, &outcomes);
 
     for (message, outcome) in messages.iter().zip(outcomes) {
         let result = match outcome {
@@ -217,6 +218,22 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
                 "a message will come again"
             );
         }
+    }
+}
+
+fn count_outcomes(source: &QueueSource, outcomes: &[DeliveryOutcome]) {
+    let queue = if source.is_dead_letter_queue {
+        source.layout.dead_letter_queue
+    } else {
+        source.layout.name
+    };
+    for outcome in outcomes {
+        let outcome = match outcome {
+            DeliveryOutcome::Done => "done",
+            DeliveryOutcome::Retry => "retry",
+        };
+        metrics::counter!("recollect_queue_messages_total", "queue" => queue, "outcome" => outcome)
+            .increment(1);
     }
 }
 

@@ -1,11 +1,12 @@
-//! The first hour of a new user: printed commands can be copied, a redirected log is plain text,
-//! and a deployment's keys need one variable.
+//! The first hour of a new user: printed commands can be copied, a redirected log is JSON without
+//! colours, metrics count, and a deployment's keys need one variable.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::binary::binary_path;
 use crate::server::{RecollectServer, error_file, recollect_command};
@@ -34,6 +35,73 @@ fn a_log_that_is_no_terminal_has_no_colours() {
     server.call("GET", "/health", &Value::Null);
     let log = std::fs::read_to_string(error_file(&data)).unwrap();
     assert!(log.contains("DEBUG") && !log.contains('\u{1b}'), "{log}");
+}
+
+#[test]
+fn a_log_that_is_no_terminal_is_json_unless_asked_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more, is_json) in [
+        ("json", &["--log", "debug"][..], true),
+        (
+            "text",
+            &["--log", "debug", "--log-format", "text"][..],
+            false,
+        ),
+    ] {
+        let data = folder.path().join(name);
+        let server = RecollectServer::start_with(&data, more);
+        server.call("GET", "/healthz", &Value::Null);
+        let log = std::fs::read_to_string(error_file(&data)).unwrap();
+        let first = log.lines().next().unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(first).is_ok(),
+            is_json,
+            "{first}"
+        );
+    }
+}
+
+#[test]
+fn metrics_count_without_naming_anybody() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = RecollectServer::start(&folder.path().join("data"));
+    let document = json!({"content": "Ada lives in Bonn.", "containerTag": "secret-tag"});
+    let added = server.call("POST", "/v3/documents", &document);
+    server.wait_done(added.body["id"].as_str().unwrap());
+    server.call(
+        "POST",
+        "/v4/search",
+        &json!({"q": "Ada", "containerTag": "secret-tag"}),
+    );
+
+    let metrics = read_text(server.address(), "/metrics");
+    for line in [
+        "recollect_documents_total{status=\"done\"} 1",
+        "recollect_queue_depth{queue=\"process\",state=\"waiting\"} 0",
+        "recollect_cache_opens_total{result=\"loaded\"}",
+        "route=\"/v4/search\",status=\"200\",le=\"+Inf\"} 1",
+        "recollect_queue_messages_total{queue=\"process\",outcome=\"done\"}",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    for name in [
+        "secret-tag",
+        "Ada",
+        "local",
+        added.body["id"].as_str().unwrap(),
+    ] {
+        assert!(!metrics.contains(name), "{name} in {metrics}");
+    }
+}
+
+/// Returns the body of an answer that is not JSON.
+fn read_text(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 /// A process that ends with the test.

@@ -3,17 +3,19 @@
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result};
+use domain::Secret;
 use tokio::net::TcpListener;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::arguments::Serve;
-use crate::listen::{ServingOptions, build_service, process_limits, serve_until};
+use crate::listen::{ServingOptions, build_service_with, process_limits, serve_until};
+use crate::metrics::metrics_routes;
 use crate::request_origin::{is_loopback, is_own_address};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
-    log_to_stderr(&options.log)?;
+    log_to_stderr(&options.log, options.log_format)?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| {
@@ -39,7 +41,8 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         provider_names: options.provider_names,
     };
 
-    let service = build_service(&system, &external_services, serving_options)?;
+    let metrics = metrics_routes(&system, options.metrics_token.clone().map(Secret::new))?;
+    let service = build_service_with(&system, &external_services, serving_options, metrics)?;
     // A program that reads the printed address may stop the server immediately.
     let interrupted = wait_for_interrupt()?;
     print_greeting(listener.local_addr()?, &options, program);
@@ -83,6 +86,7 @@ fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
         "Recollect listens on http://{address}  (data: {})",
         options.data.data.display()
     );
+    println!("Open the console:  http://{address}/");
     if is_local_key_accepted {
         println!(
             "API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)"

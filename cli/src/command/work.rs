@@ -3,12 +3,12 @@
 use anyhow::Result;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
-use crate::arguments::Work;
+use crate::arguments::{LogFormat, Work};
 use crate::system::LocalSystem;
 use crate::workers::{Workers, work_until_idle};
 
 pub(super) async fn run_work(options: Work) -> Result<()> {
-    log_to_stderr(&options.log)?;
+    log_to_stderr(&options.log, LogFormat::Text)?;
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let external_services = build_outside(&options.models, &options.drive, None)?;

@@ -26,6 +26,8 @@ pub(crate) async fn commit_documents(
             return Ok(());
         }
         if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
+            metrics::counter!("recollect_documents_total", "status" => "done")
+                .increment(changes.len() as u64);
             return Ok(());
         }
         retry.wait().await?;

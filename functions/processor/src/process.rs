@@ -532,6 +532,7 @@ async fn fail_document(
             ctx.clock.now(),
         )
         .await?;
+    metrics::counter!("recollect_documents_total", "status" => "failed").increment(1);
 
     Ok(())
 }

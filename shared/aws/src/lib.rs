@@ -45,7 +45,7 @@ pub use answers::{AnswerStore, LargeAnswer};
 pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;
 pub use names::ResourceNames;
-pub use receive::{QueueReceiver, ReceivedMessage};
+pub use receive::{QueueDepth, QueueReceiver, ReceivedMessage};
 pub use setup::{create_missing_resources, dead_letter_queue_urls};
 
 /// Returns the ports over one set of clients and resource names.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
+use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
 use domain::ports::PortResult;
 
 use crate::error::port_error;
@@ -36,6 +36,15 @@ impl ReceivedMessage {
     }
 }
 
+/// The messages of a queue. SQS calls both numbers approximate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueDepth {
+    /// The messages that wait for a worker.
+    pub waiting: u64,
+    /// The messages that a worker has received and not deleted.
+    pub in_progress: u64,
+}
+
 /// A receiver of one queue.
 #[derive(Debug, Clone)]
 pub struct QueueReceiver {
@@ -54,6 +63,34 @@ impl QueueReceiver {
             queue,
             batch_size: 10,
         }
+    }
+
+    /// Returns the number of messages in the queue.
+    ///
+    /// # Errors
+    /// Returns the error of the port.
+    pub async fn depth(&self) -> PortResult<QueueDepth> {
+        let waiting = QueueAttributeName::ApproximateNumberOfMessages;
+        let in_progress = QueueAttributeName::ApproximateNumberOfMessagesNotVisible;
+        let response = self
+            .client
+            .get_queue_attributes()
+            .queue_url(&self.queue)
+            .attribute_names(waiting.clone())
+            .attribute_names(in_progress.clone())
+            .send()
+            .await
+            .map_err(port_error)?;
+
+        let attributes = response.attributes.unwrap_or_default();
+        let count = |name| {
+            let text = attributes.get(&name);
+            text.and_then(|text| text.parse().ok()).unwrap_or_default()
+        };
+        Ok(QueueDepth {
+            waiting: count(waiting),
+            in_progress: count(in_progress),
+        })
     }
 
     /// Returns a receiver that takes one message at a time, so that no message waits for the work

@@ -32,6 +32,8 @@ pub struct ViewCache<V> {
 #[derive(Debug)]
 struct Slots<V> {
     by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
+    /// The bytes of all entries.
+    total_bytes: usize,
     clock: u64,
     /// The time of the next check for a deleted container; `None` before the first request.
     next_check_at: Option<Timestamp>,
@@ -48,12 +50,42 @@ struct Entry<V> {
     bytes: usize,
 }
 
+impl<V> Slots<V> {
+    /// Sets the bytes of a view, if the cache has it.
+    fn set_bytes(&mut self, key: &(OrgId, ContainerId), bytes: usize) {
+        if let Some(entry) = self.by_container.get_mut(key) {
+            self.total_bytes = self.total_bytes - entry.bytes + bytes;
+            entry.bytes = bytes;
+        }
+    }
+
+    fn remove(&mut self, key: &(OrgId, ContainerId)) {
+        if let Some(entry) = self.by_container.remove(key) {
+            self.total_bytes -= entry.bytes;
+        }
+    }
+
+    /// Evicts the views that were used the longest time ago, but for that of `key`, until the others
+    /// take at most `max_bytes`.
+    fn make_room(&mut self, key: &(OrgId, ContainerId), max_bytes: usize) {
+        while self.total_bytes > max_bytes && self.by_container.len() > 1 {
+            let others = self.by_container.iter().filter(|(other, _)| *other != key);
+            let Some((oldest, _)) = others.min_by_key(|(_, entry)| entry.last_used) else {
+                return;
+            };
+            let oldest = oldest.clone();
+            self.remove(&oldest);
+        }
+    }
+}
+
 impl<V: ContainerView> ViewCache<V> {
     /// Creates a cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             slots: Mutex::new(Slots {
                 by_container: HashMap::new(),
+                total_bytes: 0,
                 clock: 0,
                 next_check_at: None,
             }),
@@ -91,7 +123,7 @@ impl<V: ContainerView> ViewCache<V> {
         let head = &state.head;
         let key = (tenant.org().clone(), id.clone());
         if head.seq == 0 {
-            self.lock().by_container.remove(&key);
+            self.remove(&key);
             return Ok(V::empty(id));
         }
 
@@ -103,6 +135,7 @@ impl<V: ContainerView> ViewCache<V> {
             && loaded.seq >= head.seq
             && fits(loaded, head.generation)
         {
+            count_open("warm");
             return Ok(loaded.view.clone());
         }
 
@@ -116,8 +149,12 @@ impl<V: ContainerView> ViewCache<V> {
         }
 
         let mut next = match followed {
-            Some(next) => next,
+            Some(next) => {
+                count_open("followed");
+                next
+            }
             None => {
+                count_open("loaded");
                 // Others make room before the view takes it.
                 self.account(&key, V::expected_bytes(head));
                 let read = Loaded::read(ctx, tenant, id, state).await;
@@ -152,8 +189,28 @@ impl<V: ContainerView> ViewCache<V> {
         // An error in this check must not fail the request beside it.
         let head = ctx.index.get_head(&tenant, &key.1).await;
         if head.is_ok_and(|head| head.seq == 0) {
-            self.lock().by_container.remove(&key);
+            self.remove(&key);
         }
+    }
+
+    fn remove(&self, key: &(OrgId, ContainerId)) {
+        self.change(|slots| slots.remove(key));
+    }
+
+    fn account(&self, key: &(OrgId, ContainerId), bytes: usize) {
+        self.change(|slots| {
+            slots.set_bytes(key, bytes);
+            slots.make_room(key, self.max_bytes);
+        });
+    }
+
+    /// Changes the entries, and the metric of their bytes. All caches of a process count as one.
+    fn change(&self, change: impl FnOnce(&mut Slots<V>)) {
+        let mut slots = self.lock();
+        let bytes_before = slots.total_bytes;
+        change(&mut slots);
+        let added = slots.total_bytes as f64 - bytes_before as f64;
+        metrics::gauge!("recollect_cache_bytes").increment(added);
     }
 
     fn to_look_at(&self, now: Timestamp) -> Option<((OrgId, ContainerId), Tenant)> {
@@ -194,29 +251,15 @@ impl<V: ContainerView> ViewCache<V> {
         entry.slot.clone()
     }
 
-    fn account(&self, key: &(OrgId, ContainerId), bytes: usize) {
-        let mut slots = self.lock();
-        if let Some(entry) = slots.by_container.get_mut(key) {
-            entry.bytes = bytes;
-        }
-
-        let mut total: usize = slots.by_container.values().map(|entry| entry.bytes).sum();
-        while total > self.max_bytes && slots.by_container.len() > 1 {
-            let others = slots.by_container.iter().filter(|(other, _)| *other != key);
-            let Some((oldest, entry)) = others.min_by_key(|(_, entry)| entry.last_used) else {
-                return;
-            };
-
-            total -= entry.bytes;
-            let oldest = oldest.clone();
-            slots.by_container.remove(&oldest);
-        }
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Slots<V>> {
         // A panic while the lock was held cannot leave the map half-changed.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Counts how a view was opened: it was `warm`, has `followed` the log, or was `loaded`.
+fn count_open(result: &'static str) {
+    metrics::counter!("recollect_cache_opens_total", "result" => result).increment(1);
 }
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of

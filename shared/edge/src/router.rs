@@ -133,6 +133,13 @@ async fn observe_request(State(app): State<App>, request: Request, next: Next) -
     } = &incoming_request;
 
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
+    metrics::histogram!(
+        "recollect_http_request_duration_seconds",
+        "method" => method.to_string(),
+        "route" => route.clone(),
+        "status" => status.to_string(),
+    )
+    .record(micros as f64 / 1e6);
     // A request for something unsupported is the caller's error, not a failure of the server.
     if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED
     {
