@@ -8,7 +8,7 @@ use bytes::Bytes;
 use domain::Secret;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{ApiError, InvalidUrl, Refusal};
 use crate::form::{UploadFile, encode_form};
@@ -115,7 +115,8 @@ impl ApiClient {
         self.call(call).await
     }
 
-    /// Uploads a file as a document, with the fields of `POST /v3/documents/file`.
+    /// Uploads a file as a document, with the fields of `POST /v3/documents/file`. A file that is
+    /// too large for a request goes straight to the storage of the server.
     ///
     /// # Errors
     /// Fails as [`Self::send`] does.
@@ -133,7 +134,43 @@ impl ApiClient {
             // A file that is sent again under a customId is found to be the same.
             may_repeat: fields.iter().any(|(name, _)| *name == "customId"),
         };
-        self.call(call).await
+        match self.call(call).await {
+            Err(error)
+                if is_too_large(&error) && self.transport.has_bucket() && file.fits_bucket() =>
+            {
+                self.upload_to_bucket(&file, fields).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Uploads a file by a form of the bucket. On AWS a request has at most a few megabytes, and a
+    /// file more.
+    async fn upload_to_bucket(
+        &self,
+        file: &UploadFile,
+        fields: &[(&str, String)],
+    ) -> Result<Value, ApiError> {
+        let begin = uploads_body(file, fields);
+        let path = "/v3/documents/file/uploads";
+        let begun = self.send(Method::POST, path, Some(&begin)).await?;
+        let upload = &begun["upload"];
+        let (Some(url), Some(names)) = (upload["url"].as_str(), upload["fields"].as_object())
+        else {
+            return Err(self.unexpected(StatusCode::OK));
+        };
+        let fields: Vec<(&str, String)> = names
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?.to_owned())))
+            .collect();
+        let answer = self
+            .transport
+            .store(url, encode_form(file, &fields))
+            .await?;
+        if !answer.status.is_success() {
+            return Err(self.unexpected(answer.status));
+        }
+        Ok(begun)
     }
 
     async fn call(&self, call: Call<'_>) -> Result<Value, ApiError> {
@@ -210,6 +247,29 @@ impl ApiClient {
     }
 }
 
+/// Returns the request for a form of the bucket, with the fields of a form of the API.
+fn uploads_body(file: &UploadFile, fields: &[(&str, String)]) -> Value {
+    let mut body = json!({"fileName": file.name, "mimeType": file.content_type});
+    for (name, text) in fields {
+        // These are JSON in a form as well.
+        body[*name] = match *name {
+            "metadata" | "filterByMetadata" => serde_json::from_str(text).unwrap_or_default(),
+            _ => text.as_str().into(),
+        };
+    }
+    body
+}
+
+/// Checks whether a request was refused because of its size, by the service or before it.
+fn is_too_large(error: &ApiError) -> bool {
+    let status = match error {
+        ApiError::Refused(refusal) => refusal.status,
+        ApiError::Unexpected { status, .. } => *status,
+        _ => return false,
+    };
+    status == StatusCode::PAYLOAD_TOO_LARGE
+}
+
 /// Reads a body as JSON or, if its type says so, as text. Returns `None` for anything else, such as
 /// a web page.
 fn parse_body(answer: &Answer) -> Option<Value> {
@@ -230,7 +290,7 @@ fn is_worth_repeating(error: &ApiError, may_repeat: bool) -> bool {
     match error {
         ApiError::Refused(refusal) => is_passing(refusal.status, may_repeat),
         // What was never sent can be sent again.
-        ApiError::Unreachable { source, .. } => may_repeat || was_never_sent(source),
+        ApiError::Unreachable { cause, .. } => may_repeat || was_never_sent(cause),
         // A proxy answers for a server that is about to start.
         ApiError::Unexpected { status, .. } => {
             may_repeat && *status == StatusCode::SERVICE_UNAVAILABLE

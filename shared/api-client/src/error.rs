@@ -20,13 +20,13 @@ pub enum ApiError {
     /// Nothing answers at the address, or the connection broke.
     #[error(
         "cannot reach {address}: {}; check the address, and whether the server runs",
-        root_cause(source)
+        root_cause(cause)
     )]
     Unreachable {
         /// The address of the server.
         address: String,
-        /// The error of the connection.
-        source: remote::ApiError,
+        /// The error of the connection. The message has the part of it that says something.
+        cause: remote::ApiError,
     },
     /// The whole answer did not arrive in time.
     #[error("{address} did not answer in time; try again, or send less at a time")]

@@ -4,6 +4,9 @@ use bytes::Bytes;
 use http::HeaderValue;
 use sha2::{Digest, Sha256};
 
+/// The most bytes of a file. Part of the API.
+const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
+
 /// A file to upload.
 #[derive(Debug, Clone)]
 pub struct UploadFile {
@@ -13,6 +16,14 @@ pub struct UploadFile {
     pub content_type: Option<String>,
     /// Its bytes.
     pub bytes: Bytes,
+}
+
+impl UploadFile {
+    /// Checks whether the file is one that the service takes at all. A form of the bucket leaves a
+    /// document behind that waits for its file.
+    pub(crate) fn fits_bucket(&self) -> bool {
+        self.bytes.len() <= MAX_FILE_BYTES
+    }
 }
 
 /// The body of a form.

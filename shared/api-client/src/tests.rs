@@ -261,6 +261,48 @@ async fn a_form_has_the_fields_and_the_file_byte_for_byte() {
     );
 }
 
+#[tokio::test]
+async fn a_file_that_is_too_large_for_a_request_goes_to_the_bucket() {
+    let stored = |headers: HeaderMap, mut form: Multipart| async move {
+        assert!(!headers.contains_key(AUTHORIZATION));
+        let policy = form.next_field().await.unwrap().unwrap();
+        assert_eq!(policy.text().await.unwrap(), "signed");
+        let file = form.next_field().await.unwrap().unwrap();
+        assert_eq!(file.bytes().await.unwrap(), "large");
+        StatusCode::NO_CONTENT
+    };
+    let bucket = serve(Router::new().route("/bucket", post(stored))).await;
+    let begin = move |body: Bytes| async move {
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let expected = json!({"fileName": "a.pdf", "mimeType": null, "customId": "a", "metadata": {"year": 2025}});
+        assert_eq!(body, expected);
+        let upload = json!({"url": format!("{bucket}/bucket"), "fields": {"policy": "signed"}});
+        let answer = json!({"id": "d", "status": "queued", "upload": upload});
+        (JSON, answer.to_string())
+    };
+    // The gateway answers in a form of its own.
+    let too_large = || async { (StatusCode::PAYLOAD_TOO_LARGE, JSON, r#"{"message": "no"}"#) };
+    let routes = Router::new()
+        .route("/v3/documents/file", post(too_large))
+        .route("/v3/documents/file/uploads", post(begin));
+    let client = over_http(&serve(routes).await).with_key(Secret::new("rk_1_2"));
+
+    let fields = [
+        ("customId", "a".to_owned()),
+        ("metadata", r#"{"year": 2025}"#.to_owned()),
+    ];
+    let mut file = UploadFile {
+        name: "a.pdf".to_owned(),
+        content_type: None,
+        bytes: Bytes::from_static(b"large"),
+    };
+    let answer = client.upload(file.clone(), &fields).await;
+    assert_eq!(answer.unwrap()["id"], "d");
+    assert!(file.fits_bucket());
+    file.bytes = vec![0; 50 * 1024 * 1024 + 1].into();
+    assert!(!file.fits_bucket());
+}
+
 #[test]
 fn only_addresses_of_servers_are_accepted() {
     for (text, address) in [

@@ -6,12 +6,14 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower::ServiceExt;
 use url::Url;
 
 use crate::error::{ApiError, InvalidUrl};
+use crate::form::Form;
 
 /// The time for one call. A file of the largest size takes minutes on a slow line.
 const CALL_TIMEOUT: Duration = Duration::from_secs(300);
@@ -74,6 +76,19 @@ impl Transport {
         }
     }
 
+    /// Checks whether forms of the bucket lead somewhere. Without a server they do not.
+    pub(crate) fn has_bucket(&self) -> bool {
+        matches!(self, Self::Http { .. })
+    }
+
+    /// Sends a form to the bucket, without a key: the form is signed.
+    pub(crate) async fn store(&self, url: &str, form: Form) -> Result<Answer, ApiError> {
+        let request = Request::post(url)
+            .header(CONTENT_TYPE, form.media_type)
+            .body(form.body)?;
+        self.call(request).await
+    }
+
     /// Fetches an answer that the server has stored elsewhere, from an address that serves it
     /// without a key.
     pub(crate) async fn fetch_stored(&self, location: &str) -> Result<Answer, ApiError> {
@@ -85,9 +100,8 @@ impl Transport {
             return Err(unexpected());
         };
 
-        let location = match Url::parse(base).and_then(|base| base.join(location)) {
-            Ok(location) => location,
-            Err(_) => return Err(unexpected()),
+        let Ok(location) = Url::parse(base).and_then(|base| base.join(location)) else {
+            return Err(unexpected());
         };
         // An answer over TLS must not be replaced by one without.
         let is_safe = location.scheme() == "https"
@@ -149,9 +163,9 @@ async fn call_server(
         remote::ApiError::TimedOut => ApiError::TimedOut {
             address: base.to_owned(),
         },
-        source => ApiError::Unreachable {
+        cause => ApiError::Unreachable {
             address: base.to_owned(),
-            source,
+            cause,
         },
     };
 
