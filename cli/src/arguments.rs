@@ -1,6 +1,8 @@
 //! The command line.
 
+mod client;
 mod data;
+mod keys;
 mod transfer;
 
 use std::net::IpAddr;
@@ -17,15 +19,24 @@ use transformer::FolderSettings;
 
 use crate::listen::DEFAULT_BODY_BYTES;
 
+pub use client::{
+    Add, Ask, ClientCommand, Completions, ConfigOptions, Forget, List, Manual, Marking, Open,
+    OutputOptions, Profile, ProfileAction, Profiles, Search, SearchMode, Show, Status,
+    TargetOptions, Watch,
+};
 pub use data::{Data, Durability, PowerCut};
+pub use keys::{Access, KeyAction, KeyStore, Keys};
 pub use transfer::{Export, FileFormat, Import, Owner};
+
+/// The port of the server on this machine, where commands look for it.
+pub const DEFAULT_PORT: u16 = 8787;
 
 /// Memory and document service for AI agents.
 ///
 /// Without a subcommand it serves. Everything it knows lies in one data folder; delete the folder
-/// to start over.
+/// to start over. Start with `recollect add FOLDER`, then `recollect ask QUESTION`.
 #[derive(Debug, Parser)]
-#[command(name = "recollect", version, about, long_about, max_term_width = 100)]
+#[command(name = "recollect", version, max_term_width = 100)]
 pub struct Cli {
     /// What to do; `serve` when left out.
     #[command(subcommand)]
@@ -39,6 +50,9 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// A command that calls the API.
+    #[command(flatten)]
+    Client(ClientCommand),
     /// Serve the interface and process documents, until Ctrl-C
     Serve(Serve),
     /// Ingest a few bundled files and answer questions about them
@@ -76,6 +90,12 @@ pub enum Command {
     AwsEndpoints(AwsEndpoints),
     /// Process what is queued, without serving
     Work(Work),
+    /// Print a script that completes commands and options in a shell
+    #[command(after_help = client::COMPLETION_EXAMPLES)]
+    Completions(Completions),
+    /// Print the manual page of the program, or of one of its commands
+    #[command(after_help = client::MANUAL_EXAMPLES)]
+    Manual(Manual),
 }
 
 /// `recollect check`.
@@ -116,7 +136,7 @@ pub struct Serve {
     #[command(flatten)]
     pub data: Data,
     /// The port to listen on; 0 takes any free one
-    #[arg(long, env = "RECOLLECT_PORT", default_value_t = 8787)]
+    #[arg(long, env = "RECOLLECT_PORT", default_value_t = DEFAULT_PORT)]
     pub port: u16,
     /// The address to listen on. On anything but loopback the key `local` does not work: create one
     /// with `keys create`
@@ -376,92 +396,6 @@ pub struct Demo {
         value_name = "FILTER"
     )]
     pub log: String,
-}
-
-/// `recollect keys`.
-#[derive(Debug, Clone, Args)]
-pub struct Keys {
-    /// The subcommand.
-    #[command(subcommand)]
-    pub action: KeyAction,
-}
-
-/// The subcommands of `recollect keys`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum KeyAction {
-    /// Create a key; it is shown once, on the last line
-    Create {
-        /// The place of the keys.
-        #[command(flatten)]
-        store: KeyStore,
-        /// A name to recognize the key by
-        #[arg(long, default_value = "key")]
-        name: String,
-        /// What the key may do
-        #[arg(long, value_enum, default_value_t = Access::Write)]
-        access: Access,
-        /// The same as `--access read`
-        #[arg(long, conflicts_with = "access")]
-        read_only: bool,
-        /// A container tag that the key is confined to; may be repeated, or several with commas
-        /// between them
-        #[arg(
-            long = "tag",
-            visible_alias = "tags",
-            value_name = "TAG",
-            value_delimiter = ','
-        )]
-        tags: Vec<String>,
-        /// After how many days the key stops working, 1 to 365; never when left out
-        #[arg(long, value_name = "DAYS")]
-        expires_days: Option<i64>,
-    },
-    /// List the organization's keys, oldest first; never their secrets
-    List {
-        /// The place of the keys.
-        #[command(flatten)]
-        store: KeyStore,
-    },
-    /// Disable a key; running servers refuse it within 30 seconds
-    Disable {
-        /// The place of the keys.
-        #[command(flatten)]
-        store: KeyStore,
-        /// The key's id: the part between the underscores
-        id: String,
-    },
-    /// Enable a key that was disabled
-    Enable {
-        /// The place of the keys.
-        #[command(flatten)]
-        store: KeyStore,
-        /// The key's id: the part between the underscores
-        id: String,
-    },
-}
-
-/// The place of the keys.
-#[derive(Debug, Clone, Args)]
-pub struct KeyStore {
-    /// The data folder.
-    #[command(flatten)]
-    pub data: Data,
-    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and
-    /// `RECOLLECT_SECRETS_TABLE`
-    #[arg(long)]
-    pub aws: bool,
-    /// The organization: 1 to 40 of a-z, 0-9 and hyphen
-    #[arg(long, default_value = "local")]
-    pub org: String,
-}
-
-/// The access of a key.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Access {
-    /// Search and list
-    Read,
-    /// Everything
-    Write,
 }
 
 /// `recollect aws-endpoints`.

@@ -2,7 +2,9 @@
 
 mod aws_endpoints;
 mod check;
+mod client;
 mod demo;
+mod generate;
 mod keys;
 mod serve;
 mod transfer;
@@ -30,6 +32,7 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
         let result = runtime.block_on(async {
             match cli.command {
                 None => serve::run_server(cli.serve, program).await?,
+                Some(Command::Client(command)) => return client::run_client(command).await,
                 Some(Command::Serve(serve)) => serve::run_server(serve, program).await?,
                 Some(Command::Demo(demo)) => demo::run_demo(demo, program).await?,
                 Some(Command::Keys(keys)) => keys::run_keys(keys.action).await?,
@@ -40,6 +43,8 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                     aws_endpoints::aws_endpoints(endpoints).await?
                 }
                 Some(Command::Work(work)) => work::run_work(work).await?,
+                Some(Command::Completions(options)) => generate::print_completions(&options)?,
+                Some(Command::Manual(options)) => generate::print_manual(&options)?,
             }
             Ok(ExitCode::SUCCESS)
         });
@@ -50,11 +55,19 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
 
     match result {
         Ok(code) => code,
+        // Whoever read the output has seen enough.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("recollect: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Checks whether a command failed because nobody reads its output any more, as after `| head`.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Returns what this process may reach, according to its options.

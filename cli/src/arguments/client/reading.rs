@@ -1,0 +1,188 @@
+//! The options of commands that only read.
+
+use clap::{Args, ValueEnum};
+
+use super::{OutputOptions, TargetOptions};
+
+/// `recollect search`.
+#[derive(Debug, Clone, Args)]
+pub struct Search {
+    /// The words or the question; quotes are not needed
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
+    /// A container tag to search in; may be repeated. All containers when left out
+    #[arg(
+        long,
+        short,
+        env = "RECOLLECT_TAG",
+        value_name = "TAG",
+        value_delimiter = ','
+    )]
+    pub tag: Vec<String>,
+    /// The most results
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "NUMBER",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
+    pub limit: u32,
+    /// What to search
+    #[arg(long, value_enum, default_value_t = SearchMode::All)]
+    pub mode: SearchMode,
+    /// The similarity that a result needs; the service chooses when left out
+    #[arg(long, value_name = "0..1")]
+    pub threshold: Option<f32>,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to search.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// What to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchMode {
+    /// Memories and passages
+    All,
+    /// Memories only
+    Memories,
+    /// Passages of documents only
+    Passages,
+}
+
+/// `recollect ask`.
+#[derive(Debug, Clone, Args)]
+pub struct Ask {
+    /// The question; quotes are not needed
+    #[arg(value_name = "QUESTION", required = true)]
+    pub question: Vec<String>,
+    /// A container tag to look in; may be repeated. All containers when left out
+    #[arg(
+        long,
+        short,
+        env = "RECOLLECT_TAG",
+        value_name = "TAG",
+        value_delimiter = ','
+    )]
+    pub tag: Vec<String>,
+    /// The most memories and passages together
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "NUMBER",
+        default_value_t = 6,
+        value_parser = clap::value_parser!(u32).range(1..=50)
+    )]
+    pub limit: u32,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect profile`.
+#[derive(Debug, Clone, Args)]
+pub struct Profile {
+    /// The container tag; not needed if there is one container only
+    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG")]
+    pub tag: Option<String>,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect list`.
+#[derive(Debug, Clone, Args)]
+pub struct List {
+    /// List memories
+    #[arg(long, conflicts_with = "containers")]
+    pub memories: bool,
+    /// List containers
+    #[arg(long)]
+    pub containers: bool,
+    /// A container tag; may be repeated. All containers when left out
+    #[arg(
+        long,
+        short,
+        env = "RECOLLECT_TAG",
+        value_name = "TAG",
+        value_delimiter = ','
+    )]
+    pub tag: Vec<String>,
+    /// Only documents with this status, as in `done` or `failed`; may be repeated
+    #[arg(long, value_name = "STATUS", conflicts_with_all = ["memories", "containers"])]
+    pub status: Vec<String>,
+    /// Only the document with this path, or all documents below it if it ends with `/`
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["memories", "containers"])]
+    pub path: Option<String>,
+    /// The most entries
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "NUMBER",
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub limit: u32,
+    /// The number of the page, from 1
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub page: u32,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect show`.
+#[derive(Debug, Clone, Args)]
+pub struct Show {
+    /// The id of a document or of a passage, or an id of your own
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Show all passages in full
+    #[arg(long)]
+    pub full: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect status`.
+#[derive(Debug, Clone, Args)]
+pub struct Status {
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect open`.
+#[derive(Debug, Clone, Args)]
+pub struct Open {
+    /// Print the address only
+    #[arg(long)]
+    pub print: bool,
+    /// The server.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
