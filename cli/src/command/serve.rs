@@ -7,7 +7,7 @@ use domain::Secret;
 use tokio::net::TcpListener;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
-use crate::arguments::Serve;
+use crate::arguments::{DEFAULT_PORT, Serve};
 use crate::listen::{ServingOptions, build_service_with, process_limits, serve_until};
 use crate::metrics::metrics_routes;
 use crate::request_origin::{is_loopback, is_own_address};
@@ -77,11 +77,6 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
 )]
 fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
     let is_local_key_accepted = has_local_key(options);
-    let key_text = if is_local_key_accepted {
-        "local"
-    } else {
-        "<key>"
-    };
     println!(
         "Recollect listens on http://{address}  (data: {})",
         options.data.data.display()
@@ -105,17 +100,47 @@ fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
     }
 
     println!();
-    println!("Try it:");
-    println!(
-        "  curl http://{address}/v3/documents -H 'authorization: Bearer {key_text}' -H 'content-type: application/json' \\"
-    );
-    println!(
-        "    -d '{{\"content\": \"Ada wrote the first program in 1843.\", \"containerTag\": \"demo\"}}'"
-    );
-    println!(
-        "  curl http://{address}/v4/search -H 'authorization: Bearer {key_text}' -H 'content-type: application/json' \\"
-    );
-    println!(
-        "    -d '{{\"q\": \"who wrote the first program?\", \"containerTag\": \"demo\", \"searchMode\": \"hybrid\"}}'"
-    );
+    println!("Try it in another terminal:");
+    for command in example_commands(address, is_local_key_accepted, program) {
+        println!("  {command}");
+    }
+    println!("The API is described at http://{address}/docs");
+}
+
+/// Returns commands that work with this server from another terminal.
+fn example_commands(
+    address: SocketAddr,
+    is_local_key_accepted: bool,
+    program: &str,
+) -> [String; 2] {
+    let key = match is_local_key_accepted {
+        true => "",
+        false => "RECOLLECT_KEY=KEY ",
+    };
+    let is_found_without_address = address == SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT));
+    let url = match is_found_without_address {
+        true => String::new(),
+        false => format!(" --url http://{address}"),
+    };
+    [
+        format!("{key}{program} add --text \"Ada wrote the first program in 1843.\"{url}"),
+        format!("{key}{program} ask \"Who wrote the first program?\"{url}"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_commands_name_the_server_where_they_have_to() {
+        let [add, _] = example_commands(([127, 0, 0, 1], 8787).into(), true, "recollect");
+        assert!(
+            add.starts_with("recollect add") && !add.contains("--url"),
+            "{add}"
+        );
+        let [_, ask] = example_commands(([127, 0, 0, 1], 80).into(), false, "recollect");
+        assert!(ask.starts_with("RECOLLECT_KEY=KEY recollect ask"), "{ask}");
+        assert!(ask.ends_with("--url http://127.0.0.1:80"), "{ask}");
+    }
 }
