@@ -12,6 +12,9 @@ use crate::arguments::Ask;
 
 /// The lines of a passage. A chunk seldom has more.
 const LINES: usize = 20;
+/// The part of the best similarity that a result needs. What is far less similar answers another
+/// question.
+const SHARE_OF_BEST: f64 = 0.7;
 
 pub(super) async fn run_ask(options: Ask) -> Result<Outcome> {
     let output = Output::stdout(options.output.json);
@@ -39,8 +42,11 @@ pub(super) async fn run_ask(options: Ask) -> Result<Outcome> {
 /// Returns the memories, and then the passages of each document. The document with the best passage
 /// comes first.
 fn format_answer(output: &Output, hits: &[SearchHit]) -> String {
-    let (memories, passages): (Vec<&SearchHit>, Vec<&SearchHit>) =
-        hits.iter().partition(|hit| hit.is_memory);
+    let best = hits.iter().map(|hit| hit.similarity).fold(0.0, f64::max);
+    let (memories, passages): (Vec<&SearchHit>, Vec<&SearchHit>) = hits
+        .iter()
+        .filter(|hit| hit.similarity >= best * SHARE_OF_BEST)
+        .partition(|hit| hit.is_memory);
     let mut sections = Vec::new();
     if !memories.is_empty() {
         sections.push(format_memories(output, &memories));
@@ -112,7 +118,12 @@ mod tests {
 
     #[test]
     fn an_answer_has_memories_first_and_passages_by_document() {
+        let unlike = SearchHit {
+            similarity: 0.34,
+            ..hit("c-0", "Something else.", false)
+        };
         let hits = [
+            unlike,
             hit("a-0", "First.", false),
             hit("b-0", "Other.", false),
             hit("m", "Remembered.", true),
