@@ -84,8 +84,8 @@ pub struct Manual {
 /// The file of profiles.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigOptions {
-    /// The file of profiles; $XDG_CONFIG_HOME/recollect/config.toml or
-    /// ~/.config/recollect/config.toml when left out
+    /// The file of profiles; `$XDG_CONFIG_HOME/recollect/config.toml` or
+    /// `~/.config/recollect/config.toml` when left out
     #[arg(long, env = "RECOLLECT_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The folder of the settings of all programs, by the environment only.

@@ -18,7 +18,7 @@ use crate::arguments::{DEFAULT_PORT, Durability};
                                or else the data folder ./.recollect)"
 )]
 pub struct TargetOptions {
-    /// The address of the server, as in https://memory.example.com [env: RECOLLECT_URL]
+    /// The address of the server, as in `https://memory.example.com`; `RECOLLECT_URL` when left out
     #[arg(long, value_name = "URL", conflicts_with_all = ["data", "profile"])]
     pub url: Option<String>,
     /// The server of a profile; see `recollect profiles`
@@ -30,8 +30,8 @@ pub struct TargetOptions {
     /// A file with the key of the server
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub key_file: Option<PathBuf>,
-    /// The key of the server. Others on this machine can see it here: better set RECOLLECT_KEY, or
-    /// use --key-file or a profile
+    /// The key of the server. Others on this machine can see it here: better set `RECOLLECT_KEY`,
+    /// or use --key-file or a profile
     #[arg(long, value_name = "KEY", value_parser = parse_secret)]
     pub key: Option<Secret>,
     /// The file of profiles.
