@@ -13,6 +13,7 @@ fn a_profile_names_a_server_and_keeps_its_key_to_itself() {
     let add = ["profiles", "add", "home", "--url", &server.url];
     let added = world.run_with_input(&add, "local\n");
     assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(added.stdout.contains("with its key"), "{added:?}");
     let file = world.path("settings/recollect/config.toml");
     assert_eq!(
         fs::metadata(&file).unwrap().permissions().mode() & 0o777,

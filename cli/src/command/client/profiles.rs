@@ -57,13 +57,15 @@ fn add_profile(name: &str, url: &str, options: &ConfigOptions) -> Result<Outcome
     let url = ApiClient::over_http(url)?.address().to_owned();
     let path = ConfigFile::path(options)?;
     let mut config = ConfigFile::read(&path)?;
-    let profile = ServerProfile {
-        url,
-        key: read_key(name)?,
+    let key = read_key(name)?;
+    let note = match key.is_some() {
+        true => "with its key",
+        false => "without a key",
     };
+    let profile = ServerProfile { url, key };
     config.profiles.insert(name.to_owned(), profile);
     config.write(&path)?;
-    let text = format!("Saved the profile {name} in {}.\n", path.display());
+    let text = format!("Saved the profile {name} {note} in {}.\n", path.display());
     Output::stdout(false).print(&text)?;
     Ok(Outcome::Done)
 }
