@@ -1,5 +1,7 @@
 //! The commands of the real binary, with a data folder and with a server on loopback.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 mod journey;
 mod profiles;
 mod targets;
