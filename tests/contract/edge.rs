@@ -181,7 +181,7 @@ async fn web_pages_call_the_api_with_a_key_and_never_with_cookies() {
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let exposed = answer.header("access-control-expose-headers");
-    assert_eq!(exposed, Some("x-request-id,retry-after"));
+    assert_eq!(exposed, Some("x-request-id,retry-after,www-authenticate"));
 
     // A page can read why a request was refused.
     let refused = edge.send_listing("wrong", from_page).await;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use axum::extract::{FromRef, FromRequestParts};
 use domain::key::KeyKind;
-use domain::{Error, Result, Tenant};
+use domain::{Error, Result, Secret, Tenant};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderName};
 use http::request::Parts;
@@ -147,19 +147,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
-        let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
-        let credential = read_credential(&parts.headers);
-        let tenant = match app
-            .authenticator
-            .authenticate(credential, from_loopback)
-            .await
-        {
-            Ok(tenant) => tenant,
-            Err(error) if credential.is_some() => {
-                return Err(slow_down_refusal(&app, parts, error).into());
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let tenant = authenticate(&app, parts).await?;
 
         // A request that is refused later appears in the request log of this organization.
         note_tenant(&app, &tenant).await;
@@ -175,6 +163,47 @@ where
             tenant,
             permission: PhantomData,
         })
+    }
+}
+
+/// A valid key, for a route that only passes the request on to other routes. These authenticate the
+/// key again, count the request and log it, so none of this is done here.
+#[derive(Debug, Clone)]
+pub struct ForwardedKey {
+    /// The key as it was sent.
+    pub key: Secret,
+    /// `true` if the request came from this machine itself: see [`LoopbackPeer`].
+    pub from_loopback: bool,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ForwardedKey
+where
+    App: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        authenticate(&App::from_ref(state), parts).await?;
+        let key = read_credential(&parts.headers).unwrap_or_default();
+        Ok(Self {
+            key: Secret::new(key.to_owned()),
+            from_loopback: parts.extensions.get::<LoopbackPeer>().is_some(),
+        })
+    }
+}
+
+/// Returns the tenant of the key in a request.
+async fn authenticate(app: &App, parts: &Parts) -> Result<Tenant> {
+    let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
+    let credential = read_credential(&parts.headers);
+    let result = app
+        .authenticator
+        .authenticate(credential, from_loopback)
+        .await;
+
+    match result {
+        Err(error) if credential.is_some() => Err(slow_down_refusal(app, parts, error)),
+        result => result,
     }
 }
 

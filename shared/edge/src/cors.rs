@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use domain::{Error, Result};
-use http::header::RETRY_AFTER;
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
@@ -44,8 +44,16 @@ impl AllowedOrigins {
             .allow_origin(origins)
             .allow_methods(METHODS)
             .allow_headers(AllowHeaders::mirror_request())
-            .expose_headers([REQUEST_ID.clone(), RETRY_AFTER])
+            .expose_headers([REQUEST_ID.clone(), RETRY_AFTER, WWW_AUTHENTICATE])
             .max_age(PREFLIGHT_LIFETIME)
+    }
+
+    /// Checks whether pages of this origin may call the API.
+    pub fn allows(&self, origin: &HeaderValue) -> bool {
+        match self {
+            Self::Any => true,
+            Self::List(origins) => origins.contains(origin),
+        }
     }
 }
 

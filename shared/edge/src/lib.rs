@@ -20,7 +20,7 @@ mod secret;
 mod wrong_keys;
 
 pub use auth::{
-    Admin, AnyKey, Auth, ClientAddress, LoopbackPeer, ReadContent, ReadOrganization,
+    Admin, AnyKey, Auth, ClientAddress, ForwardedKey, LoopbackPeer, ReadContent, ReadOrganization,
     ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings,
 };
 pub use console_session::ConsoleCookie;

@@ -82,6 +82,11 @@ impl App {
         }
     }
 
+    /// Returns the origins whose pages may call the API.
+    pub fn allowed_origins(&self) -> &AllowedOrigins {
+        &self.allowed_origins
+    }
+
     /// Sets the names that the answers of `/v3` and `/v4` have for the cloud drive. Without this,
     /// they are those of this service.
     #[must_use]
