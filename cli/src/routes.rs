@@ -27,7 +27,7 @@ pub fn all_routes(
     let settings = settings::router(app.clone(), has_model);
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());
-    let connections = connections::router(app.clone(), connectors, public_url);
+    let connections = connections::router(app.clone(), connectors, public_url.clone());
     let routes = documents
         .merge(memories)
         .merge(search)
@@ -35,7 +35,11 @@ pub fn all_routes(
         .merge(tags)
         .merge(analytics);
 
-    edge::build_service(routes.merge(connections), app)
+    // The tools of the protocol call the same routes as everybody else, with warm indexes in common.
+    let api = edge::build_service(routes.clone(), app);
+    let mcp = mcp::router(app.clone(), api, public_url);
+
+    edge::build_service(routes.merge(connections).merge(mcp), app)
 }
 
 /// Returns the routes of the bucket, for clients with a signed URL or form. On AWS, S3 itself

@@ -49,6 +49,7 @@ mod limits;
 mod list;
 mod malformed;
 mod matrix;
+mod mcp;
 mod media;
 mod memories;
 mod memories_documents;

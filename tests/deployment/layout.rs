@@ -87,6 +87,16 @@ fn functions_get_exactly_the_variables_that_are_read() {
                 });
                 wanted
             }
+            // The tools embed questions as searches do, and name the address of the service. They do
+            // not rerank.
+            "McpFunction" => {
+                let mut wanted = model_variables();
+                wanted.retain(|name| {
+                    name.contains("EMBEDDING") || name.starts_with("RECOLLECT_MODEL_")
+                });
+                wanted.insert("RECOLLECT_PUBLIC_URL".to_owned());
+                wanted
+            }
             // Settings say whether a filter prompt has a model.
             "SettingsFunction" => BTreeSet::from(["RECOLLECT_MEMORY_MODEL".to_owned()]),
             "ConnectionsFunction" => drive_variables(),

@@ -12,7 +12,7 @@ use lambda_http::tower::ServiceExt;
 use serde_json::{Value, json};
 use service::Authenticator;
 use testkit::{
-    DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment, is_for_browsers, multipart_form,
+    DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment, is_undescribed, multipart_form,
 };
 
 use crate::routes::{OPEN_PATHS, fill_path};
@@ -173,9 +173,7 @@ fn its_routes_are_those_of_the_template() {
     // The event without a path is the catch-all.
     let events = events.filter(|event| event.get("Path").is_some());
     let deployed = events.map(|event| (text(&event["Method"]), text(&event["Path"])));
-    let deployed: BTreeSet<_> = deployed
-        .filter(|(_, path)| !is_for_browsers(path))
-        .collect();
+    let deployed: BTreeSet<_> = deployed.filter(|(_, path)| !is_undescribed(path)).collect();
     assert_eq!(template_routes(&load_document()), deployed);
 }
 
@@ -187,7 +185,7 @@ fn its_paths_are_those_of_the_routers() {
         let routes = text.split(".route(").skip(1);
         paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
     }
-    paths.retain(|path| !is_for_browsers(path));
+    paths.retain(|path| !is_undescribed(path));
     let documented = template_routes(&load_document())
         .into_iter()
         .map(|(_, path)| path)

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use axum::Router;
 use domain::ports::Connectors;
 use edge::App;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
 use serde_json::Value;
 use service::Authenticator;
-use testkit::{TestApp, is_for_browsers};
+use testkit::{TestApp, is_undescribed};
 
 use crate::template::{
     crate_of_function, function_events, load_template, referenced_id, resources,
@@ -16,7 +17,7 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 133] = [
+const ROUTES: [(&str, &str, &str); 136] = [
     ("documents", "GET", "/health"),
     ("documents", "GET", "/healthz"),
     ("documents", "POST", "/v3/documents"),
@@ -182,11 +183,21 @@ const ROUTES: [(&str, &str, &str); 133] = [
         "POST",
         "/ns/{namespace}/connectors/{id}/sync",
     ),
+    ("mcp", "POST", "/mcp"),
+    ("mcp", "GET", "/.well-known/oauth-protected-resource"),
+    ("mcp", "GET", "/.well-known/oauth-protected-resource/mcp"),
 ];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// The paths that need no key.
-pub(crate) const OPEN_PATHS: [&str; 4] = ["/health", "/healthz", "/v3/openapi", "/v4/openapi"];
+pub(crate) const OPEN_PATHS: [&str; 6] = [
+    "/health",
+    "/healthz",
+    "/v3/openapi",
+    "/v4/openapi",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
+];
 
 /// Returns the path with a value for each parameter.
 pub(crate) fn fill_path(path: &str) -> String {
@@ -207,6 +218,7 @@ async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -
         "search" => search::router(app.clone(), 1024 * 1024),
         "analytics" => analytics::router(app.clone()),
         "connections" => connections::router(app.clone(), Connectors::default(), None),
+        "mcp" => mcp::router(app.clone(), Router::new(), None),
         _ => cli::all_routes(app, 1024 * 1024, Connectors::default(), None, false),
     };
     let router = if function == "local" {
@@ -226,6 +238,12 @@ async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
 
     (status, body["error"] == "Route not found")
+}
+
+/// Checks whether a route is for browsers and providers. The protocol of assistants is not described
+/// with them, but it asks for a key as the API does.
+fn answers_in_its_own_way(path: &str) -> bool {
+    is_undescribed(path) && path != "/mcp" && !path.starts_with("/.well-known/")
 }
 
 fn new_app(app: &TestApp) -> App {
@@ -278,7 +296,7 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
         for router in [function, "local"] {
             let (status, is_no_route) = send_without_key(&app, router, method, path).await;
             // Routes for browsers and providers need a ticket and answer in their own way.
-            let as_wanted = is_for_browsers(path) || status == wanted;
+            let as_wanted = answers_in_its_own_way(path) || status == wanted;
             assert!(
                 as_wanted && !is_no_route,
                 "{router}: {method} {path} is answered with {status}"
@@ -331,6 +349,7 @@ fn no_router_has_a_path_that_the_table_does_not_have() {
         "connections",
         "container-tags",
         "documents",
+        "mcp",
         "memories",
         "search",
         "settings",

@@ -68,6 +68,7 @@ pub const POST_TYPES: &[(&str, RequestType)] = &[
     ("/ns/{namespace}/connectors/{id}/sync", RequestType::Add),
     ("/picker/api/complete", RequestType::Request),
     ("/console/session", RequestType::Request),
+    ("/mcp", RequestType::Request),
 ];
 
 /// Returns the type of a request to a route.

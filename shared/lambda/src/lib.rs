@@ -148,7 +148,9 @@ pub async fn handle_batch(
 
 fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
     let filter = read_variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)?
+        // This crate logs whole messages, and with them what is remembered.
+        .add_directive("rmcp=error".parse()?);
     tracing_subscriber::fmt()
         .json()
         .with_env_filter(filter)

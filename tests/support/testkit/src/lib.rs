@@ -19,4 +19,4 @@ pub use drive::{Browser, BrowserPage, DRIVE_ACCOUNT, JSON};
 pub use faults::{FaultRates, FaultyTransport};
 pub use internet::TestInternet;
 pub use log::LogCapture;
-pub use openapi::is_for_browsers;
+pub use openapi::is_undescribed;

@@ -40,14 +40,17 @@ struct HttpExchange {
     response_body: Bytes,
 }
 
-/// Checks whether a route is for browsers and providers rather than for clients: pages, requests
-/// from pages, and addresses that a provider calls. The document leaves these out.
-pub fn is_for_browsers(path: &str) -> bool {
+/// Checks whether the document leaves a route out, because it is not for clients of the API: pages,
+/// requests from pages, addresses that a provider calls, and the protocol of assistants, which
+/// describes itself.
+pub fn is_undescribed(path: &str) -> bool {
     let suffixes = ["/callback", "/notifications"];
     path.starts_with("/picker")
         || path.starts_with("/docs")
         || path == "/"
         || path.starts_with("/console/")
+        || path == "/mcp"
+        || path.starts_with("/.well-known/")
         || path.starts_with("/v3/connections/auth/")
         || suffixes.iter().any(|suffix| path.ends_with(suffix))
 }
@@ -67,7 +70,7 @@ async fn check_exchange(request: Request, next: Next) -> Response {
         return next.run(request).await;
     };
 
-    if is_for_browsers(&path) {
+    if is_undescribed(&path) {
         return next.run(request).await;
     }
 

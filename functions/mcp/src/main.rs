@@ -1,0 +1,33 @@
+//! The Lambda function `mcp`.
+
+use axum::Router;
+use edge::App;
+use remote::{ModelClient, ModelSettings};
+
+/// The bytes of warm indexes that fit into the function besides warm memories and everything else.
+const SEARCH_CACHE_BYTES: usize = search::LAMBDA_CACHE_BYTES / 2;
+/// The bytes of warm memories.
+const MEMORY_CACHE_BYTES: usize = memories::LAMBDA_CACHE_BYTES / 4;
+
+fn main() -> anyhow::Result<()> {
+    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+
+    lambda::run_http(move |app| {
+        let app = app.with_embedder(models.embedder());
+        mcp::router(app.clone(), build_api(&app), public_url)
+    })
+}
+
+/// Returns the routes that the tools call.
+fn build_api(app: &App) -> Router {
+    // The settings are only asked who the caller is. What a model can decide is of no interest.
+    let has_model = false;
+    let routes = documents::router(app.clone(), documents::LAMBDA_FILE_BYTES)
+        .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
+        .merge(search::router(app.clone(), SEARCH_CACHE_BYTES))
+        .merge(container_tags::router(app.clone()))
+        .merge(settings::router(app.clone(), has_model));
+
+    edge::build_service(routes, app)
+}
