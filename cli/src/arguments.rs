@@ -3,6 +3,7 @@
 mod client;
 mod data;
 mod keys;
+mod mcp;
 mod transfer;
 
 use std::net::IpAddr;
@@ -26,6 +27,9 @@ pub use client::{
 };
 pub use data::{Data, Durability, PowerCut};
 pub use keys::{Access, KeyAction, KeyStore, Keys};
+pub use mcp::{
+    ConfigChange, Mcp, McpAction, McpClient, McpInstall, McpServe, McpTarget, McpUninstall,
+};
 pub use transfer::{Export, FileFormat, Import, Owner};
 
 /// The port of the server on this machine, where commands look for it.
@@ -90,6 +94,12 @@ pub enum Command {
     AwsEndpoints(AwsEndpoints),
     /// Process what is queued, without serving
     Work(Work),
+    /// Give assistants a memory: serve the Model Context Protocol on the standard streams
+    ///
+    /// An assistant starts this program and calls its tools, until it closes the standard input.
+    /// `install` enters it into the configuration of an assistant. A server that runs already
+    /// serves the same tools at /mcp.
+    Mcp(Mcp),
     /// Print a script that completes commands and options in a shell
     #[command(after_help = client::COMPLETION_EXAMPLES)]
     Completions(Completions),

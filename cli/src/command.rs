@@ -6,6 +6,7 @@ mod client;
 mod demo;
 mod generate;
 mod keys;
+mod mcp;
 mod serve;
 mod transfer;
 mod work;
@@ -45,6 +46,7 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                 Some(Command::Work(work)) => work::run_work(work).await?,
                 Some(Command::Completions(options)) => generate::print_completions(&options)?,
                 Some(Command::Manual(options)) => generate::print_manual(&options)?,
+                Some(Command::Mcp(options)) => mcp::run_mcp(options).await?,
             }
             Ok(ExitCode::SUCCESS)
         });
@@ -88,7 +90,9 @@ fn build_outside(
 /// Sends the log to standard error.
 fn log_to_stderr(filter: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .with_context(|| format!("--log {filter}: a level or a list like search=debug,warn"))?;
+        .with_context(|| format!("--log {filter}: a level or a list like search=debug,warn"))?
+        // This crate logs whole messages, and with them what is remembered.
+        .add_directive("rmcp=error".parse()?);
     let is_terminal = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

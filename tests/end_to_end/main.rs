@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod assistants;
 mod binary;
 mod check;
 mod clock;

@@ -27,6 +27,8 @@ pub(crate) fn recollect_command() -> Command {
         "RECOLLECT_CACHE_MB",
         "RECOLLECT_DURABILITY",
         "RECOLLECT_LOG",
+        "RECOLLECT_URL",
+        "RECOLLECT_KEY",
     ] {
         command.env_remove(name);
     }

@@ -112,13 +112,7 @@ fn explain_refusal(refusal: &Refusal) -> String {
     format!("{message} {remedy}")
 }
 
-/// Returns a message of the API as a sentence.
+/// Returns a message of the API with one full stop. It may begin with the name of a field.
 fn sentence(message: &str) -> String {
-    let mut letters = message.trim_end_matches('.').chars();
-    let first: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
-    format!("{first}{}.", letters.as_str())
+    format!("{}.", message.trim_end_matches('.'))
 }

@@ -1,0 +1,124 @@
+//! `recollect mcp`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Data, ModelOptions};
+
+/// `recollect mcp`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Mcp {
+    /// What to do; serves on the standard streams when left out.
+    #[command(subcommand)]
+    pub action: Option<McpAction>,
+    /// How to serve.
+    #[command(flatten)]
+    pub serve: McpServe,
+}
+
+/// The subcommands of `recollect mcp`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum McpAction {
+    /// Add Recollect to the configuration of an assistant
+    ///
+    /// Shows the change and asks before it writes. Everything else in the file stays as it is, and
+    /// the file as it was is kept beside it. A file that cannot be read is refused. The key in
+    /// `RECOLLECT_KEY`, if it is set, is written into the file, because most assistants do not pass
+    /// their environment on.
+    Install(McpInstall),
+    /// Take Recollect out of the configuration of an assistant
+    Uninstall(McpUninstall),
+}
+
+/// `recollect mcp`, without a subcommand.
+#[derive(Debug, Clone, Args)]
+pub struct McpServe {
+    /// Where the memory is.
+    #[command(flatten)]
+    pub target: McpTarget,
+    /// What to log, as in `info` or `search=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+    /// The model endpoint.
+    #[command(flatten)]
+    pub models: ModelOptions,
+}
+
+/// The memory that an assistant uses.
+#[derive(Debug, Clone, Args)]
+pub struct McpTarget {
+    /// The address of a running server, as in `https://memory.example.com`. Without it, the data
+    /// folder is opened in this process
+    #[arg(long, env = "RECOLLECT_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// The API key, by the environment only: what stands on a command line, others can see. Without
+    /// it, the key `local`
+    #[arg(long, env = "RECOLLECT_KEY", hide = true, hide_env_values = true)]
+    pub key: Option<String>,
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+}
+
+/// `recollect mcp install`.
+#[derive(Debug, Clone, Args)]
+pub struct McpInstall {
+    /// The assistant
+    #[arg(value_enum)]
+    pub client: McpClient,
+    /// Where the memory is.
+    #[command(flatten)]
+    pub target: McpTarget,
+    /// How to change the file.
+    #[command(flatten)]
+    pub change: ConfigChange,
+    /// Print what belongs into the file, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub print: bool,
+}
+
+/// `recollect mcp uninstall`.
+#[derive(Debug, Clone, Args)]
+pub struct McpUninstall {
+    /// The assistant
+    #[arg(value_enum)]
+    pub client: McpClient,
+    /// How to change the file.
+    #[command(flatten)]
+    pub change: ConfigChange,
+}
+
+/// How a configuration is changed.
+#[derive(Debug, Clone, Args)]
+pub struct ConfigChange {
+    /// The file with the configuration; the usual one of the assistant when left out
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Write without asking
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// An assistant whose configuration is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum McpClient {
+    /// Claude Desktop
+    Claude,
+    /// Claude Code, for all projects of the user
+    ClaudeCode,
+    /// Codex
+    Codex,
+    /// Cursor, for all projects of the user
+    Cursor,
+    /// VS Code, in the user's default profile
+    Vscode,
+    /// Windsurf
+    Windsurf,
+}

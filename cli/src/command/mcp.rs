@@ -1,0 +1,91 @@
+//! `recollect mcp`: serves the Model Context Protocol on the standard streams, and enters itself
+//! into the configuration of assistants.
+
+mod clients;
+mod edit;
+mod install;
+mod json_text;
+mod toml_text;
+
+use anyhow::{Context, Result};
+use api_client::ApiClient;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use domain::Secret;
+use edge::{AllowedOrigins, LoopbackPeer, ProviderNames};
+
+use super::{build_outside, log_to_stderr, wait_for_interrupt};
+use crate::arguments::{DriveOptions, LogFormat, Mcp, McpAction, McpServe, McpTarget};
+use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::system::LocalSystem;
+use crate::workers::Workers;
+
+/// An assistant starts a process of its own, beside others, so its indexes stay small.
+const SERVING_OPTIONS: ServingOptions = ServingOptions {
+    cache_bytes: 512 * 1024 * 1024,
+    body_bytes: DEFAULT_BODY_BYTES,
+    accepts_local_key: true,
+    allowed_origins: AllowedOrigins::Any,
+    provider_names: ProviderNames::Cloud,
+};
+/// The key that works on this machine without having been created.
+const LOCAL_KEY: &str = "local";
+
+pub(super) async fn run_mcp(options: Mcp) -> Result<()> {
+    match options.action {
+        None => serve_assistant(options.serve).await,
+        Some(McpAction::Install(install)) => install::install(&install),
+        Some(McpAction::Uninstall(uninstall)) => install::uninstall(&uninstall),
+    }
+}
+
+/// Serves until the input ends or the process is interrupted.
+async fn serve_assistant(options: McpServe) -> Result<()> {
+    log_to_stderr(&options.log, LogFormat::Text)?;
+    let key = Secret::new(options.target.api_key().unwrap_or(LOCAL_KEY));
+    if let Some(url) = options.target.server_url() {
+        let api = ApiClient::over_http(url).context("--url or RECOLLECT_URL")?;
+        return serve_until_interrupted(api.with_key(key)).await;
+    }
+
+    let data = &options.target.data;
+    let system = LocalSystem::open(&data.data, data.power_cut.durability, None).await?;
+    let external_services = build_outside(&options.models, &DriveOptions::default(), None)?;
+    // What is added is processed in this process, so it can be found without a server.
+    let workers = Workers::start(&system, &external_services).await?;
+    let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
+    let api = ApiClient::in_process(routes.layer(from_fn(mark_as_loopback)));
+
+    let result = serve_until_interrupted(api.with_key(key)).await;
+    workers.stop().await;
+    result
+}
+
+async fn serve_until_interrupted(api: ApiClient) -> Result<()> {
+    let interrupted = wait_for_interrupt()?;
+    tokio::select! {
+        result = mcp::serve_stdio(api) => result,
+        () = interrupted => Ok(()),
+    }
+}
+
+/// The process that opens the data folder is this machine.
+async fn mark_as_loopback(mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(LoopbackPeer);
+    next.run(request).await
+}
+
+impl McpTarget {
+    /// Returns the address of the server. An empty variable counts as absent.
+    fn server_url(&self) -> Option<&str> {
+        let url = self.url.as_deref()?;
+        Some(url).filter(|url| !url.trim().is_empty())
+    }
+
+    /// Returns the key. An empty variable counts as absent.
+    fn api_key(&self) -> Option<&str> {
+        let key = self.key.as_deref()?;
+        Some(key).filter(|key| !key.trim().is_empty())
+    }
+}

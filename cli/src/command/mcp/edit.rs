@@ -1,0 +1,66 @@
+//! A change of a text, which can be shown before it is made.
+
+use std::ops::Range;
+
+use super::clients::KEY_VARIABLE;
+
+/// The replacement of one part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TextEdit {
+    /// The bytes to replace.
+    pub(super) range: Range<usize>,
+    /// What takes their place.
+    pub(super) replacement: String,
+}
+
+impl TextEdit {
+    /// Returns the text with the change.
+    pub(super) fn apply(&self, text: &str) -> String {
+        let (before, after) = (&text[..self.range.start], &text[self.range.end..]);
+        format!("{before}{}{after}", self.replacement)
+    }
+
+    /// Returns the change as a diff. It shows nothing else of the text, which may have the secrets
+    /// of other programs, and no key.
+    pub(super) fn to_diff(&self, text: &str) -> String {
+        let line = text[..self.range.start].matches('\n').count() + 1;
+        let mut diff = format!("@@ line {line} @@\n");
+        push_lines(&mut diff, '-', &text[self.range.clone()]);
+        push_lines(&mut diff, '+', &self.replacement);
+        diff
+    }
+}
+
+fn push_lines(diff: &mut String, sign: char, text: &str) {
+    // A comma in front joins the entry to the one before it.
+    let text = text.strip_prefix(',').unwrap_or(text);
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    for line in lines {
+        match line.split_once(KEY_VARIABLE) {
+            Some((before, _)) => {
+                diff.push_str(&format!("{sign}{before}{KEY_VARIABLE} (not shown)\n"));
+            }
+            None => diff.push_str(&format!("{sign}{line}\n")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_shows_the_change_and_no_secret() {
+        let text = "{\n  \"token\": \"secret-of-another\",\n  \"a\": {\"env\": {\"RECOLLECT_KEY\": \"rk_old\"}}\n}";
+        let start = text.find("\"a\"").unwrap();
+        let edit = TextEdit {
+            range: start..text.len() - 2,
+            replacement: "\"b\": {\n    \"RECOLLECT_KEY\": \"rk_new\"\n  }".to_owned(),
+        };
+        let diff = edit.to_diff(text);
+        assert_eq!(
+            diff,
+            "@@ line 3 @@\n-\"a\": {\"env\": {\"RECOLLECT_KEY (not shown)\n+\"b\": {\n+    \"RECOLLECT_KEY (not shown)\n+  }\n"
+        );
+    }
+}
