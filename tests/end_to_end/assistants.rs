@@ -75,7 +75,7 @@ fn an_assistant_remembers_without_a_server_and_its_process_ends_with_the_input()
 
     // What one process has stored, another one finds.
     let mut assistant = Assistant::start(folder.path());
-    let arguments = json!({"query": "What does she drink?", "container": "nora"});
+    let arguments = json!({"query": "Which tea do I prefer in the morning?", "container": "nora"});
     let found = assistant.call("search", arguments).to_string();
     assert!(found.contains("green tea"), "{found}");
     assistant.close();
