@@ -1,0 +1,1 @@
+"""The parts of the browser test of the console."""
