@@ -10,9 +10,9 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use service::{
-    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, PICKER_SESSION_SECONDS,
-    accept_consent, begin_consent, derive_token, open_consent_link, open_session_after_consent,
-    random_token,
+    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, Ctx, PICKER_SESSION_SECONDS,
+    TicketKind, TicketValue, accept_consent, begin_consent, derive_token, issue_ticket,
+    open_consent_link, open_session_after_consent, random_token,
 };
 
 use crate::ConnectionsState;
@@ -27,6 +27,8 @@ use crate::wire::{parse_provider, waits_for_selection};
 /// The purpose of the proof that a user has seen the page that names the organization. The proof is
 /// derived from the browser's secret, so nobody can send users past that page.
 const SEEN_PAGE_PURPOSE: &str = "seen";
+/// The number of seconds for which a user who did not give permission may try again.
+const RETRY_SECONDS: i64 = 10 * 60;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -102,11 +104,11 @@ fn consent_page(
     ));
     let explanation = match connection.scope {
         SyncScope::Selected => {
-            "<p>Next, the provider asks whether this service may read your drive. After that you choose the folders and \
+            "<p>Next, Google Drive asks whether this service may read your files. After that you choose the folders and \
              files; only those are copied, and kept up to date. Nothing in your drive is changed.</p>"
         }
         SyncScope::Full => {
-            "<p>Next, the provider asks whether this service may read your drive. <strong>Everything</strong> in it is \
+            "<p>Next, Google Drive asks whether this service may read your files. <strong>Everything</strong> in your drive is \
              then copied and kept up to date. Nothing in your drive is changed.</p>"
         }
     };
@@ -114,16 +116,16 @@ fn consent_page(
     let cookie_warning = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
                 site, then try again.</p>";
     let body = format!(
-        "{cookie_warning}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the container tag</dt><dd>{tag}</dd></dl>\n\
+        "{cookie_warning}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>Container</dt><dd>{tag}</dd></dl>\n\
          {explanation}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
-         <p><a class=\"button primary\" href=\"{next_url}\">Continue to the provider</a></p>",
+         <p><a class=\"button primary\" href=\"{next_url}\">Continue to Google Drive</a></p>",
         cookie_warning = if was_seen { cookie_warning } else { "" },
         org = escape_html(invitation.tenant.org().as_str()),
         tag = escape_html(connection.tag.as_str()),
         next_url = escape_html(&next_url),
     );
 
-    text_page(base, StatusCode::OK, "Connect your cloud drive", &body)
+    text_page(base, StatusCode::OK, "Connect Google Drive", &body)
 }
 
 #[derive(Default, Deserialize)]
@@ -190,13 +192,7 @@ async fn finish_consent(
 
     let names = state.app.provider_names;
     if let Some(refusal) = refusal {
-        return Ok(refusal_response(
-            names,
-            base,
-            headers,
-            &connection,
-            &refusal,
-        ));
+        return refusal_response(state, base, headers, &tenant, &connection, &refusal).await;
     }
 
     if waits_for_selection(&connection) {
@@ -236,23 +232,55 @@ pub(crate) fn outcome_url(
     append_parameters(address?, &parameters)
 }
 
-fn refusal_response(
-    names: ProviderNames,
+async fn refusal_response(
+    state: &ConnectionsState,
     base: &BaseUrl,
     headers: &HeaderMap,
+    tenant: &Tenant,
     connection: &Connection,
     refusal: &ConsentRefusal,
-) -> Response {
+) -> ApiResult<Response> {
+    let names = state.app.provider_names;
     if let Some(address) = outcome_url(
         names,
         connection.redirect_url.as_deref(),
         connection,
         Some(refusal.code()),
     ) {
-        return redirect_to(&address);
+        return Ok(redirect_to(&address));
     }
 
-    let status = match refusal.kind {
+    let status = refusal_status(refusal);
+    if wants_json(headers) {
+        let body = serde_json::json!({
+            "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
+            "id": connection.id, "provider": names.of_provider(connection.provider),
+        });
+        return Ok(add_page_headers((status, Json(body)).into_response()));
+    }
+
+    let title = match refusal.kind {
+        Some(ConnectionErrorKind::AccessDenied) => "Not connected",
+        None => "This is another account",
+        Some(_) => "Your drive could not be connected",
+    };
+
+    let mut body = format!("<p>{}</p>", escape_html(&refusal.message));
+    // The user cannot correct the app.
+    if !matches!(refusal.kind, Some(ConnectionErrorKind::AppMisconfigured)) {
+        let retry_url = issue_retry_link(&state.app.ctx, base, tenant, connection).await?;
+        body.push_str(&format!(
+            "\n<p><a class=\"button\" href=\"{}\">Try again</a></p>",
+            escape_html(&retry_url)
+        ));
+    }
+
+    Ok(text_page(base, status, title, &body))
+}
+
+/// Returns the status of the answer about a refusal.
+fn refusal_status(refusal: &ConsentRefusal) -> StatusCode {
+    match refusal.kind {
         None => StatusCode::CONFLICT,
         Some(
             ConnectionErrorKind::AccessDenied
@@ -265,28 +293,22 @@ fn refusal_response(
             | ConnectionErrorKind::QuotaExceeded,
         ) => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,
-    };
-
-    if wants_json(headers) {
-        let body = serde_json::json!({
-            "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
-            "id": connection.id, "provider": names.of_provider(connection.provider),
-        });
-        return add_page_headers((status, Json(body)).into_response());
     }
+}
 
-    let title = match refusal.kind {
-        Some(ConnectionErrorKind::AccessDenied) => "Not connected",
-        None => "This is another account",
-        Some(_) => "Your drive could not be connected",
-    };
-
-    text_page(
-        base,
-        status,
-        title,
-        &format!("<p>{}</p>", escape_html(&refusal.message)),
-    )
+/// Issues a link with which a user who did not give permission is asked again. The user has just
+/// proved to be in the browser that was asked.
+async fn issue_retry_link(
+    ctx: &Ctx,
+    base: &BaseUrl,
+    tenant: &Tenant,
+    connection: &Connection,
+) -> ApiResult<String> {
+    let expires_at = ctx.clock.now().plus_seconds(RETRY_SECONDS);
+    let value = TicketValue::new(tenant, &connection.id);
+    let ticket = issue_ticket(ctx, TicketKind::Link, &value, expires_at).await?;
+    let path = format!("/v3/connections/auth/start/{}", ticket.expose());
+    Ok(base.url_of_path(&path))
 }
 
 /// Shows the new connection, for callers without a page of their own.
@@ -308,7 +330,7 @@ async fn connected_response(
         .and_then(|account| account.email.as_deref());
     let body = format!(
         "<p>Your drive is being synced now. You can close this page.</p>\n<dl><dt>Account</dt><dd>{}</dd>\
-         <dt>Organization</dt><dd>{}</dd><dt>Space</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
+         <dt>Organization</dt><dd>{}</dd><dt>Container</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
         escape_html(email.unwrap_or("not told")),
         escape_html(tenant.org().as_str()),
         escape_html(connection.tag.as_str()),

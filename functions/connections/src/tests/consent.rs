@@ -287,6 +287,8 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
                 );
             } else {
                 assert_eq!(answer.status, status, "{rest}: {}", answer.text);
+                let can_retry = answer.text.contains("Try again");
+                assert_eq!(can_retry, kind != AppMisconfigured, "{rest}");
             }
             let problem = world.stored(&id).await.problem.unwrap();
             assert_eq!(problem.kind, kind, "{rest}");
@@ -300,6 +302,30 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
             assert_eq!(world.stored(&id).await.problem, None);
         }
     }
+}
+
+#[tokio::test]
+async fn a_user_who_refused_may_try_again_within_ten_minutes() {
+    let world = TestWorld::new().await;
+    let (id, link) = world.connect(json!({})).await;
+    let mut browser = Browser::default();
+    let state = browser.go_to_provider(&world, &link).await;
+    let page = browser
+        .come_back(&world, &state, "error=access_denied")
+        .await;
+    let start = format!("{BASE}/v3/connections/auth/start/");
+    let retry_link = page
+        .text
+        .split('"')
+        .find(|part| part.starts_with(&start))
+        .unwrap();
+    assert_ne!(retry_link, link);
+
+    assert_eq!(browser.run_consent(&world, retry_link).await.status, 303);
+    assert_eq!(world.stored(&id).await.problem, None);
+
+    world.time.advance_seconds(11 * 60);
+    assert_eq!(browser.get(&world, retry_link).await.status, 404);
 }
 
 #[tokio::test]
