@@ -4,7 +4,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
-use domain::connection::{MAX_SELECTED_ITEMS, SelectedItem};
+use domain::connection::{Connection, MAX_SELECTED_ITEMS, SelectedItem, SyncState};
 use domain::{Error, Result, Secret};
 use edge::{ApiError, ApiResult, Json, Path, ProviderNames, Query};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
@@ -23,7 +23,7 @@ use crate::consent::outcome_url;
 use crate::cookie::{self, PICKER_COOKIE};
 use crate::page::{add_page_headers, escape_html, redirect_to, refusal_page};
 use crate::resources::parse_view;
-use crate::wire::ChoiceShape;
+use crate::wire::{ChoiceShape, newest_run, run_status};
 
 const PAGE: &str = include_str!("picker/page.html");
 const SCRIPT: &str = include_str!("picker/app.js");
@@ -230,22 +230,59 @@ fn outline_connection(names: ProviderNames, picker_request: &PickerRequest) -> V
     })
 }
 
+/// Returns the selected items' places as synchronization last found them: the ids of the folders
+/// above, and their path.
+fn outline_places(state: &SyncState) -> Value {
+    let places = state.selected_items.iter().map(|(id, item)| {
+        let place = json!({"chain": item.chain, "path": item.above});
+        (id.clone(), place)
+    });
+    Value::Object(places.collect())
+}
+
+/// Returns what the page shows of the synchronization's progress.
+fn outline_sync(connection: &Connection, state: &SyncState) -> Value {
+    let run = newest_run(connection, state).map(|run| {
+        json!({
+            "number": run.number,
+            "status": run_status(run.state),
+            "processed": run.processed,
+            "failed": run.failed,
+            "skipped": run.skipped,
+            "error": run.error.as_ref().map(|(_, message)| message),
+        })
+    });
+    let problem = connection.problem.as_ref();
+    json!({
+        "run": run,
+        "documentCount": state.documents,
+        "error": problem.map(|problem| &problem.message),
+    })
+}
+
+/// Returns the stored selection, and what the page shows beside it. The page also asks for this
+/// while it waits for the first synchronization.
 pub(crate) async fn get_selection(
     State(state): State<ConnectionsState>,
     picker_request: PickerRequest,
 ) -> ApiResult<Response> {
     let PickerSession {
-        tenant, connection, ..
+        tenant,
+        connection,
+        return_url,
     } = &picker_request.session;
-    let selection = state
-        .app
-        .ctx
-        .sync
-        .get_selection(tenant, &connection.id)
-        .await?;
-    let outline = outline_connection(state.app.provider_names, &picker_request);
+    let sync = &state.app.ctx.sync;
+    let selection = sync.get_selection(tenant, &connection.id).await?;
+    let sync_state = sync.get_state(tenant, &connection.id).await?;
+
+    let names = state.app.provider_names;
     let body = json!({
-        "connection": outline, "items": selection.items, "limit": MAX_SELECTED_ITEMS,
+        "connection": outline_connection(names, &picker_request),
+        "items": selection.items,
+        "limit": MAX_SELECTED_ITEMS,
+        "places": outline_places(&sync_state),
+        "sync": outline_sync(connection, &sync_state),
+        "redirectTo": outcome_url(names, return_url.as_deref(), connection, None),
     });
     Ok(add_page_headers(Json(body).into_response()))
 }

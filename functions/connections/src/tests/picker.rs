@@ -104,6 +104,9 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         selection_before["connection"]["email"],
         "mara<i>@example.com"
     );
+    let nothing_yet = json!({"run": null, "documentCount": 0, "error": null});
+    assert_eq!(selection_before["sync"], nothing_yet);
+    assert_eq!(selection_before["places"], json!({}));
     // Nothing of the provider's tokens reaches the page.
     assert!(
         !format!("{selection_before}{}{}", first_page.text, second_page.text).contains("access-")
@@ -135,6 +138,7 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
         "https://app.example.com/done?connectionId={id}&provider=cloud-drive&status=success"
     );
     assert_eq!(done["redirectTo"], expected);
+    assert_eq!(selection_before["redirectTo"], expected);
     assert_eq!(
         page.call("GET", "/picker/api/selection", Value::Null)
             .await
