@@ -17,7 +17,7 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 136] = [
+const ROUTES: [(&str, &str, &str); 134] = [
     ("documents", "GET", "/health"),
     ("documents", "GET", "/healthz"),
     ("documents", "POST", "/v3/documents"),
@@ -131,9 +131,7 @@ const ROUTES: [(&str, &str, &str); 136] = [
     ("connections", "POST", "/v3/connections/{id}/notifications"),
     ("connections", "GET", "/picker/s/{ticket}"),
     ("connections", "GET", "/picker"),
-    ("connections", "GET", "/picker/app.js"),
-    ("connections", "GET", "/picker/app.css"),
-    ("connections", "GET", "/picker/icon.svg"),
+    ("connections", "GET", "/picker/{file}"),
     ("connections", "GET", "/picker/api/items"),
     ("connections", "GET", "/picker/api/selection"),
     ("connections", "PUT", "/picker/api/selection"),

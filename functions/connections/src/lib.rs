@@ -141,9 +141,7 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
         )
         .route("/picker/s/{ticket}", get(picker::show_entry))
         .route("/picker", get(picker::show_page))
-        .route("/picker/app.js", get(picker::serve_script))
-        .route("/picker/app.css", get(picker::serve_style))
-        .route("/picker/icon.svg", get(picker::serve_icon))
+        .route("/picker/{file}", get(picker::serve_file))
         .route("/picker/api/items", get(picker::list_items))
         .route(
             "/picker/api/selection",

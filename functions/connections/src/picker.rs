@@ -26,36 +26,37 @@ use crate::resources::parse_view;
 use crate::wire::{ChoiceShape, newest_run, run_status};
 
 const PAGE: &str = include_str!("picker/page.html");
-const SCRIPT: &str = include_str!("picker/app.js");
-const STYLE: &str = include_str!("picker/app.css");
-const ICON: &str = include_str!("picker/icon.svg");
+const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
+/// The files of the page: name, media type and text.
+static FILES: [(&str, &str, &str); 7] = [
+    ("app.js", SCRIPT_TYPE, include_str!("picker/app.js")),
+    ("finish.js", SCRIPT_TYPE, include_str!("picker/finish.js")),
+    ("parts.js", SCRIPT_TYPE, include_str!("picker/parts.js")),
+    ("places.js", SCRIPT_TYPE, include_str!("picker/places.js")),
+    (
+        "selection.js",
+        SCRIPT_TYPE,
+        include_str!("picker/selection.js"),
+    ),
+    (
+        "app.css",
+        "text/css; charset=utf-8",
+        include_str!("picker/app.css"),
+    ),
+    ("icon.svg", "image/svg+xml", include_str!("picker/icon.svg")),
+];
 /// The header that a page of another site cannot send.
 const CSRF_HEADER: &str = "x-csrf-token";
 /// The most characters of a search.
 const MAX_QUERY_CHARS: usize = 200;
 
-pub(crate) async fn serve_script() -> Response {
-    serve_file("text/javascript; charset=utf-8", SCRIPT)
-}
-
-pub(crate) async fn serve_style() -> Response {
-    serve_file("text/css; charset=utf-8", STYLE)
-}
-
-pub(crate) async fn serve_icon() -> Response {
-    serve_file("image/svg+xml", ICON)
-}
-
-fn serve_file(media_type: &'static str, text: &'static str) -> Response {
+pub(crate) async fn serve_file(Path(name): Path<String>) -> ApiResult<Response> {
+    let file = FILES.iter().find(|(file_name, ..)| *file_name == name);
+    let (_, media_type, text) = *file.ok_or(Error::NotFound("File"))?;
     // Browsers have to revalidate the files, because the page and its files must come from one
     // version of the service.
-    add_page_headers(
-        (
-            [(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")],
-            text,
-        )
-            .into_response(),
-    )
+    let headers = [(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")];
+    Ok(add_page_headers((headers, text).into_response()))
 }
 
 /// Opens a session for the first browser that presents the ticket.

@@ -342,7 +342,12 @@ async fn the_pages_files_are_there_and_name_no_other_site() {
     for (path, kind) in [
         ("/picker", "text/html"),
         ("/picker/app.js", "text/javascript"),
+        ("/picker/finish.js", "text/javascript"),
+        ("/picker/parts.js", "text/javascript"),
+        ("/picker/places.js", "text/javascript"),
+        ("/picker/selection.js", "text/javascript"),
         ("/picker/app.css", "text/css"),
+        ("/picker/icon.svg", "image/svg+xml"),
     ] {
         let answer = browser.get(&world, path).await;
         assert_eq!(answer.status, 200, "{path}");
@@ -367,4 +372,5 @@ async fn the_pages_files_are_there_and_name_no_other_site() {
             assert!(!answer.text.contains(part), "{path}: {part}");
         }
     }
+    assert_eq!(browser.get(&world, "/picker/other.js").await.status, 404);
 }
