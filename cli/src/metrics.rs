@@ -1,6 +1,8 @@
 //! `/metrics`: what this server does, in the text format of Prometheus. The numbers count requests,
 //! messages and bytes; none of them names an organization, a container or anything stored.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use aws::{QueueReceiver, layout};
 use axum::Router;
@@ -21,6 +23,8 @@ use crate::system::LocalSystem;
 const SECONDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
 ];
+/// The pause between two rounds of upkeep.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// The content type of the format, as Prometheus names it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -42,6 +46,7 @@ pub(crate) fn metrics_routes(system: &LocalSystem, token: Option<Secret>) -> Res
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)?
         .install_recorder()?;
     describe_metrics();
+    tokio::spawn(keep_up(recorder.clone()));
 
     let metrics = Metrics {
         recorder,
@@ -51,6 +56,15 @@ pub(crate) fn metrics_routes(system: &LocalSystem, token: Option<Secret>) -> Res
     Ok(Router::new()
         .route("/metrics", get(show_metrics))
         .with_state(metrics))
+}
+
+/// Sums up the recorded times from time to time. Without this, every single one is kept until
+/// somebody reads the metrics.
+async fn keep_up(recorder: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
+        recorder.run_upkeep();
+    }
 }
 
 async fn show_metrics(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Data, ModelOptions};
+use super::{ModelOptions, PowerCut};
 
 /// `recollect mcp`.
 #[derive(Debug, Clone, Args)]
@@ -54,17 +54,31 @@ pub struct McpServe {
 /// The memory that an assistant uses.
 #[derive(Debug, Clone, Args)]
 pub struct McpTarget {
-    /// The address of a running server, as in `https://memory.example.com`. Without it, the data
-    /// folder is opened in this process
-    #[arg(long, env = "RECOLLECT_URL", value_name = "URL")]
+    /// The address of a running server, as in `https://memory.example.com`; `RECOLLECT_URL` when
+    /// left out. Without both, the data folder is opened in this process
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
     pub url: Option<String>,
-    /// The API key, by the environment only: what stands on a command line, others can see. Without
-    /// it, the key `local`
+    /// The data folder, which is opened without a server; `RECOLLECT_DATA` when left out
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// The address of the server, by the environment only. A folder on the command line comes first.
+    #[arg(long, env = "RECOLLECT_URL", hide = true)]
+    pub environment_url: Option<String>,
+    /// The API key of the server, by the environment only: what stands on a command line, others can
+    /// see. Without it, the key `local`
     #[arg(long, env = "RECOLLECT_KEY", hide = true, hide_env_values = true)]
     pub key: Option<String>,
-    /// The data folder.
+    /// The data folder, by the environment only.
+    #[arg(
+        long,
+        env = "RECOLLECT_DATA",
+        default_value = "./.recollect",
+        hide = true
+    )]
+    pub environment_data: PathBuf,
+    /// The durability of answers.
     #[command(flatten)]
-    pub data: Data,
+    pub power_cut: PowerCut,
 }
 
 /// `recollect mcp install`.

@@ -7,6 +7,8 @@ mod install;
 mod json_text;
 mod toml_text;
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use api_client::ApiClient;
 use axum::extract::Request;
@@ -49,8 +51,8 @@ async fn serve_assistant(options: McpServe) -> Result<()> {
         return serve_until_interrupted(api.with_key(key)).await;
     }
 
-    let data = &options.target.data;
-    let system = LocalSystem::open(&data.data, data.power_cut.durability, None).await?;
+    let durability = options.target.power_cut.durability;
+    let system = LocalSystem::open(options.target.data_folder(), durability, None).await?;
     let external_services = build_outside(&options.models, &DriveOptions::default(), None)?;
     // What is added is processed in this process, so it can be found without a server.
     let workers = Workers::start(&system, &external_services).await?;
@@ -77,14 +79,23 @@ async fn mark_as_loopback(mut request: Request, next: Next) -> Response {
 }
 
 impl McpTarget {
-    /// Returns the address of the server. An empty variable counts as absent.
+    /// Returns the address of the server, unless the command line names a data folder. An empty
+    /// variable counts as absent.
     fn server_url(&self) -> Option<&str> {
-        let url = self.url.as_deref()?;
+        let of_environment = self.environment_url.as_deref();
+        let of_environment = of_environment.filter(|_| self.data.is_none());
+        let url = self.url.as_deref().or(of_environment)?;
         Some(url).filter(|url| !url.trim().is_empty())
     }
 
-    /// Returns the key. An empty variable counts as absent.
+    /// Returns the data folder, which counts if there is no server.
+    fn data_folder(&self) -> &Path {
+        self.data.as_deref().unwrap_or(&self.environment_data)
+    }
+
+    /// Returns the key of the server. An empty variable counts as absent.
     fn api_key(&self) -> Option<&str> {
+        self.server_url()?;
         let key = self.key.as_deref()?;
         Some(key).filter(|key| !key.trim().is_empty())
     }

@@ -39,13 +39,20 @@ pub(super) async fn list_tags(client: &ApiClient) -> Result<Vec<String>> {
     let session = get(client, "/v3/session").await?;
     let own = session["containerTags"].as_array();
     if let Some(own) = own {
-        return Ok(own.iter().filter_map(text_of).collect());
+        return Ok(tags_of(own));
     }
     let listed = get(client, "/v3/container-tags/list").await?;
-    let listed = listed.as_array().into_iter().flatten();
     Ok(listed
-        .filter_map(|container| text_of(&container["containerTag"]))
-        .collect())
+        .as_array()
+        .map(|all| tags_of(all))
+        .unwrap_or_default())
+}
+
+fn tags_of(containers: &[Value]) -> Vec<String> {
+    let tags = containers
+        .iter()
+        .filter_map(|container| text_of(&container["containerTag"]));
+    tags.collect()
 }
 
 /// Returns the tags that a command names, or those of all containers.
@@ -73,7 +80,10 @@ pub(super) async fn named_or_all_tags(client: &ApiClient, named: &[String]) -> R
 /// # Errors
 /// Fails if none of them exists, and names those that do.
 pub(super) async fn choose_container(client: &ApiClient, named: Option<&str>) -> Result<String> {
-    if let Some(tag) = named.filter(|tag| !tag.is_empty()) {
+    if named == Some("") {
+        bail!("--tag is empty: name a container, or leave the option out");
+    }
+    if let Some(tag) = named {
         return Ok(tag.to_owned());
     }
     let tags = list_tags(client).await?;
@@ -150,12 +160,17 @@ mod tests {
         let all = Value::Null;
         let cases = [
             (Some("a"), all.clone(), vec!["b", "c"], Some("a")),
-            (Some(""), all.clone(), vec!["b"], Some("b")),
+            (Some(""), all.clone(), vec!["b"], None),
             (None, all.clone(), vec![], Some(default)),
             (None, all.clone(), vec!["b"], Some("b")),
             (None, all.clone(), vec!["b", default], Some(default)),
             (None, all, vec!["b", "c"], None),
-            (None, json!(["d"]), vec!["b", "c"], Some("d")),
+            (
+                None,
+                json!([{"containerTag": "d", "permission": "write"}]),
+                vec!["b", "c"],
+                Some("d"),
+            ),
         ];
         for (named, session_tags, containers, expected) in cases {
             let client = client(session_tags, &containers);

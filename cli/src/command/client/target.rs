@@ -128,7 +128,10 @@ fn find_place(options: &TargetOptions) -> Result<Place> {
         key.filter(|key| !key.expose().is_empty())
     };
     if let Some(url) = &options.url {
-        let key = given_key.or_else(environment_key);
+        // A key in the environment is that of the address in the environment, if there is one.
+        let other = options.environment_url.as_ref();
+        let is_other = other.is_some_and(|other| !other.trim().is_empty() && other != url);
+        let key = given_key.or_else(|| environment_key().filter(|_| !is_other));
         return Ok(server_place(url, key));
     }
 
@@ -306,6 +309,11 @@ mod tests {
         );
         assert_eq!(
             with_environment(&["--url", "https://line"]),
+            server_place("https://line", None),
+            "the key of another server"
+        );
+        assert_eq!(
+            place(&["--url", "https://line", "--environment-key", "of-env"]),
             server_place("https://line", secret("of-env"))
         );
         assert_eq!(

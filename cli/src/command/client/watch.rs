@@ -3,8 +3,10 @@
 //! The folder is read at an interval, which works on every file system, also on those of other
 //! machines, where notifications of changes do not arrive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -24,6 +26,10 @@ use crate::command::wait_for_interrupt;
 /// What tells one content of a file from another.
 type Stamp = (Option<SystemTime>, u64);
 
+/// The looks after which a file is sent again that the service did not take: a minute at the usual
+/// interval.
+const RETRY_AFTER_LOOKS: u64 = 30;
+
 /// The files of one look, by their paths.
 type Snapshot = BTreeMap<PathBuf, (FoundFile, Stamp)>;
 
@@ -32,6 +38,8 @@ struct Look {
     files: Snapshot,
     /// Every folder could be read, so a file that is missing is gone.
     is_complete: bool,
+    /// The device of the folder. Another one means that a disk was mounted or unmounted.
+    device: u64,
     /// What cannot be added, with the reason.
     failures: Vec<(String, String)>,
 }
@@ -50,6 +58,10 @@ struct Watcher {
     last: Snapshot,
     /// The files that were added, with the content that they had.
     added: Snapshot,
+    /// The files that the service did not take, with their content and the number of the look.
+    refused: HashMap<PathBuf, (Stamp, u64)>,
+    /// The number of looks so far.
+    looks: u64,
     /// The last look failed, and the user knows.
     is_lost: bool,
 }
@@ -99,12 +111,14 @@ impl FolderSync<'_> {
             last: first.files.clone(),
             ..Watcher::default()
         };
+        let device = first.device;
         let mut look = Ok(first);
         loop {
             match look {
                 Ok(look) => {
                     watcher.is_lost = false;
-                    let changes = watcher.compare(look.files, look.is_complete);
+                    let is_complete = look.is_complete && look.device == device;
+                    let changes = watcher.compare(look.files, is_complete);
                     self.apply(&mut watcher, changes).await?;
                 }
                 Err(error) if !watcher.is_lost => {
@@ -128,13 +142,20 @@ impl FolderSync<'_> {
                     watcher.note_added(&file);
                     accepted.push(document);
                 }
-                // It is tried again after the next look.
-                Err(reason) => print_note(&format!("failed {}: {reason}", file.shown)),
+                // It is tried again when it has changed, or after a minute or so.
+                Err(reason) => {
+                    watcher.note_refused(&file);
+                    print_note(&format!("failed {}: {reason}", file.shown));
+                }
             }
         }
         self.report(&accepted).await?;
 
         for file in changes.to_delete {
+            // A file may be there and be left out, such as one that has grown too large.
+            if !is_gone(&file.path) {
+                continue;
+            }
             if self.deletes && !self.delete(&file).await? {
                 continue;
             }
@@ -190,7 +211,10 @@ impl Watcher {
         for (path, (file, stamp)) in &snapshot {
             let stamp_of = |looked: &Snapshot| looked.get(path).map(|(_, stamp)| *stamp);
             let is_settled = stamp_of(&self.last) == Some(*stamp);
-            if is_settled && stamp_of(&self.added) != Some(*stamp) {
+            let is_refused = self.refused.get(path).is_some_and(|(refused, look)| {
+                refused == stamp && self.looks < look + RETRY_AFTER_LOOKS
+            });
+            if is_settled && !is_refused && stamp_of(&self.added) != Some(*stamp) {
                 changes.to_add.push(file.clone());
             }
         }
@@ -201,7 +225,15 @@ impl Watcher {
             }
         }
         self.last = snapshot;
+        self.looks += 1;
         changes
+    }
+
+    /// Notes that the service did not take the content of the last look.
+    fn note_refused(&mut self, file: &FoundFile) {
+        if let Some((_, stamp)) = self.last.get(&file.path) {
+            self.refused.insert(file.path.clone(), (*stamp, self.looks));
+        }
     }
 
     /// Notes that the content of the last look was added.
@@ -212,12 +244,19 @@ impl Watcher {
     }
 }
 
+/// Checks that there is nothing at a path any more. A folder that cannot be searched is no answer.
+fn is_gone(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 /// Looks at the folder.
 ///
 /// # Errors
 /// Fails if the folder itself cannot be read, as after an unmount.
 fn look_at(folder: &Path) -> Result<Look> {
-    let found = find_files(folder).with_context(|| format!("watch {}", folder.display()))?;
+    let reading = || format!("watch {}", folder.display());
+    let device = fs::metadata(folder).with_context(reading)?.dev();
+    let found = find_files(folder).with_context(reading)?;
     let mut snapshot = Snapshot::new();
     for file in found.files {
         // A file that vanishes meanwhile is missing in the next look as well.
@@ -229,6 +268,7 @@ fn look_at(folder: &Path) -> Result<Look> {
     Ok(Look {
         files: snapshot,
         is_complete: !found.is_incomplete,
+        device,
         failures: found.failures,
     })
 }
@@ -289,6 +329,31 @@ mod tests {
         assert_eq!(step(&mut watcher, &[]), none);
         assert_eq!(step(&mut watcher, &[]).1, ["a"]);
         assert_eq!(step(&mut watcher, &[]), none);
+    }
+
+    #[test]
+    fn a_file_that_was_refused_is_sent_again_when_it_changes_or_later() {
+        let mut watcher = Watcher::default();
+        let mut to_add = |size| {
+            let changes = watcher.compare(look(&[("a", size)]), true);
+            for file in &changes.to_add {
+                watcher.note_refused(file);
+            }
+            changes.to_add.len()
+        };
+        assert_eq!((to_add(1), to_add(1)), (0, 1));
+        let waiting: usize = (0..RETRY_AFTER_LOOKS).map(|_| to_add(1)).sum();
+        assert_eq!((waiting, to_add(1)), (0, 1));
+        assert_eq!((to_add(2), to_add(2)), (0, 1));
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_not_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.md");
+        assert!(is_gone(&path));
+        fs::write(&path, "text").unwrap();
+        assert!(!is_gone(&path));
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl McpClient {
         match target.server_url() {
             Some(url) => arguments.extend([json!("--url"), json!(url)]),
             None => {
-                let folder = std::path::absolute(&target.data.data)?;
+                let folder = std::path::absolute(target.data_folder())?;
                 arguments.extend([json!("--data"), json!(path_text(&folder)?)]);
             }
         }

@@ -36,13 +36,23 @@ fn push_lines(diff: &mut String, sign: char, text: &str) {
     let text = text.strip_prefix(',').unwrap_or(text);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     for line in lines {
-        match line.split_once(KEY_VARIABLE) {
-            Some((before, _)) => {
-                diff.push_str(&format!("{sign}{before}{KEY_VARIABLE} (not shown)\n"));
-            }
+        match find_secret(line) {
+            Some(at) => diff.push_str(&format!("{sign}{} (not shown)\n", &line[..at])),
             None => diff.push_str(&format!("{sign}{line}\n")),
         }
     }
+}
+
+/// Returns the position in a line from which it may have a secret: after the name of a key or of a
+/// header with one, or where a key begins.
+fn find_secret(line: &str) -> Option<usize> {
+    let lower = line.to_ascii_lowercase();
+    let names = [KEY_VARIABLE, "Authorization", "x-api-key", "Bearer"];
+    let after_name = names.iter().filter_map(|name| {
+        let at = lower.find(&name.to_ascii_lowercase())?;
+        Some(at + name.len())
+    });
+    after_name.chain(lower.find("rk_")).min()
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Sender {
         let answer = match source {
             Source::File(file) => self.send_file(file).await?,
             Source::Page(url) => {
-                self.send_text(url, Some(self.custom_id("page", url)))
+                self.send_text(url, Some(self.custom_id("page", url.as_bytes())))
                     .await?
             }
             Source::Text { content, .. } => self.send_text(content, self.id.clone()).await?,
@@ -141,17 +141,17 @@ impl Sender {
 
     /// Returns the id of the document of a file.
     pub(in super::super) fn file_id(&self, path: &Path) -> String {
-        self.custom_id("file", &path.to_string_lossy())
+        self.custom_id("file", path.as_os_str().as_encoded_bytes())
     }
 
     /// Returns the user's own id, or one of the source and the container: the same file may be in
     /// several containers.
-    fn custom_id(&self, kind: &str, name: &str) -> String {
+    fn custom_id(&self, kind: &str, name: &[u8]) -> String {
         if let Some(id) = &self.id {
             return id.clone();
         }
         let tag = self.tag.as_deref().unwrap_or(ContainerTag::DEFAULT);
-        let digest = Sha256::digest(format!("{tag}\n{name}"));
+        let digest = Sha256::digest([tag.as_bytes(), b"\n", name].concat());
         format!("{kind}-{}", &hex::encode(digest)[..32])
     }
 }
