@@ -151,8 +151,15 @@ async fn a_session_ends_with_sign_out_with_its_time_and_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_session_of_an_administrator_opens_none() {
+async fn a_session_opens_none() {
     let client = OrgClient::new().await;
+    let cookie = cookie_of(&sign_in(&client, &client.key).await);
+    let again = send_as_console(&client, "POST", SESSION, Some(&cookie)).await;
+    assert_eq!(again.status, StatusCode::FORBIDDEN, "it would never end");
+    let token = cookie.split_once('=').unwrap().1;
+    let again = sign_in(&client, token).await;
+    assert_eq!(again.status, StatusCode::FORBIDDEN);
+
     let session = client.post("/v3/session", Value::Null).await;
     let answer = sign_in(&client, session.body["token"].as_str().unwrap()).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);

@@ -209,7 +209,7 @@ impl ApiKey {
             return Err(Error::Unauthenticated("the session is not valid"));
         }
         self.check_valid(now)?;
-        Ok(Tenant::for_key(self))
+        Ok(Tenant::for_console_session(self))
     }
 
     fn check_valid(&self, now: Timestamp) -> Result<()> {

@@ -21,6 +21,8 @@ pub struct Tenant {
     permission: Permission,
     /// The container tags that it may access, or `None` for all.
     tags: Option<Vec<ContainerTag>>,
+    /// True if a session of the console acts as the key.
+    is_console_session: bool,
     /// The containers that the request has accessed, for the request log. Clones share this set.
     accessed: Arc<Mutex<BTreeSet<ContainerId>>>,
 }
@@ -52,7 +54,16 @@ impl Tenant {
             kind: key.kind,
             permission: key.permission,
             tags: key.tags.clone(),
+            is_console_session: false,
             accessed: Arc::default(),
+        }
+    }
+
+    /// Creates the tenant of a verified session of the console that acts as a key.
+    pub(crate) fn for_console_session(key: &ApiKey) -> Self {
+        Self {
+            is_console_session: true,
+            ..Self::for_key(key)
         }
     }
 
@@ -65,6 +76,7 @@ impl Tenant {
             kind: KeyKind::Full,
             permission: Permission::Write,
             tags: None,
+            is_console_session: false,
             accessed: Arc::default(),
         }
     }
@@ -90,6 +102,11 @@ impl Tenant {
     /// key `local`.
     pub fn authenticated_key(&self) -> Option<&AuthenticatedKey> {
         self.key.as_ref()
+    }
+
+    /// Checks whether a session of the console acts as the key.
+    pub fn is_console_session(&self) -> bool {
+        self.is_console_session
     }
 
     /// Returns the kind of the key.

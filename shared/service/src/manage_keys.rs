@@ -266,9 +266,8 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 /// # Errors
 /// Returns [`Error::Forbidden`] for a session and for the key `local`, and the errors of the port.
 pub async fn open_console_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
-    let opener = tenant
-        .key_id()
-        .filter(|_| tenant.key_kind() != KeyKind::Session);
+    let is_session = tenant.is_console_session() || tenant.key_kind() == KeyKind::Session;
+    let opener = tenant.key_id().filter(|_| !is_session);
     let Some(opener) = opener else {
         return Err(Error::Forbidden(
             "sign in with an API key; a session and the key `local` open no session".into(),

@@ -107,8 +107,8 @@ export async function openSession(key) {
 export async function closeSession() {
   sessionStorage.setItem(SIGNED_OUT, "yes");
   if (localStorage.getItem(SIGNED_IN)) {
-    localStorage.removeItem(SIGNED_IN);
     await callSession("DELETE", SESSION_PATH);
+    localStorage.removeItem(SIGNED_IN);
   }
 }
 
