@@ -10,7 +10,9 @@ use super::piece::is_intended;
 use super::topic::{KnownTopic, find_object, phrase_key};
 use super::vocabulary::vocabulary;
 use super::words::Clause;
-use crate::dates::{DateDirection, FoundDate, find_dates, is_weekday, parse_number_word};
+use crate::dates::{
+    DateDirection, FoundDate, find_dates, is_full_date_name, is_weekday, parse_number_word,
+};
 
 /// Checks whether a word names something that takes place.
 pub(super) fn is_event(lower: &str) -> bool {
@@ -33,14 +35,28 @@ pub(super) fn occasion_topic(
 
 /// Checks whether the clause sets the day of something. `My ex moved out in May` sets none.
 fn sets_day(parsed: ParsedClause<'_>) -> bool {
-    let next = parsed.rest().lower_at(0);
-    let is_move_away = parsed.verb.base == "move"
-        && matches!(
-            next,
-            "away" | "back" | "here" | "home" | "house" | "in" | "out" | "there"
+    vocabulary().scheduling_verbs.has(parsed.verb.base) && !is_relocation(parsed)
+        || vocabulary().scheduled_states.has(parsed.rest().lower_at(0))
+}
+
+/// Checks whether somebody moves to another place: `my ex moved out`, `I moved to Lisbon in May`, but
+/// not `we moved to the 18th`.
+fn is_relocation(parsed: ParsedClause<'_>) -> bool {
+    let rest = parsed.rest();
+    let is_direction = matches!(
+        rest.lower_at(0),
+        "away" | "back" | "here" | "home" | "house" | "in" | "out" | "there"
+    );
+    let has_target = matches!(rest.lower_at(0), "to" | "from" | "into") && parsed.person();
+    let target = rest.lower_at(1 + usize::from(rest.lower_at(1) == "the"));
+    let is_time = target.starts_with(|c: char| c.is_ascii_digit())
+        || is_full_date_name(target)
+        || matches!(
+            target,
+            "next" | "this" | "today" | "tomorrow" | "tonight" | "noon"
         );
-    vocabulary().scheduling_verbs.has(parsed.verb.base) && !is_move_away
-        || vocabulary().scheduled_states.has(next)
+
+    parsed.verb.base == "move" && (is_direction || has_target && !is_time)
 }
 
 /// Checks whether the clause arranges something that is still to come: `I got an appointment on the
