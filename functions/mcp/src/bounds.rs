@@ -1,5 +1,9 @@
 //! The bounds of answers: texts are cut, and long lists come in pages.
 
+use api_client::{ApiClient, Method};
+use serde_json::{Value, json};
+
+use crate::arguments::check_range;
 use crate::failure::ToolFailure;
 
 /// The most characters of a memory or a passage in a list of results.
@@ -53,6 +57,43 @@ impl PageCursor {
     /// Returns the cursor of the next page.
     pub(crate) fn next(self) -> String {
         format!("page-{}-of-{}", self.page.saturating_add(1), self.limit)
+    }
+}
+
+/// A page of a list of the API.
+#[derive(Debug)]
+pub(crate) struct ListPage {
+    /// The answer of the API.
+    pub(crate) answer: Value,
+    /// The cursor of the next page, if there is one.
+    pub(crate) next_cursor: Option<String>,
+}
+
+impl ListPage {
+    /// Gets a page of the list at `path`, of one container or of all.
+    ///
+    /// # Errors
+    /// A failure for a limit or a cursor that is not allowed, and those of the API.
+    pub(crate) async fn get(
+        api: &ApiClient,
+        path: &str,
+        container: Option<&str>,
+        (cursor, limit): (Option<&str>, u32),
+    ) -> Result<Self, ToolFailure> {
+        check_range("limit", limit, 1, MAX_PAGE_LENGTH)?;
+        let position = PageCursor::resolve(cursor, limit)?;
+        let mut body = json!({"page": position.page, "limit": position.limit});
+        if let Some(container) = container {
+            body["containerTag"] = container.into();
+        }
+
+        let answer = api.send(Method::POST, path, Some(&body)).await?;
+        let pages = answer["pagination"]["totalPages"].as_u64().unwrap_or(0);
+        let has_next = u64::from(position.page) < pages;
+        Ok(Self {
+            answer,
+            next_cursor: has_next.then(|| position.next()),
+        })
     }
 }
 

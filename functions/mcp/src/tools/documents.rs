@@ -1,14 +1,12 @@
 //! The tool `list_documents`.
 
 use api_client::ApiClient;
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ReadableAnswer, RecollectTool, ToolEffect, continuation};
-use crate::arguments::check_range;
-use crate::bounds::{MAX_LABEL_CHARS, MAX_PAGE_LENGTH, PageCursor, cut_text};
+use crate::bounds::{ListPage, MAX_LABEL_CHARS, cut_text};
 use crate::failure::ToolFailure;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -75,22 +73,16 @@ impl RecollectTool for ListDocuments {
     type Answer = DocumentsAnswer;
 
     async fn run(self, api: &ApiClient) -> Result<DocumentsAnswer, ToolFailure> {
-        check_range("limit", self.limit, 1, MAX_PAGE_LENGTH)?;
-        let position = PageCursor::resolve(self.cursor.as_deref(), self.limit)?;
-        let mut body = json!({"page": position.page, "limit": position.limit});
-        if let Some(container) = &self.container {
-            body["containerTag"] = container.as_str().into();
-        }
-
         let path = "/v3/documents/list";
-        let answer = api.send(Method::POST, path, Some(&body)).await?;
-        let documents = answer["memories"].as_array().into_iter().flatten();
-        let pages = answer["pagination"]["totalPages"].as_u64().unwrap_or(0);
+        let position = (self.cursor.as_deref(), self.limit);
+        let page = ListPage::get(api, path, self.container.as_deref(), position).await?;
+        let documents = page.answer["memories"].as_array().into_iter().flatten();
+        let total = page.answer["pagination"]["totalItems"].as_u64();
 
         Ok(DocumentsAnswer {
             documents: documents.map(ListedDocument::from_api).collect(),
-            total: answer["pagination"]["totalItems"].as_u64().unwrap_or(0),
-            next_cursor: (u64::from(position.page) < pages).then(|| position.next()),
+            total: total.unwrap_or(0),
+            next_cursor: page.next_cursor,
         })
     }
 }

@@ -1,14 +1,12 @@
 //! The tool `list_memories`.
 
 use api_client::ApiClient;
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ReadableAnswer, RecollectTool, ToolEffect, continuation, hint_for_model};
-use crate::arguments::check_range;
-use crate::bounds::{MAX_PAGE_LENGTH, PageCursor, cut_text};
+use crate::bounds::{ListPage, cut_text};
 use crate::failure::ToolFailure;
 
 /// The most characters of a memory in the list.
@@ -79,23 +77,19 @@ impl RecollectTool for ListMemories {
     type Answer = MemoriesAnswer;
 
     async fn run(self, api: &ApiClient) -> Result<MemoriesAnswer, ToolFailure> {
-        check_range("limit", self.limit, 1, MAX_PAGE_LENGTH)?;
-        let position = PageCursor::resolve(self.cursor.as_deref(), self.limit)?;
-        let mut body = json!({"page": position.page, "limit": position.limit});
-        if let Some(container) = &self.container {
-            body["containerTag"] = container.as_str().into();
-        }
-
         let path = "/v4/memories/list";
-        let answer = api.send(Method::POST, path, Some(&body)).await?;
-        let entries = answer["memoryEntries"].as_array().into_iter().flatten();
+        let position = (self.cursor.as_deref(), self.limit);
+        let page = ListPage::get(api, path, self.container.as_deref(), position).await?;
+        let entries = page.answer["memoryEntries"]
+            .as_array()
+            .into_iter()
+            .flatten();
         let present = entries.filter(|entry| entry["isForgotten"] != true);
-        let pages = answer["pagination"]["totalPages"].as_u64().unwrap_or(0);
 
         Ok(MemoriesAnswer {
             memories: present.map(ListedMemory::from_api).collect(),
-            next_cursor: (u64::from(position.page) < pages).then(|| position.next()),
-            hint: answer["hint"].as_str().map(hint_for_model),
+            next_cursor: page.next_cursor,
+            hint: page.answer["hint"].as_str().map(hint_for_model),
         })
     }
 }
