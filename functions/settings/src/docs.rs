@@ -2,24 +2,16 @@
 //! hosts, so it works offline.
 
 use axum::response::{IntoResponse, Response};
-use http::HeaderName;
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
+use http::header::CONTENT_TYPE;
+
+use crate::page::{PageHeaders, page_headers};
 
 /// The content security policy of the page: only files of this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The headers of the page and of its files.
-const HEADERS: [(HeaderName, &str); 5] = [
-    (CONTENT_SECURITY_POLICY, POLICY),
-    (REFERRER_POLICY, "no-referrer"),
-    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (X_FRAME_OPTIONS, "DENY"),
-    (CACHE_CONTROL, "public, max-age=300"),
-];
+const HEADERS: PageHeaders = page_headers(POLICY, "public, max-age=300");
 
 const PAGE: &str = include_str!("docs/page.html");
 const SCRIPT: &str = include_str!("docs/app.js");
@@ -44,6 +36,7 @@ fn answer_file(content_type: &'static str, text: &'static str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::{assert_has_no_inline_code, assert_reads_no_text_as_markup};
 
     /// The most bytes of the page and its files together.
     const MAX_BYTES: usize = 60 * 1024;
@@ -61,21 +54,9 @@ mod tests {
 
     #[test]
     fn the_page_needs_no_exception_from_its_policy() {
-        for inline in ["<style", "style=", "onclick", "javascript:"] {
-            assert!(!PAGE.contains(inline), "{inline}");
-        }
-        assert_eq!(PAGE.matches("<script").count(), 1);
+        assert_has_no_inline_code(PAGE);
         assert!(PAGE.contains("<script src=\"docs/app.js\" defer></script>"));
 
-        // Texts of the description are never read as markup.
-        for unsafe_call in [
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacent",
-            "document.write",
-            "eval(",
-        ] {
-            assert!(!SCRIPT.contains(unsafe_call), "{unsafe_call}");
-        }
+        assert_reads_no_text_as_markup("docs/app.js", SCRIPT);
     }
 }

@@ -8,6 +8,7 @@ mod description;
 mod docs;
 mod keys;
 mod organization;
+mod page;
 mod reset;
 mod schemas;
 mod session;
