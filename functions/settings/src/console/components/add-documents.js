@@ -6,7 +6,7 @@ import { formatBytes } from "../format.js";
 import { linkTo } from "../router.js";
 import { openDialog } from "./dialog.js";
 import { createTabs } from "./keyboard.js";
-import { createErrorBox, runAction } from "./load.js";
+import { createErrorBox, onSubmit } from "./load.js";
 import { notify } from "./notice.js";
 import { createBadge, createButton, createField, createSelect } from "./parts.js";
 
@@ -94,15 +94,7 @@ function createContentForm(tag, { kind, field, input, button, close, onAdd }) {
   };
   return create(
     "form",
-    {
-      class: "stack",
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          runAction(send, errors, add);
-        },
-      },
-    },
+    { class: "stack", on: { submit: onSubmit(send, errors, add) } },
     field,
     options.element,
     errors,

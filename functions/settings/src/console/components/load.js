@@ -82,6 +82,14 @@ export async function runAction(button, target, action) {
   }
 }
 
+/** Returns the listener of a form that runs an action of its button, as `runAction` does. */
+export function onSubmit(button, target, action) {
+  return (event) => {
+    event.preventDefault();
+    runAction(button, target, action);
+  };
+}
+
 /** Tells whether an error only says that the person has left the view. */
 function isStopped(error, signal) {
   return error.name === "AbortError" || Boolean(signal?.aborted);

@@ -4,7 +4,7 @@ import { request } from "../api.js";
 import { create } from "../dom.js";
 import { createTime, formatCode, formatDay, formatPercent } from "../format.js";
 import { openDialog } from "./dialog.js";
-import { runAction } from "./load.js";
+import { onSubmit } from "./load.js";
 import { notify } from "./notice.js";
 import { createBadge, createButton, createField } from "./parts.js";
 
@@ -69,10 +69,7 @@ function openCorrection(tag, memory, button, onChange) {
     {
       class: "stack correction",
       on: {
-        submit: (event) => {
-          event.preventDefault();
-          runAction(save, errors, correct);
-        },
+        submit: onSubmit(save, errors, correct),
         keydown: (event) => event.key === "Escape" && close(),
       },
     },
@@ -100,15 +97,7 @@ function askToForget(tag, memory, onChange) {
       };
       return create(
         "form",
-        {
-          class: "stack",
-          on: {
-            submit: (event) => {
-              event.preventDefault();
-              runAction(confirm, errors, forget);
-            },
-          },
-        },
+        { class: "stack", on: { submit: onSubmit(confirm, errors, forget) } },
         create("blockquote", { class: "wrap", dir: "auto" }, memory.memory),
         create("p", {}, "No search finds it any more. Its documents stay, and do not bring it back."),
         createField("Reason (optional)", reason),

@@ -3,7 +3,7 @@
 import { request, serverAddress } from "../api.js";
 import { openDialog } from "../components/dialog.js";
 import { createTabs } from "../components/keyboard.js";
-import { load, runAction } from "../components/load.js";
+import { load, onSubmit, runAction } from "../components/load.js";
 import { notify } from "../components/notice.js";
 import {
   createBadge,
@@ -441,10 +441,7 @@ function createDriveForm(close) {
 function createConnectForm(fields, label, action) {
   const errors = create("div", {});
   const button = create("button", { class: "button primary" }, label);
-  const submit = (event) => {
-    event.preventDefault();
-    runAction(button, errors, action);
-  };
+  const submit = onSubmit(button, errors, action);
   return create(
     "form",
     { class: "stack", on: { submit } },

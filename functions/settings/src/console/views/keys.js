@@ -2,7 +2,7 @@
 
 import { request } from "../api.js";
 import { confirmAction, openDialog } from "../components/dialog.js";
-import { load, runAction } from "../components/load.js";
+import { load, onSubmit } from "../components/load.js";
 import { notify } from "../components/notice.js";
 import {
   createBadge,
@@ -185,15 +185,7 @@ function createForm(close, reload) {
   showKind();
   return create(
     "form",
-    {
-      class: "stack",
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          runAction(save, errors, make);
-        },
-      },
-    },
+    { class: "stack", on: { submit: onSubmit(save, errors, make) } },
     createField("Name", name, "The program or the person that uses it."),
     createField("Kind", kind, KINDS_HELP),
     containersField,

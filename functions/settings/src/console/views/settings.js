@@ -1,7 +1,7 @@
 /** The settings of the organization. Each field has its help beside it and is saved by itself. */
 
 import { request } from "../api.js";
-import { load, runAction } from "../components/load.js";
+import { load, onSubmit } from "../components/load.js";
 import { notify } from "../components/notice.js";
 import { createBadge, createHead, createSection, createSelect } from "../components/parts.js";
 import { create, replace, uniqueId } from "../dom.js";
@@ -206,15 +206,7 @@ function createSetting(field, settings) {
   };
   return create(
     "form",
-    {
-      class: "setting",
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          runAction(save, errors, send);
-        },
-      },
-    },
+    { class: "setting", on: { submit: onSubmit(save, errors, send) } },
     create(
       "div",
       {},
