@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::{Extension, Router};
 use domain::OrgId;
-use edge::{AllowedOrigins, App, ProviderNames};
+use edge::{AllowedOrigins, App, LoopbackPeer, ProviderNames};
 use http::Request;
 use server::{RequestBody, ServerLimits};
 use service::Authenticator;
@@ -42,6 +42,24 @@ pub struct ServingOptions {
     pub allowed_origins: AllowedOrigins,
     /// The names that answers have for the cloud drive.
     pub provider_names: ProviderNames,
+}
+
+impl ServingOptions {
+    /// Returns the options of a process that only this machine calls.
+    pub(crate) const fn for_this_machine(cache_bytes: usize) -> Self {
+        Self {
+            cache_bytes,
+            body_bytes: DEFAULT_BODY_BYTES,
+            accepts_local_key: true,
+            allowed_origins: AllowedOrigins::Any,
+            provider_names: ProviderNames::Cloud,
+        }
+    }
+}
+
+/// Marks every request to `routes` as one of this machine, for a process that calls them itself.
+pub(crate) fn mark_as_own(routes: Router) -> Router {
+    routes.layer(Extension(LoopbackPeer))
 }
 
 /// Returns all routes, including those of the bucket.

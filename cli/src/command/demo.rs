@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use axum::body::Body;
-use edge::{AllowedOrigins, LoopbackPeer, ProviderNames};
+use edge::LoopbackPeer;
 use http::Request;
 use http_body_util::BodyExt;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,18 +17,12 @@ use tower::ServiceExt;
 
 use super::{build_outside, log_to_stderr};
 use crate::arguments::{Demo, DriveOptions, LogFormat, ModelOptions};
-use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::listen::{ServingOptions, build_service};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 const DEMO_TAG: &str = "demo";
-const SERVING_OPTIONS: ServingOptions = ServingOptions {
-    cache_bytes: 256 * 1024 * 1024,
-    body_bytes: DEFAULT_BODY_BYTES,
-    accepts_local_key: true,
-    allowed_origins: AllowedOrigins::Any,
-    provider_names: ProviderNames::Cloud,
-};
+const SERVING_OPTIONS: ServingOptions = ServingOptions::for_this_machine(256 * 1024 * 1024);
 /// The time after which something must be wrong.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_PAUSE: Duration = Duration::from_millis(20);

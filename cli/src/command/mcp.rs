@@ -11,28 +11,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use api_client::ApiClient;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
 use domain::Secret;
-use edge::{AllowedOrigins, LoopbackPeer, ProviderNames};
+use service::LOCAL_KEY;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::arguments::{DriveOptions, LogFormat, Mcp, McpAction, McpServe, McpTarget};
-use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::listen::{ServingOptions, build_service, mark_as_own};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 /// An assistant starts a process of its own, beside others, so its indexes stay small.
-const SERVING_OPTIONS: ServingOptions = ServingOptions {
-    cache_bytes: 512 * 1024 * 1024,
-    body_bytes: DEFAULT_BODY_BYTES,
-    accepts_local_key: true,
-    allowed_origins: AllowedOrigins::Any,
-    provider_names: ProviderNames::Cloud,
-};
-/// The key that works on this machine without having been created.
-const LOCAL_KEY: &str = "local";
+const SERVING_OPTIONS: ServingOptions = ServingOptions::for_this_machine(512 * 1024 * 1024);
 
 pub(super) async fn run_mcp(options: Mcp) -> Result<()> {
     match options.action {
@@ -54,10 +43,10 @@ async fn serve_assistant(options: McpServe) -> Result<()> {
     let durability = options.target.power_cut.durability;
     let system = LocalSystem::open(options.target.data_folder(), durability, None).await?;
     let external_services = build_outside(&options.models, &DriveOptions::default(), None)?;
-    // What is added is processed in this process, so it can be found without a server.
+    // This process also processes what is added, so that a search finds it without a server.
     let workers = Workers::start(&system, &external_services).await?;
     let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
-    let api = ApiClient::in_process(routes.layer(from_fn(mark_as_loopback)));
+    let api = ApiClient::in_process(mark_as_own(routes));
 
     let result = serve_until_interrupted(api.with_key(key)).await;
     workers.stop().await;
@@ -70,12 +59,6 @@ async fn serve_until_interrupted(api: ApiClient) -> Result<()> {
         result = mcp::serve_stdio(api) => result,
         () = interrupted => Ok(()),
     }
-}
-
-/// The process that opens the data folder is this machine.
-async fn mark_as_loopback(mut request: Request, next: Next) -> Response {
-    request.extensions_mut().insert(LoopbackPeer);
-    next.run(request).await
 }
 
 impl McpTarget {

@@ -8,12 +8,9 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use service::{end_session, open_session};
+use service::{LOCAL_KEY, end_session, open_session};
 
 use crate::keys::{DoneResponse, KEY_PATTERN, MAX_NAME_CHARS, PermissionShape};
-
-/// The name of the key `local`, which has no record.
-const LOCAL_KEY_NAME: &str = "local";
 
 /// The key of a request, and what it reaches.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -152,7 +149,7 @@ pub(crate) async fn show_session(Auth { tenant, .. }: Auth<AnyKey>) -> Json<Sess
 
     let (id, name) = match key {
         Some(key) => (key.id.as_str(), key.name.as_str()),
-        None => (LOCAL_KEY_NAME, LOCAL_KEY_NAME),
+        None => (LOCAL_KEY, LOCAL_KEY),
     };
 
     Json(SessionResponse {

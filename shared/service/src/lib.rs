@@ -39,7 +39,7 @@ mod submit;
 mod tasks;
 mod update;
 
-pub use access::Authenticator;
+pub use access::{Authenticator, LOCAL_KEY};
 pub use analytics::{
     RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
 };

@@ -6,34 +6,25 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use api_client::{ApiClient, ApiError, Method};
-use axum::Extension;
 use clap::Parser;
 use domain::Secret;
-use edge::{AllowedOrigins, LoopbackPeer, ProviderNames};
+use service::LOCAL_KEY;
 
 use super::config_file::ConfigFile;
 use super::output::print_note_to_person;
 use crate::arguments::{DriveOptions, LogFormat, ModelOptions, TargetOptions};
 use crate::command::{build_outside, log_to_stderr};
-use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::listen::{ServingOptions, build_service, mark_as_own};
 use crate::request_origin::is_own_address;
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
-/// The key of this machine.
-const LOCAL_KEY: &str = "local";
 /// The time in which a server of this machine says that it is there.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A command that opens the data folder searches it once or twice, so it needs little cache.
-const SERVING_OPTIONS: ServingOptions = ServingOptions {
-    cache_bytes: 256 * 1024 * 1024,
-    body_bytes: DEFAULT_BODY_BYTES,
-    accepts_local_key: true,
-    allowed_origins: AllowedOrigins::Any,
-    provider_names: ProviderNames::Cloud,
-};
+const SERVING_OPTIONS: ServingOptions = ServingOptions::for_this_machine(256 * 1024 * 1024);
 
-/// What a command does with the service.
+/// The use that a command makes of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Reads. A data folder that does not exist is not created.
@@ -243,10 +234,8 @@ async fn open_folder(
     };
 
     let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
-    // The caller is this process, so it may use the key of this machine.
-    let routes = routes.layer(Extension(LoopbackPeer));
     Ok(OpenService {
-        client: ApiClient::in_process(routes).with_key(Secret::new(LOCAL_KEY)),
+        client: ApiClient::in_process(mark_as_own(routes)).with_key(Secret::new(LOCAL_KEY)),
         name: format!("the data folder {}", folder.display()),
         is_local: true,
         workers,
