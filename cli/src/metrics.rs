@@ -1,4 +1,4 @@
-//! `/metrics`: what this server does, in the text format of Prometheus. The numbers count requests,
+//! `/metrics`: counts and times of this server, in the text format of Prometheus. The numbers count requests,
 //! messages and bytes; none of them names an organization, a container or anything stored.
 
 use std::time::Duration;
@@ -10,9 +10,9 @@ use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use domain::{Error, Secret};
-use edge::{ApiError, LoopbackPeer};
+use edge::{ApiError, LoopbackPeer, read_bearer_token};
 use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use subtle::ConstantTimeEq;
 use tracing::warn;
@@ -89,11 +89,8 @@ impl Metrics {
         let Some(token) = &self.token else {
             return false;
         };
-        let sent = headers.get(AUTHORIZATION).and_then(|value| {
-            let (scheme, sent) = value.to_str().ok()?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(sent.trim())
-        });
-        sent.is_some_and(|sent| sent.as_bytes().ct_eq(token.expose().as_bytes()).into())
+        read_bearer_token(headers)
+            .is_some_and(|sent| sent.as_bytes().ct_eq(token.expose().as_bytes()).into())
     }
 }
 

@@ -2,7 +2,7 @@
 //! ever sent to another host.
 
 use domain::Secret;
-use http::header::COOKIE;
+use edge::{HostCookie, SameSite};
 use http::{HeaderMap, HeaderValue};
 use service::is_token;
 
@@ -15,51 +15,36 @@ pub(crate) const PICKER_COOKIE: &str = "recollect-picker";
 /// The lifetime in seconds of the consent cookie. The request for consent itself expires earlier.
 pub(crate) const CONSENT_SECONDS: i64 = 3600;
 
-/// Returns the full name of a cookie. On an encrypted connection, the prefix of the name makes
-/// browsers restrict the cookie to this host.
-fn cookie_name(base: &BaseUrl, name: &str) -> String {
-    if base.is_secure() {
-        format!("__Host-{name}")
-    } else {
-        name.to_owned()
+/// Returns the cookie of this name. A provider sends users back with it.
+fn cookie_of(base: &BaseUrl, name: &'static str) -> HostCookie {
+    HostCookie {
+        name,
+        is_secure: base.is_secure(),
+        same_site: SameSite::Lax,
     }
 }
 
 /// Returns the token in a cookie if it has the right form.
-pub(crate) fn read_token(headers: &HeaderMap, base: &BaseUrl, name: &str) -> Option<Secret> {
-    let name = cookie_name(base, name);
-    let cookie_lines = headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let mut pairs = cookie_lines
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    pairs
-        .find(|(cookie, value)| *cookie == name && is_token(value))
-        .map(|(_, value)| Secret::new(value))
+pub(crate) fn read_token(
+    headers: &HeaderMap,
+    base: &BaseUrl,
+    name: &'static str,
+) -> Option<Secret> {
+    let token = cookie_of(base, name).read(headers, is_token);
+    token.map(Secret::new)
 }
 
 /// Returns the header that makes a browser keep a token for `seconds` seconds.
 pub(crate) fn set_cookie(
     base: &BaseUrl,
-    name: &str,
+    name: &'static str,
     token: &Secret,
     seconds: i64,
 ) -> Option<HeaderValue> {
-    let secure_attribute = if base.is_secure() { " Secure;" } else { "" };
-    let name = cookie_name(base, name);
-    let text = format!(
-        "{name}={}; Path=/; Max-Age={seconds};{secure_attribute} HttpOnly; SameSite=Lax",
-        token.expose()
-    );
-    HeaderValue::try_from(text).ok().map(|mut value| {
-        value.set_sensitive(true);
-        value
-    })
+    cookie_of(base, name).set(token, seconds)
 }
 
 /// Returns the header that makes a browser delete the cookie.
-pub(crate) fn delete_cookie(base: &BaseUrl, name: &str) -> Option<HeaderValue> {
-    set_cookie(base, name, &Secret::new(""), 0)
+pub(crate) fn delete_cookie(base: &BaseUrl, name: &'static str) -> Option<HeaderValue> {
+    cookie_of(base, name).delete()
 }

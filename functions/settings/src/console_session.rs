@@ -4,7 +4,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::{Error, Secret, Timestamp};
-use edge::{AnyKey, ApiResult, App, Auth, ConsoleCookie, Json};
+use edge::{AnyKey, ApiResult, App, Auth, HostCookie, Json, console_cookie, read_console_session};
 use http::header::{CACHE_CONTROL, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(crate) async fn end_console_session(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let cookie = require_console(&headers)?;
-    if let Some(token) = cookie.read(&headers)
+    if let Some(token) = read_console_session(&headers)
         && let Some(id) = service::end_console_session(&app.ctx, &Secret::new(token)).await?
     {
         app.authenticator.invalidate_key(&id);
@@ -55,8 +55,8 @@ pub(crate) async fn end_console_session(
 ///
 /// # Errors
 /// Refuses a request that does not come from the console of this server.
-fn require_console(headers: &HeaderMap) -> ApiResult<ConsoleCookie> {
-    let cookie = ConsoleCookie::of_request(headers).ok_or_else(|| {
+fn require_console(headers: &HeaderMap) -> ApiResult<HostCookie> {
+    let cookie = console_cookie(headers).ok_or_else(|| {
         Error::Forbidden("only the console of this server opens and ends its sessions".into())
     })?;
     Ok(cookie)

@@ -12,7 +12,7 @@ use http::header::{AUTHORIZATION, HeaderName};
 use http::request::Parts;
 use service::admit;
 
-use crate::console_session::ConsoleCookie;
+use crate::console_session::read_console_session;
 use crate::error::ApiError;
 use crate::extract::header_text;
 use crate::request_log::{note_tenant, request_id};
@@ -232,15 +232,15 @@ fn slow_down_refusal(app: &App, parts: &Parts, error: Error) -> Error {
 /// Returns the key from `Authorization: Bearer` or, as the command-line client sends it, from
 /// `x-api-key`, or else the session of the console from its cookie.
 fn read_credential(headers: &HeaderMap) -> Option<&str> {
-    if let Some(text) = header_text(headers, &AUTHORIZATION)
-        && let Some((scheme, key)) = text.split_once(' ')
-        && scheme.eq_ignore_ascii_case("bearer")
-    {
-        return Some(key.trim());
-    }
+    read_bearer_token(headers)
+        .or_else(|| header_text(headers, &API_KEY_HEADER).map(str::trim))
+        .or_else(|| read_console_session(headers))
+}
 
-    let key = header_text(headers, &API_KEY_HEADER).map(str::trim);
-    key.or_else(|| ConsoleCookie::of_request(headers)?.read(headers))
+/// Returns the token from `Authorization: Bearer`.
+pub fn read_bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = header_text(headers, &AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod auth;
 mod console_session;
+mod cookie;
 mod cors;
 mod error;
 mod extract;
@@ -21,9 +22,10 @@ mod wrong_keys;
 
 pub use auth::{
     Admin, AnyKey, Auth, ClientAddress, ForwardedKey, LoopbackPeer, ReadContent, ReadOrganization,
-    ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings,
+    ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings, read_bearer_token,
 };
-pub use console_session::ConsoleCookie;
+pub use console_session::{console_cookie, read_console_session};
+pub use cookie::{HostCookie, SameSite};
 pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};

@@ -14,7 +14,7 @@ use domain::{OrgId, Revision, Tenant, Timestamp};
 use http::header::CONTENT_TYPE;
 use http::{Method, Uri};
 use serde_json::{Map, Value, json};
-use service::Ctx;
+use service::{Ctx, LOCAL_KEY};
 use tracing::warn;
 
 use crate::error::format_error_chain;
@@ -32,8 +32,6 @@ const MAX_CONTAINERS: usize = 16;
 const CACHE_SECONDS: i64 = 30;
 /// The number of cached choices at which the cache is cleared.
 const MAX_CACHED_CHOICES: usize = 10_000;
-/// The name in the log of the key `local`, which has no record.
-const LOCAL_KEY: &str = "local";
 
 tokio::task_local! {
     static CURRENT: Arc<CurrentRequest>;
