@@ -73,7 +73,7 @@ fn an_assistant_remembers_without_a_server_and_its_process_ends_with_the_input()
     assert_eq!(assistant.call("add", arguments)["status"], "done");
     assistant.close();
 
-    // What one process has stored, another one finds.
+    // A second process finds what the first has stored.
     let mut assistant = Assistant::start(folder.path());
     let arguments = json!({"query": "Which tea do I prefer in the morning?", "container": "nora"});
     let found = assistant.call("search", arguments).to_string();

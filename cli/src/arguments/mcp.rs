@@ -13,7 +13,7 @@ pub struct Mcp {
     /// What to do; serves on the standard streams when left out.
     #[command(subcommand)]
     pub action: Option<McpAction>,
-    /// How to serve.
+    /// The options of serving.
     #[command(flatten)]
     pub serve: McpServe,
 }
@@ -35,7 +35,7 @@ pub enum McpAction {
 /// `recollect mcp`, without a subcommand.
 #[derive(Debug, Clone, Args)]
 pub struct McpServe {
-    /// Where the memory is.
+    /// The server or data folder with the memory.
     #[command(flatten)]
     pub target: McpTarget,
     /// What to log, as in `info` or `search=debug,warn`; to standard error
@@ -87,10 +87,10 @@ pub struct McpInstall {
     /// The assistant
     #[arg(value_enum)]
     pub client: McpClient,
-    /// Where the memory is.
+    /// The server or data folder with the memory.
     #[command(flatten)]
     pub target: McpTarget,
-    /// How to change the file.
+    /// The options of the change.
     #[command(flatten)]
     pub change: ConfigChange,
     /// Print what belongs into the file, and change nothing
@@ -104,12 +104,12 @@ pub struct McpUninstall {
     /// The assistant
     #[arg(value_enum)]
     pub client: McpClient,
-    /// How to change the file.
+    /// The options of the change.
     #[command(flatten)]
     pub change: ConfigChange,
 }
 
-/// How a configuration is changed.
+/// The options of a change to a configuration.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigChange {
     /// The file with the configuration; the usual one of the assistant when left out

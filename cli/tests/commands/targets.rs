@@ -1,4 +1,4 @@
-//! Which service a command finds, and what it says if there is none.
+//! The service that a command finds, and its message if there is none.
 
 use crate::world::{World, ended};
 

@@ -20,7 +20,7 @@ pub(crate) struct World {
     _server: Option<Server>,
 }
 
-/// What a command printed, and how it ended.
+/// The output of a command, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,

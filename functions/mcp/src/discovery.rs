@@ -1,4 +1,4 @@
-//! Where a client learns how to authenticate: the metadata of a protected resource (RFC 9728), and
+//! Tells clients how to authenticate: the metadata of a protected resource (RFC 9728), and
 //! the header that points to it.
 //!
 //! The metadata names no authorization server, because there is none whose tokens the service
@@ -17,7 +17,7 @@ use crate::endpoint::McpState;
 /// The path of the metadata about `/mcp`.
 const METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
-/// What RFC 9728 calls the metadata of a protected resource.
+/// The metadata of a protected resource, as RFC 9728 defines it.
 #[derive(Debug, Serialize)]
 struct ResourceMetadata {
     resource: String,

@@ -14,7 +14,7 @@ pub(crate) struct ToolFailure {
     cause: FailureCause,
 }
 
-/// What a failure comes from.
+/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FailureCause {
     /// The arguments of the call.

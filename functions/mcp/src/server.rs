@@ -12,7 +12,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use crate::access::ApiAccess;
 use crate::{prompts, resources, tools};
 
-/// What a model reads before it uses anything.
+/// The instructions for a model that uses the service.
 const INSTRUCTIONS: &str = "Recollect is a long-term memory. It keeps documents and the memories in \
     them across conversations, in containers: one for each user, project or topic. \
     \n\nSearch with `search` before you answer anything that may depend on the user, their work or \

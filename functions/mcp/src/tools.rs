@@ -25,7 +25,7 @@ use crate::schema::{input_schema, output_schema};
 pub(crate) use containers::find_containers;
 pub(crate) use identity::find_only_container;
 
-/// What calling a tool does to what is stored.
+/// The effect of a tool on what is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolEffect {
     /// Nothing.
@@ -52,9 +52,9 @@ pub(crate) trait RecollectTool: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// The name that people see.
     const TITLE: &'static str;
-    /// What it does and when to use it, for a model that does not know the service.
+    /// Its purpose and its use, for a model that does not know the service.
     const DESCRIPTION: &'static str;
-    /// What it does to what is stored.
+    /// Its effect on what is stored.
     const EFFECT: ToolEffect;
 
     /// The structured answer.

@@ -289,7 +289,7 @@ fn parse_body(answer: &Answer) -> Option<Value> {
 fn is_worth_repeating(error: &ApiError, may_repeat: bool) -> bool {
     match error {
         ApiError::Refused(refusal) => is_passing(refusal.status, may_repeat),
-        // What was never sent can be sent again.
+        // A request that was never sent can be sent again.
         ApiError::Unreachable { cause, .. } => may_repeat || was_never_sent(cause),
         // A proxy answers for a server that is about to start.
         ApiError::Unexpected { status, .. } => {

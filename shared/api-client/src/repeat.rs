@@ -1,4 +1,4 @@
-//! When a failed call is made again.
+//! The rules for repeating a failed call.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const READING_PATHS: [&str; 10] = [
 /// The longest pause that a server may ask for. With a longer one, the caller gets the error.
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
-/// How often a call is made, and the pauses between.
+/// The number of attempts at a call, and the pauses between them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RetryPolicy {
     /// The number of attempts, at least one.

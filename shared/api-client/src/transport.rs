@@ -19,7 +19,7 @@ use crate::form::Form;
 const CALL_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest answer. A container with thousands of memories has some megabytes.
 const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
-/// What the addresses in errors say about routers in this process.
+/// The name of routers in this process in error messages.
 const IN_PROCESS: &str = "the service in this process";
 
 /// The way to a service.

@@ -15,7 +15,7 @@ pub struct Add {
     /// Add this text
     #[arg(long, value_name = "TEXT")]
     pub text: Option<String>,
-    /// How the content is marked.
+    /// The marks of the content.
     #[command(flatten)]
     pub marking: Marking,
     /// An id of your own for a single text, page or file: adding again under it replaces the content
@@ -24,15 +24,15 @@ pub struct Add {
     /// Return as soon as everything is accepted; it is processed in the background
     #[arg(long)]
     pub no_wait: bool,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to add it.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
 
-/// How content is marked.
+/// The container and the properties of what is added.
 #[derive(Debug, Clone, Args)]
 pub struct Marking {
     /// The container tag, which names a person, a project or a topic; the default container when
@@ -53,7 +53,7 @@ pub struct Watch {
     /// The folder
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// How the content is marked.
+    /// The marks of the content.
     #[command(flatten)]
     pub marking: Marking,
     /// Delete the document of a file that vanishes
@@ -68,7 +68,7 @@ pub struct Watch {
         value_parser = clap::value_parser!(u64).range(1..=3600)
     )]
     pub every: u64,
-    /// Where to add it.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -94,10 +94,10 @@ pub struct Forget {
     /// Do not ask first
     #[arg(long, short)]
     pub yes: bool,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to forget it.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }

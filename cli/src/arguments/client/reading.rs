@@ -34,10 +34,10 @@ pub struct Search {
     /// The similarity that a result needs; the service chooses when left out
     #[arg(long, value_name = "0..1")]
     pub threshold: Option<f32>,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to search.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -77,10 +77,10 @@ pub struct Ask {
         value_parser = clap::value_parser!(u32).range(1..=50)
     )]
     pub limit: u32,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to look.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -91,10 +91,10 @@ pub struct Profile {
     /// The container tag; not needed if there is one container only
     #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG")]
     pub tag: Option<String>,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to look.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -140,10 +140,10 @@ pub struct List {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub page: u32,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to look.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -157,10 +157,10 @@ pub struct Show {
     /// Show all passages in full
     #[arg(long)]
     pub full: bool,
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to look.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -168,10 +168,10 @@ pub struct Show {
 /// `recollect status`.
 #[derive(Debug, Clone, Args)]
 pub struct Status {
-    /// How to print.
+    /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where to look.
+    /// The server or data folder.
     #[command(flatten)]
     pub target: TargetOptions,
 }

@@ -1,4 +1,4 @@
-//! Where a command finds its service, and how it prints.
+//! The options for the service of a command and for its output.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::arguments::{DEFAULT_PORT, Durability};
 
 /// The server or the data folder that a command works with.
 ///
-/// What the environment says has options of its own, which are hidden, because a command line comes
-/// before the environment.
+/// Variables of the environment have options of their own, which are hidden, because the command
+/// line comes first.
 #[derive(Debug, Clone, Args)]
 #[command(
     next_help_heading = "Server or data folder (default: the server on this machine, \
@@ -74,7 +74,7 @@ pub struct TargetOptions {
     pub environment_log: String,
 }
 
-/// How a command prints.
+/// The form of a command's output.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct OutputOptions {
     /// Print the answer as JSON, for programs

@@ -32,10 +32,10 @@ struct Inputs {
     failures: Vec<(String, String)>,
 }
 
-/// What became of everything.
+/// The outcome of adding everything.
 struct AddReport {
     accepted: Vec<Accepted>,
-    /// How each of them ended; empty if nobody waited.
+    /// The outcome of each; empty if nobody waited.
     processed: Vec<Processed>,
     hidden: Vec<String>,
     failures: Vec<(String, String)>,

@@ -12,7 +12,7 @@ use super::output::{Outcome, Output, count, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Forget;
 
-/// What is about to be forgotten: an id, and what people know it by.
+/// A memory or document to forget: its id, and the text by which people recognize it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
     id: String,
@@ -101,7 +101,7 @@ async fn forget_memories(client: &ApiClient, options: &Forget, output: &Output) 
         return Ok(Outcome::Failed);
     }
 
-    // What was shown is forgotten, even if the question would find other memories by now.
+    // Forgets the memories that were shown, even if the question would find others by now.
     let ids: Vec<&str> = candidates.iter().map(|one| one.id.as_str()).collect();
     let body = json!({"containerTag": tag, "ids": ids});
     let answer = post(client, "/v4/memories/forget-matching", &body).await?;

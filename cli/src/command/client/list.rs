@@ -35,7 +35,7 @@ struct Listing {
     answer: Value,
     columns: &'static [Column],
     rows: Vec<Vec<String>>,
-    /// What follows the table.
+    /// The text after the table.
     notes: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a command prints: JSON for programs, and text for people.
+//! The output of commands: JSON for programs, and text for people.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ const MAX_DOCUMENTS: usize = 1000;
 /// The failed documents that are named.
 const MAX_NAMED: usize = 10;
 
-/// What the service says of itself.
+/// The state of the service, as `status` shows it.
 struct ServiceStatus {
     service: String,
     api_version: Value,

@@ -23,7 +23,7 @@ use super::target::{OpenService, Purpose};
 use crate::arguments::Watch;
 use crate::command::wait_for_interrupt;
 
-/// What tells one content of a file from another.
+/// The time and size of a file, by which a changed content is recognized.
 type Stamp = (Option<SystemTime>, u64);
 
 /// The looks after which a file is sent again that the service did not take: a minute at the usual
@@ -40,18 +40,18 @@ struct Look {
     is_complete: bool,
     /// The device of the folder. Another one means that a disk was mounted or unmounted.
     device: u64,
-    /// What cannot be added, with the reason.
+    /// The files and folders that cannot be added, with the reason.
     failures: Vec<(String, String)>,
 }
 
-/// What has to be done after a look.
+/// The work after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Changes {
     to_add: Vec<FoundFile>,
     to_delete: Vec<FoundFile>,
 }
 
-/// What is known of the folder.
+/// The state of the watched folder.
 #[derive(Debug, Default)]
 struct Watcher {
     /// The last look.
@@ -106,7 +106,7 @@ pub(super) async fn run_watch(options: Watch) -> Result<Outcome> {
 impl FolderSync<'_> {
     /// Looks at the folder again and again.
     async fn run(&self, options: &Watch, first: Look) -> Result<()> {
-        // What is there at the start need not prove that it does not change.
+        // A file that is there at the start counts as settled.
         let mut watcher = Watcher {
             last: first.files.clone(),
             ..Watcher::default()

@@ -11,7 +11,7 @@ use crate::arguments::{McpClient, McpTarget};
 pub(super) const ENTRY_NAME: &str = "recollect";
 /// The variable with the key of the process that an assistant starts.
 pub(super) const KEY_VARIABLE: &str = "RECOLLECT_KEY";
-/// What stands for the key where it is not shown.
+/// The text in place of a key that is not shown.
 pub(super) const KEY_PLACEHOLDER: &str = "YOUR_API_KEY";
 
 /// The form of a configuration.

@@ -9,7 +9,7 @@ use super::clients::KEY_VARIABLE;
 pub(super) struct TextEdit {
     /// The bytes to replace.
     pub(super) range: Range<usize>,
-    /// What takes their place.
+    /// The text that replaces them.
     pub(super) replacement: String,
 }
 

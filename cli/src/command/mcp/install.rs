@@ -12,7 +12,7 @@ use super::edit::TextEdit;
 use super::{json_text, toml_text};
 use crate::arguments::{ConfigChange, McpClient, McpInstall, McpUninstall};
 
-/// What is added to the name of a file for the copy of it.
+/// The ending of the name of a copy.
 const BACKUP_SUFFIX: &str = ".recollect-backup";
 
 /// A configuration as it is.

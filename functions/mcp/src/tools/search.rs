@@ -51,7 +51,7 @@ enum SearchMode {
     Documents,
 }
 
-/// What a result is.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ResultKind {

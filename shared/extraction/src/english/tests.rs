@@ -386,7 +386,7 @@ fn kinds_and_lasting_follow_from_the_sentence() {
         ("I visited Bergen last week.", Event, false),
         ("The meeting is on Friday.", Event, false),
         ("I visited Bergen yesterday.", Event, false),
-        // What is said about a task is no standing fact.
+        // A remark about a task is no standing fact.
         ("Standard is in column D.", Fact, false),
     ];
 

@@ -23,7 +23,7 @@ pub(in super::super) struct FoundFiles {
     pub(in super::super) files: Vec<FoundFile>,
     /// Hidden files and folders, which nobody expects to be added.
     pub(in super::super) hidden: Vec<String>,
-    /// What cannot be added, with the reason.
+    /// The files and folders that cannot be added, with the reason.
     pub(in super::super) failures: Vec<(String, String)>,
     /// A folder could not be read, so what is in it is unknown.
     pub(in super::super) is_incomplete: bool,
