@@ -6,6 +6,7 @@ mod keys;
 mod mcp;
 mod transfer;
 
+use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
+use telemetry::TraceSettings;
 use transformer::FolderSettings;
 
 use crate::listen::DEFAULT_BODY_BYTES;
@@ -139,6 +141,45 @@ pub enum LogFormat {
     Json,
 }
 
+impl LogFormat {
+    /// Returns the form for standard error as it is now.
+    pub fn resolve(self) -> telemetry::LogFormat {
+        let is_text = match self {
+            Self::Auto => std::io::stderr().is_terminal(),
+            Self::Text => true,
+            Self::Json => false,
+        };
+        match is_text {
+            true => telemetry::LogFormat::Text,
+            false => telemetry::LogFormat::Json,
+        }
+    }
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TraceOptions {
+    /// The address of an OpenTelemetry collector that takes OTLP over HTTP, as in
+    /// `http://127.0.0.1:4318`; without one nothing is traced. Further variables of OpenTelemetry
+    /// are read as well (docs/operate.md)
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
+    /// The whole address for traces, by the environment only
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", hide = true)]
+    pub otlp_traces_endpoint: Option<String>,
+}
+
+impl TraceOptions {
+    /// Returns the settings of the traces of this process.
+    pub fn settings(&self) -> TraceSettings {
+        TraceSettings {
+            endpoint: self.otlp_endpoint.clone(),
+            traces_endpoint: self.otlp_traces_endpoint.clone(),
+            service_name: "recollect".into(),
+        }
+    }
+}
+
 /// `recollect serve`.
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
@@ -211,6 +252,9 @@ pub struct Serve {
         value_name = "FORMAT"
     )]
     pub log_format: LogFormat,
+    /// The collector of traces.
+    #[command(flatten)]
+    pub traces: TraceOptions,
     /// The token by which other machines may read `/metrics`, by the environment only
     #[arg(
         long,
@@ -440,6 +484,9 @@ pub struct Work {
         value_name = "FILTER"
     )]
     pub log: String,
+    /// The collector of traces.
+    #[command(flatten)]
+    pub traces: TraceOptions,
     /// The model endpoint.
     #[command(flatten)]
     pub models: ModelOptions,

@@ -11,12 +11,11 @@ mod serve;
 mod transfer;
 mod work;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use telemetry::TraceSettings;
 
-use crate::arguments::{Cli, Command, DriveOptions, LogFormat, ModelOptions};
+use crate::arguments::{Cli, Command, DriveOptions, ModelOptions};
 use crate::external_services::ExternalServices;
 
 /// Runs the command line. `program` is the path by which this program was called, which need not be
@@ -87,23 +86,10 @@ fn build_outside(
     })
 }
 
-/// Sends the log to standard error.
-fn log_to_stderr(filter: &str, format: LogFormat) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .with_context(|| format!("--log {filter}: a level or a list like search=debug,warn"))?
-        // This crate logs whole messages, and with them what is remembered.
-        .add_directive("rmcp=error".parse()?);
-    let is_terminal = std::io::stderr().is_terminal();
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // Colours are for people, so a file or a pipe gets none.
-        .with_ansi(is_terminal);
-    match format {
-        LogFormat::Json => log.json().init(),
-        LogFormat::Auto if !is_terminal => log.json().init(),
-        LogFormat::Auto | LogFormat::Text => log.init(),
-    }
+/// Sends the log of a command to standard error. The command has no traces.
+fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
+    let traces = TraceSettings::default();
+    telemetry::start(filter, telemetry::LogFormat::Text, &traces)?;
     Ok(())
 }
 

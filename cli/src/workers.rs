@@ -195,6 +195,7 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
     let delivery = |message: &ReceivedMessage| QueueDelivery {
         body: message.body.clone(),
         is_dead_letter: source.is_dead_letter_queue,
+        trace_parent: message.trace_parent.clone(),
     };
 
     let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();

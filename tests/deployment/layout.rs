@@ -54,13 +54,17 @@ fn functions_get_exactly_the_variables_that_are_read() {
         .into_iter()
         .map(|(variable, _)| variable)
         .collect();
-    // The glue and the AWS SDK read these.
+    // The glue, the AWS SDK and the exporter of traces read these.
     read.extend([
         "RECOLLECT_LOG",
         "RECOLLECT_CORS_ORIGINS",
         "RECOLLECT_PROVIDER_NAMES",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_HEADERS",
         "AWS_ENDPOINT_URL",
     ]);
+    // The SDK of OpenTelemetry reads these.
+    read.extend(["OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"]);
     assert_eq!(given, read);
 
     for (id, function) in resources(&template, "AWS::Serverless::Function") {

@@ -16,5 +16,6 @@ mod idle;
 mod newcomer;
 mod server;
 mod stopping;
+mod traces;
 mod transfer;
 mod wait;

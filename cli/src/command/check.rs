@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::log_to_stderr;
-use crate::arguments::{Check, LogFormat};
+use crate::arguments::Check;
 use crate::check::{CheckReport, check_stored_data};
 use crate::system::LocalSystem;
 
@@ -33,7 +33,7 @@ pub(super) async fn run_check(options: Check) -> ExitCode {
 /// Checks the folder and prints the findings. Returns whether there were none.
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn check_and_print(options: &Check) -> Result<bool> {
-    log_to_stderr(&options.log, LogFormat::Text)?;
+    log_to_stderr(&options.log)?;
     let folder = &options.data.data;
     if !folder.is_dir() {
         bail!("there is no such folder; name one with --data");

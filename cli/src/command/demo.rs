@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::{build_outside, log_to_stderr};
-use crate::arguments::{Demo, DriveOptions, LogFormat, ModelOptions};
+use crate::arguments::{Demo, DriveOptions, ModelOptions};
 use crate::listen::{ServingOptions, build_service};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
@@ -48,7 +48,7 @@ const QUESTIONS: [&str; 3] = [
 
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
-    log_to_stderr(&options.log, LogFormat::Text)?;
+    log_to_stderr(&options.log)?;
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
     let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
     let cleanup = Cleanup(options.data.is_none().then_some(temporary));

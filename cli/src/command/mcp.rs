@@ -15,7 +15,7 @@ use domain::Secret;
 use service::LOCAL_KEY;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
-use crate::arguments::{DriveOptions, LogFormat, Mcp, McpAction, McpServe, McpTarget};
+use crate::arguments::{DriveOptions, Mcp, McpAction, McpServe, McpTarget};
 use crate::listen::{ServingOptions, build_service, mark_as_own};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
@@ -33,7 +33,7 @@ pub(super) async fn run_mcp(options: Mcp) -> Result<()> {
 
 /// Serves until the input ends or the process is interrupted.
 async fn serve_assistant(options: McpServe) -> Result<()> {
-    log_to_stderr(&options.log, LogFormat::Text)?;
+    log_to_stderr(&options.log)?;
     let key = Secret::new(options.target.api_key().unwrap_or(LOCAL_KEY));
     if let Some(url) = options.target.server_url() {
         let api = ApiClient::over_http(url).context("--url or RECOLLECT_URL")?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use domain::Secret;
 use tokio::net::TcpListener;
 
-use super::{build_outside, log_to_stderr, wait_for_interrupt};
+use super::{build_outside, wait_for_interrupt};
 use crate::arguments::{DEFAULT_PORT, Serve};
 use crate::listen::{ServingOptions, build_service_with, process_limits, serve_until};
 use crate::metrics::metrics_routes;
@@ -15,7 +15,8 @@ use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
-    log_to_stderr(&options.log, options.log_format)?;
+    let log_format = options.log_format.resolve();
+    let traces = telemetry::start(&options.log, log_format, &options.traces.settings())?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| {
@@ -48,6 +49,7 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
     print_greeting(listener.local_addr()?, &options, program);
     serve_until(listener, service, limits, interrupted).await;
     workers.stop().await;
+    traces.stop().await;
 
     Ok(())
 }

@@ -49,10 +49,12 @@ impl MaintenanceWorker {
     }
 
     async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
+        let span = |name| spans::message_span(name, [delivery.trace_parent.as_deref()]);
         let result = if let Some(envelope) = JobMessage::parse(&delivery.body) {
-            self.run_job(&envelope, delivery.is_dead_letter).await
+            let job = self.run_job(&envelope, delivery.is_dead_letter);
+            spans::trace(span(envelope.job.name()), job).await
         } else if let Some(arrivals) = self.ctx.blobs.parse_arrivals(&delivery.body) {
-            self.record_arrivals(&arrivals).await
+            spans::trace(span("record uploads"), self.record_arrivals(&arrivals)).await
         } else {
             // An unreadable dead letter stays in its queue, for a person to look at.
             error!(

@@ -79,9 +79,11 @@ impl QueueWorker for Processor {
             };
 
             let tenant = envelope.tenant();
+            let name = envelope.job.name();
             match envelope.job {
                 Job::ProcessV1 { document, revision } => {
-                    single.push((i, tenant, document, revision))
+                    let span = spans::message_span(name, [delivery.trace_parent.as_deref()]);
+                    single.push((i, tenant, document, revision, span))
                 }
                 Job::CommitV1 {
                     document,
@@ -104,27 +106,29 @@ impl QueueWorker for Processor {
             }
         }
 
-        let processed = single
-            .into_iter()
-            .map(|(i, tenant, document, revision)| async move {
-                let work = process::process_revision(
-                    &self.ctx,
-                    &self.readers,
-                    &tenant,
-                    &document,
-                    &revision,
-                );
-                // A panic on one document must not affect the others. Attempts are counted by the
-                // document or by the queue, so the document ends as `failed`.
-                let result = match AssertUnwindSafe(work).catch_unwind().await {
-                    Ok(result) => result,
-                    Err(_) => Err(Error::internal("a panic while processing a document")),
-                };
-                (i, result)
-            });
+        let processed =
+            single
+                .into_iter()
+                .map(|(i, tenant, document, revision, span)| async move {
+                    let work = process::process_revision(
+                        &self.ctx,
+                        &self.readers,
+                        &tenant,
+                        &document,
+                        &revision,
+                    );
+                    // A panic on one document must not affect the others. Attempts are counted by the
+                    // document or by the queue, so the document ends as `failed`.
+                    let work = AssertUnwindSafe(work).catch_unwind().map(|result| {
+                        let panic = Error::internal("a panic while processing a document");
+                        result.unwrap_or(Err(panic))
+                    });
+                    let result = spans::trace(span, work).await;
+                    (i, outcome_of(result, "process a document"))
+                });
         let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
-        while let Some((i, result)) = processed.next().await {
-            outcomes[i] = outcome_of(result, "process a document");
+        while let Some((i, outcome)) = processed.next().await {
+            outcomes[i] = outcome;
         }
 
         for ((_, container), (tenant, members)) in groups {
@@ -132,11 +136,14 @@ impl QueueWorker for Processor {
                 .iter()
                 .map(|(_, document, revision)| (document, revision))
                 .collect();
-            let committed =
-                commit::commit_documents(&self.ctx, &tenant, &container, &documents).await;
-            let result = outcome_of(committed, "commit to a container");
+            let trace_parents = members
+                .iter()
+                .map(|(i, ..)| batch[*i].trace_parent.as_deref());
+            let span = spans::message_span("commit documents", trace_parents);
+            let work = commit::commit_documents(&self.ctx, &tenant, &container, &documents);
+            let outcome = outcome_of(spans::trace(span, work).await, "commit to a container");
             for (i, ..) in &members {
-                outcomes[*i] = result;
+                outcomes[*i] = outcome;
             }
         }
 

@@ -191,7 +191,8 @@ async fn run_stages(
         return Ok(());
     };
 
-    let text = match readers.read_body(document, &body).await {
+    let reading = readers.read_body(document, &body);
+    let text = match spans::trace(spans::step_span("read content"), reading).await {
         Ok(text) => text,
         Err(ReadError::Failed(ProcessingFailure { code, message })) => {
             return fail_document(ctx, tenant, document, code, message).await;
@@ -217,11 +218,12 @@ async fn run_stages(
     }
 
     let (pack, statements) = load_served(ctx, tenant, document).await?;
-    let mut prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
+    let mut prepared = spans::step_span("embed chunks")
+        .in_scope(|| prepare::embed_chunks(&text, chunks, pack.as_ref()));
     let is_embedded =
         embed_by_chosen_model(readers, document, &mut prepared.pack, pack.as_ref()).await;
     let authorship = determine_authorship(document, &text, &settings);
-    let extracted_statements = extract_statements(
+    let extracting = extract_statements(
         ctx,
         &readers.models,
         tenant,
@@ -229,8 +231,9 @@ async fn run_stages(
         &text,
         &authorship,
         statements.as_ref(),
-    )
-    .await?;
+    );
+    let extracted_statements =
+        spans::trace(spans::step_span("extract memories"), extracting).await?;
     let summary = summarize_document(document, &text, &authorship, extracted_statements.as_ref());
     let findings = Findings {
         text,

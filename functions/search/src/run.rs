@@ -4,6 +4,7 @@ use container_index::{IndexedChunks, IndexedMemories};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use memory_model::Ledger;
 use service::{ContainerScope, explain_emptiness, join_reasons};
+use tracing::Instrument;
 
 use crate::SearchState;
 use crate::boosts::Boosts;
@@ -70,7 +71,8 @@ impl Search<'_> {
         scope: &ContainerScope,
     ) -> Result<SearchOutcome> {
         let ids = find_physical_containers(&state.app.ctx, tenant, scope).await?;
-        let sources = self.open_sources(state, tenant, &ids).await?;
+        let opening = self.open_sources(state, tenant, &ids);
+        let sources = spans::trace(spans::step_span("open containers"), opening).await?;
         let models = state
             .questions
             .embed_question(
@@ -100,9 +102,12 @@ impl Search<'_> {
         ids: Vec<ContainerId>,
         sources: Sources,
     ) -> Result<SearchOutcome> {
-        let mut candidates = self.find_candidates(&sources)?;
+        let ranking = spans::step_span("rank");
+        let mut candidates = ranking.in_scope(|| self.find_candidates(&sources))?;
         if self.reranks {
-            rerank(&*state.reranker, self.question.text, &mut candidates).await;
+            rerank(&*state.reranker, self.question.text, &mut candidates)
+                .instrument(spans::step_span("rerank"))
+                .await;
         }
         let mut rows = mix_rows(candidates, self.question.limit);
         if self.reranks {

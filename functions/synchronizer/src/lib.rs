@@ -43,7 +43,9 @@ impl SyncWorker {
             return DeliveryOutcome::Retry;
         };
 
-        let Err(error) = self.run_step(&tenant, &envelope, connection).await else {
+        let span = spans::message_span(envelope.job.name(), [delivery.trace_parent.as_deref()]);
+        let step = self.run_step(&tenant, &envelope, connection);
+        let Err(error) = spans::trace(span, step).await else {
             return DeliveryOutcome::Done;
         };
 

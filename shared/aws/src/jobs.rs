@@ -1,7 +1,9 @@
 //! The job queues on SQS.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use domain::job::MAX_DELAY_SECONDS;
 use domain::ports::{JobQueue, PortResult};
 use domain::{Job, JobMessage, PortError, Revision};
@@ -81,6 +83,12 @@ fn batch_entry(
     let entry = entry
         .message_body(message.to_json())
         .set_delay_seconds(delay);
+    // Delayed work begins a trace of its own. That of a connection, which is synchronized again and
+    // again, would never end.
+    let entry = match delay {
+        None => entry.set_message_attributes(trace_attribute()?),
+        Some(_) => entry,
+    };
     let entry = match &message.job {
         Job::CommitV1 { container, .. } => entry
             .message_group_id(format!("{}-{container}", message.org))
@@ -95,6 +103,22 @@ fn batch_entry(
     };
 
     entry.build().map_err(build_error)
+}
+
+/// Returns the attribute by which the worker continues the current trace.
+fn trace_attribute() -> PortResult<Option<HashMap<String, MessageAttributeValue>>> {
+    let Some(trace_parent) = spans::current_trace_parent() else {
+        return Ok(None);
+    };
+    let value = MessageAttributeValue::builder()
+        .data_type("String")
+        .string_value(trace_parent)
+        .build()
+        .map_err(build_error)?;
+    Ok(Some(HashMap::from([(
+        spans::TRACE_PARENT.to_owned(),
+        value,
+    )])))
 }
 
 #[async_trait]

@@ -17,15 +17,23 @@ pub struct ReceivedMessage {
     receipt: String,
     /// The number of times that the message was received, including this one.
     pub receive_count: u32,
+    /// The context of the trace in which the message was sent.
+    pub trace_parent: Option<String>,
 }
 
 impl ReceivedMessage {
     /// Returns a message that an event source mapping has received.
-    pub fn from_event(body: String, receipt: String, receive_count: u32) -> Self {
+    pub fn from_event(
+        body: String,
+        receipt: String,
+        receive_count: u32,
+        trace_parent: Option<String>,
+    ) -> Self {
         Self {
             body,
             receipt,
             receive_count,
+            trace_parent,
         }
     }
 
@@ -115,7 +123,8 @@ impl QueueReceiver {
             .queue_url(&self.queue)
             .max_number_of_messages(self.batch_size);
         let request = request
-            .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
+            .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount)
+            .message_attribute_names(spans::TRACE_PARENT);
         let request = request.wait_time_seconds(seconds);
         let response = request.send().await.map_err(port_error)?;
 
@@ -123,6 +132,7 @@ impl QueueReceiver {
         for message in response.messages.unwrap_or_default() {
             received.push(ReceivedMessage {
                 receive_count: receive_count(&message).unwrap_or(1),
+                trace_parent: trace_parent(&message),
                 body: message.body.unwrap_or_default(),
                 receipt: message.receipt_handle.unwrap_or_default(),
             });
@@ -170,4 +180,10 @@ fn receive_count(message: &Message) -> Option<u32> {
     let attributes = message.attributes.as_ref()?;
     let count = attributes.get(&MessageSystemAttributeName::ApproximateReceiveCount)?;
     count.parse().ok()
+}
+
+/// Returns the trace context that a message carries.
+fn trace_parent(message: &Message) -> Option<String> {
+    let attributes = message.message_attributes.as_ref()?;
+    attributes.get(spans::TRACE_PARENT)?.string_value.clone()
 }

@@ -157,7 +157,8 @@ impl<V: ContainerView> ViewCache<V> {
                 count_open("loaded");
                 // Others make room before the view takes it.
                 self.account(&key, V::expected_bytes(head));
-                let read = Loaded::read(ctx, tenant, id, state).await;
+                let read = Loaded::read(ctx, tenant, id, state);
+                let read = spans::trace(spans::step_span("load container"), read).await;
                 let fresh = read.inspect_err(|_| self.account(&key, 0))?;
                 if fresh.is_recovered {
                     report_damage(ctx, tenant, id, &[]).await;

@@ -97,6 +97,22 @@ pub enum Job {
     },
 }
 
+impl Job {
+    /// Returns the name of the job in traces.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::ProcessV1 { .. } => "process document",
+            Self::CommitV1 { .. } => "commit documents",
+            Self::PurgeV1 { .. } => "purge bytes",
+            Self::TaskV1 { .. } => "continue task",
+            Self::SyncV1 { .. } => "synchronize connection",
+            Self::CompactV1 { .. } => "compact container",
+            Self::EmbedV1 { .. } => "embed documents",
+            Self::RepairV1 { .. } => "repair container",
+        }
+    }
+}
+
 impl JobMessage {
     /// Returns the tenant for which the work is done. Work inherits the authentication of the
     /// request that caused it.
@@ -145,6 +161,8 @@ pub struct QueueDelivery {
     pub body: String,
     /// `true` if it comes from a dead-letter queue, which means that its attempts are used up.
     pub is_dead_letter: bool,
+    /// The context of the trace in which it was sent, as in W3C Trace Context.
+    pub trace_parent: Option<String>,
 }
 
 /// The result of handling a message.

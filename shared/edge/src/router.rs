@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, Method};
 use service::Authenticator;
 use service::Ctx;
 use tower_http::catch_panic::CatchPanicLayer;
-use tracing::{error, info};
+use tracing::{Instrument, error, info};
 
 use crate::cors::AllowedOrigins;
 use crate::error::ApiError;
@@ -141,16 +141,22 @@ fn method_label(method: &Method) -> &'static str {
 }
 
 /// Gives the request an id, logs it once without any of its content, and records it for its
-/// organization.
+/// organization and in a trace.
 async fn observe_request(State(app): State<App>, request: Request, next: Next) -> Response {
     let incoming_request = IncomingRequest::new(&app.ctx, &request);
-    let response = incoming_request.run_as_current(next.run(request)).await;
-    let micros = incoming_request.elapsed_micros();
-    let mut response = incoming_request.write_record(&app, response, micros).await;
     let IncomingRequest {
         id, method, route, ..
     } = &incoming_request;
+    let span = spans::request_span(method, route, id, request.headers());
+    let response = incoming_request
+        .run_as_current(next.run(request))
+        .instrument(span.clone())
+        .await;
+    spans::record_status(&span, response.status());
 
+    let micros = incoming_request.elapsed_micros();
+    let mut response = incoming_request.write_record(&app, response, micros).await;
+    let trace_id = spans::trace_id(&span);
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     metrics::histogram!(
         "recollect_http_request_duration_seconds",
@@ -162,9 +168,9 @@ async fn observe_request(State(app): State<App>, request: Request, next: Next) -
     // A request for something unsupported is the caller's error, not a failure of the server.
     if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED
     {
-        error!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
+        error!(request.id = %id, trace_id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     } else {
-        info!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
+        info!(request.id = %id, trace_id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     }
 
     if let Ok(value) = HeaderValue::from_str(id) {

@@ -22,6 +22,7 @@ impl EventMessage {
     fn new(message: SqsMessage) -> Self {
         let source = message.event_source_arn.unwrap_or_default();
         let count = message.attributes.get(RECEIVE_COUNT);
+        let trace_parent = message.message_attributes.get(spans::TRACE_PARENT);
         Self {
             id: message.message_id.unwrap_or_default(),
             queue: source.rsplit(':').next().unwrap_or_default().to_owned(),
@@ -29,6 +30,7 @@ impl EventMessage {
                 message.body.unwrap_or_default(),
                 message.receipt_handle.unwrap_or_default(),
                 count.and_then(|count| count.parse().ok()).unwrap_or(1),
+                trace_parent.and_then(|attribute| attribute.string_value.clone()),
             ),
         }
     }
@@ -43,6 +45,7 @@ impl EventMessage {
         QueueDelivery {
             body: self.message.body.clone(),
             is_dead_letter: self.is_dead_letter(),
+            trace_parent: self.message.trace_parent.clone(),
         }
     }
 }

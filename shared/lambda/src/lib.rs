@@ -18,6 +18,8 @@ use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 use service::Authenticator;
 use service::Ctx;
+use telemetry::{LogFormat, TraceSettings, Traces};
+use tower::ServiceExt;
 use tracing::warn;
 
 use events::{EventMessage, batch_response, parse_messages};
@@ -30,7 +32,7 @@ pub use stage::strip_stage;
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
-    start_runtime(async move {
+    start_runtime(async move |traces| {
         let Connected { ctx, answers, .. } = Connected::from_environment().await?;
         let clock = ctx.clock.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
@@ -39,7 +41,11 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
             .with_provider_names(read_setting("RECOLLECT_PROVIDER_NAMES")?);
         let routes = edge::build_service(router(app.clone()), &app);
         let routes = limit_answers(routes, answers, clock);
-        lambda_http::run(strip_stage(routes))
+        let routes = strip_stage(routes).then(async move |answer| {
+            traces.flush().await;
+            answer
+        });
+        lambda_http::run(routes)
             .await
             .map_err(|error| anyhow!(error))
     })
@@ -50,13 +56,14 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
-    start_runtime(async move {
+    start_runtime(async move |traces| {
         let connected = Connected::from_environment().await?;
         let worker = worker(connected.ctx);
-        let (worker, queues) = (&worker, &connected.queues);
+        let (worker, queues, traces) = (&worker, &connected.queues, &traces);
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            let response = handle_batch(worker, queues, event.payload).await?;
-            Ok::<_, lambda_runtime::Error>(response)
+            let response = handle_batch(worker, queues, event.payload).await;
+            traces.flush().await;
+            Ok::<_, lambda_runtime::Error>(response?)
         });
         lambda_runtime::run(handler)
             .await
@@ -74,17 +81,24 @@ where
     S: Fn(Ctx) -> F,
     F: Future<Output = PortResult<()>>,
 {
-    start_runtime(async move {
+    start_runtime(async move |traces| {
         let Connected { ctx, queues, .. } = Connected::from_environment().await?;
         let worker = worker(ctx.clone());
-        let (worker, queues, ctx, scheduled) = (&worker, &queues, &ctx, &scheduled);
+        let (worker, queues, ctx) = (&worker, &queues, &ctx);
+        let (scheduled, traces) = (&scheduled, &traces);
 
-        let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            if event.payload.get("Records").is_some() {
-                return Ok(handle_batch(worker, queues, event.payload).await?);
+        let handle_event = async move |event: Value| {
+            if event.get("Records").is_some() {
+                return Ok(handle_batch(worker, queues, event).await?);
             }
-            scheduled(ctx.clone()).await?;
+            let work = scheduled(ctx.clone());
+            spans::trace(spans::schedule_span("scheduled work"), work).await?;
             Ok::<_, lambda_runtime::Error>(Value::Null)
+        };
+        let handler = service_fn(|event: LambdaEvent<Value>| async move {
+            let response = handle_event(event.payload).await;
+            traces.flush().await;
+            response
         });
 
         lambda_runtime::run(handler)
@@ -146,21 +160,21 @@ pub async fn handle_batch(
     Ok(batch_response(&messages, &outcomes))
 }
 
-fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
+fn start_runtime(run: impl AsyncFnOnce(Traces) -> Result<()>) -> Result<()> {
     let filter = read_variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)?
-        // This crate logs whole messages, and with them what is remembered.
-        .add_directive("rmcp=error".parse()?);
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .without_time()
-        .init();
+    let traces = TraceSettings {
+        endpoint: read_variable("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        traces_endpoint: read_variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+        service_name: read_variable("AWS_LAMBDA_FUNCTION_NAME")
+            .unwrap_or_else(|| "recollect".into()),
+    };
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?
-        .block_on(run)
+        .block_on(async {
+            let traces = telemetry::start(&filter, LogFormat::Lambda, &traces)?;
+            run(traces).await
+        })
 }
 
 /// Returns a setting of the environment, or its default if it is not set.

@@ -147,7 +147,8 @@ impl Fetcher {
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
     /// and repeats temporary failures twice, within 30 seconds in total.
     pub async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
-        match timeout(self.limits.total_timeout, self.follow_redirects(url)).await {
+        let visit = spans::trace(spans::call_span("fetch page"), self.follow_redirects(url));
+        match timeout(self.limits.total_timeout, visit).await {
             Ok(result) => result,
             Err(_) => Err(failed_error("The page did not answer in time.")),
         }

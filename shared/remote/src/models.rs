@@ -211,6 +211,7 @@ impl ModelClient {
         B: Buf + Send + 'static,
     {
         let call = self.call_endpoint(path, media_type, body, MAX_RESPONSE_BYTES);
+        let call = spans::trace(spans::call_span("call model"), call);
         let Ok(answer) = timeout(self.call_timeout, call).await else {
             return Err(ModelError::Unavailable);
         };

@@ -12,7 +12,7 @@ use service::LOCAL_KEY;
 
 use super::config_file::ConfigFile;
 use super::output::print_note_to_person;
-use crate::arguments::{DriveOptions, LogFormat, ModelOptions, TargetOptions};
+use crate::arguments::{DriveOptions, ModelOptions, TargetOptions};
 use crate::command::{build_outside, log_to_stderr};
 use crate::listen::{ServingOptions, build_service, mark_as_own};
 use crate::request_origin::is_own_address;
@@ -224,7 +224,7 @@ async fn open_folder(
         );
     }
 
-    log_to_stderr(&options.environment_log, LogFormat::Text)?;
+    log_to_stderr(&options.environment_log)?;
     let environment = EnvironmentOptions::try_parse_from(["recollect"])?;
     let external_services = build_outside(&environment.models, &environment.drive, None)?;
     let system = LocalSystem::open(folder, options.environment_durability, None).await?;

@@ -23,10 +23,9 @@ impl DriveConnector {
         request: Request<Bytes>,
         time_limit: Duration,
     ) -> Result<ApiAnswer, ConnectorError> {
-        self.http
-            .send(request, time_limit)
-            .await
-            .map_err(network_error)
+        let call = self.http.send(request, time_limit);
+        let answer = spans::trace(spans::call_span("call drive"), call).await;
+        answer.map_err(network_error)
     }
 }
 
