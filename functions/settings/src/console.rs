@@ -57,6 +57,8 @@ static ASSETS: &[Asset] = &[
     asset!("components/notice.js"),
     asset!("components/parts.js"),
     asset!("components/scores.js"),
+    asset!("components/selection-bar.js"),
+    asset!("components/selection.js"),
     asset!("components/sign-in.js"),
     asset!("components/source-text.js"),
     asset!("components/status.js"),

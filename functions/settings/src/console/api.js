@@ -11,6 +11,7 @@ const SIGNED_OUT = "recollect-signed-out";
 const LOCAL_KEY = "local";
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const SESSION_PATH = "/console/session";
+const REQUESTS_AT_ONCE = 4;
 
 const ADVICE = {
   401: "Sign in with a key that works.",
@@ -157,6 +158,32 @@ export async function requestPages(fetchPage, { limit = 20000, onPage = () => {}
       return items;
     }
   }
+}
+
+/**
+ * Sends requests for parts of a list with at most `size` items each, a few at a time. Once `signal` is aborted, no
+ * further request is sent, and those that are under way end. Returns the items that were sent, and those that failed
+ * with their errors. `onProgress` gets the share that is done, from 0 to 1.
+ */
+export async function sendInParts(items, size, send, { signal, onProgress }) {
+  const sent = [];
+  const failed = [];
+  let next = 0;
+  const sendParts = async () => {
+    while (next < items.length && !signal.aborted) {
+      const part = items.slice(next, next + size);
+      next += size;
+      try {
+        await send(part);
+        sent.push(...part);
+      } catch (error) {
+        failed.push(...part.map((item) => ({ item, error })));
+      }
+      onProgress((sent.length + failed.length) / items.length);
+    }
+  };
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, sendParts));
+  return { sent, failed };
 }
 
 /** Returns a key with which a request can be repeated without adding a document twice. */

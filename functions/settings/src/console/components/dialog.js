@@ -36,10 +36,14 @@ export function openDialog({ title, content, isWide = false, onClose = () => {} 
   return dialog;
 }
 
-/** Asks whether `action` is meant. The dialog stays open, with the error, if the action fails. */
-export function confirmAction({ title, text, label, action }) {
+/**
+ * Asks whether `action` is meant. The dialog stays open, with the error, if the action fails. `onClose` is called when
+ * the dialog has given the focus back.
+ */
+export function confirmAction({ title, text, label, action, onClose }) {
   openDialog({
     title,
+    onClose,
     content: (close) => {
       const errors = create("div", {});
       const confirm = create("button", { type: "button", class: "button danger" }, label);

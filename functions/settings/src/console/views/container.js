@@ -15,6 +15,8 @@ import {
   createSelect,
   createTable,
 } from "../components/parts.js";
+import { createSelection } from "../components/selection.js";
+import { listNames } from "../components/selection-bar.js";
 import { createStatusBadge, isInProgress, STATUSES, TYPES } from "../components/status.js";
 import { create, debounce, replace } from "../dom.js";
 import { createTime, formatCode, formatCount, formatNumber, isNameless, nameDocument } from "../format.js";
@@ -23,6 +25,7 @@ import { isAdministrator, isContentKey } from "../session.js";
 
 const ON_PAGE = 50;
 const MOST_ON_PAGE = 1100;
+const MOST_DELETED = 100;
 const POLL_MILLISECONDS = 2500;
 const SORTS = [
   ["createdAt desc", "Newest first"],
@@ -116,6 +119,12 @@ function createDocumentList(tag, query, signal, onFound) {
     page: Number(query.page) || 1,
   };
   const results = create("div", {});
+  const selection = createSelection({
+    noun: "document",
+    actions: listActions(tag),
+    findAll: (options) => findMatching(options),
+    onDone: () => reload(),
+  });
   let everything = null;
   let timer = 0;
 
@@ -134,7 +143,7 @@ function createDocumentList(tag, query, signal, onFound) {
         }
         return answer;
       },
-      (answer) => createResults(tag, choice, answer, goToPage),
+      (answer) => createResults(tag, choice, answer, selection, goToPage),
     );
 
   const findDocuments = async () => {
@@ -142,12 +151,20 @@ function createDocumentList(tag, query, signal, onFound) {
       onPage: reportProgress,
     });
     try {
-      return selectDocuments(await everything, choice);
+      return cutPage(filterDocuments(await everything, choice), choice.page);
     } catch (error) {
       // The next attempt asks again.
       everything = null;
       throw error;
     }
+  };
+  /** Finds all documents that match the filters, for the selection. */
+  const findMatching = async ({ onProgress, signal: stop }) => {
+    const documents = await requestPages(
+      (number) => fetchPage(tag, choice, number, MOST_ON_PAGE, AbortSignal.any([signal, stop])),
+      { onPage: (items, { totalItems }) => onProgress(items.length / totalItems) },
+    );
+    return filterDocuments(documents, choice).map(describeItem);
   };
   const reportProgress = (items, { totalItems }) => {
     if (items.length < totalItems && !signal.aborted) {
@@ -156,8 +173,9 @@ function createDocumentList(tag, query, signal, onFound) {
         { class: "loading", role: "status" },
         `Searched ${formatNumber(items.length)} of ${formatCount(totalItems, "document")}…`,
       );
-      const found = selectDocuments(items, choice);
-      replace(results, line, found.documents.length > 0 && createResults(tag, choice, found, goToPage));
+      const found = cutPage(filterDocuments(items, choice), choice.page);
+      const shown = found.documents.length > 0 && createResults(tag, choice, found, selection, goToPage);
+      replace(results, line, shown);
     }
   };
   const watch = (documents) => {
@@ -197,6 +215,7 @@ function createDocumentList(tag, query, signal, onFound) {
     "section",
     { class: "section", "aria-label": "Documents" },
     createFilters(choice, change),
+    selection.element,
     results,
   );
   return { element, reload };
@@ -250,20 +269,58 @@ async function addTexts(tag, documents, signal) {
   );
 }
 
-function selectDocuments(documents, { text, type, page }) {
+function filterDocuments(documents, { text, type }) {
   const wanted = text.toLocaleLowerCase();
-  const found = documents.filter(
+  return documents.filter(
     (item) => (!type || item.type === type) && nameDocument(item).toLocaleLowerCase().includes(wanted),
   );
-  const pagination = {
-    currentPage: page,
-    totalItems: found.length,
-    totalPages: Math.ceil(found.length / ON_PAGE),
-  };
-  return { documents: found.slice((page - 1) * ON_PAGE, page * ON_PAGE), pagination };
 }
 
-function createResults(tag, choice, { documents, pagination }, goToPage) {
+function cutPage(documents, page) {
+  const pagination = {
+    currentPage: page,
+    totalItems: documents.length,
+    totalPages: Math.ceil(documents.length / ON_PAGE),
+  };
+  return { documents: documents.slice((page - 1) * ON_PAGE, page * ON_PAGE), pagination };
+}
+
+/** Returns the actions for several documents. */
+function listActions(tag) {
+  const remove = {
+    label: () => "Delete",
+    question: (items) => ({
+      title: `Delete ${formatCount(items.length, "document")}?`,
+      text: `${listNames(items)}: deleted with their chunks, and with the memories that come from no other document. This cannot be undone.`,
+      label: `Delete ${formatCount(items.length, "document")}`,
+    }),
+    doing: "Deleting",
+    done: "deleted",
+    size: MOST_DELETED,
+    // The answer names the ids that were not found. These documents are gone, as they should be.
+    send: (items) =>
+      request("DELETE", "/v3/documents/bulk", {
+        body: { containerTag: tag, ids: items.map(({ id }) => id) },
+      }),
+  };
+  const retry = {
+    label: (count) => `Process ${formatNumber(count)} failed again`,
+    accepts: ({ status }) => status === "failed",
+    doing: "Processing again",
+    done: "processed again",
+    size: 1,
+    send: ([{ id }]) => request("POST", `/v3/documents/${encodeURIComponent(id)}/retry`),
+  };
+  return [retry, remove];
+}
+
+function describeItem(item) {
+  return { id: item.id, name: nameDocument(item), status: item.status };
+}
+
+function createResults(tag, choice, { documents, pagination }, selection, goToPage) {
+  const selected = documents.map(describeItem);
+  selection.show(selected, pagination.totalItems);
   if (pagination.totalItems === 0) {
     return needsEverything(choice) || choice.status
       ? create(
@@ -276,11 +333,16 @@ function createResults(tag, choice, { documents, pagination }, goToPage) {
           createExample(tag),
         );
   }
-  const rows = documents.map((item) => [
+  const rows = documents.map((item, index) => [
     create(
-      "a",
-      { class: "wrap clamp", dir: "auto", href: linkTo(["containers", tag, "documents", item.id]) },
-      nameDocument(item),
+      "div",
+      { class: "ticked" },
+      selection.createBox(selected[index]),
+      create(
+        "a",
+        { class: "wrap clamp", dir: "auto", href: linkTo(["containers", tag, "documents", item.id]) },
+        nameDocument(item),
+      ),
     ),
     formatCode(item.type),
     createStatusBadge(item.status),
@@ -292,6 +354,7 @@ function createResults(tag, choice, { documents, pagination }, goToPage) {
     rows,
   );
   moveByArrows(table, "tbody a");
+  moveByArrows(table, "tbody input");
   return [
     create("p", { class: "muted", role: "status" }, formatCount(pagination.totalItems, "document")),
     table,

@@ -6,6 +6,8 @@ import { load, runAction } from "../components/load.js";
 import { createMemoryActions, createMemoryFacts } from "../components/memory.js";
 import { notify } from "../components/notice.js";
 import { createButton, createEmpty, createField, createHead, createSelect } from "../components/parts.js";
+import { createSelection } from "../components/selection.js";
+import { listNames } from "../components/selection-bar.js";
 import { create, debounce, replace } from "../dom.js";
 import { createTime, formatCode, formatCount, formatDay, formatNumber, formatTime } from "../format.js";
 import { buildChains, findVersion, isForgottenAt, listTimes } from "../history.js";
@@ -13,6 +15,7 @@ import { linkTo } from "../router.js";
 import { isContentKey } from "../session.js";
 
 const MOST_ON_PAGE = 1100;
+const MOST_FORGOTTEN = 500;
 const SHOWN_AT_ONCE = 100;
 const KINDS = ["fact", "preference", "instruction", "decision", "plan", "event"];
 
@@ -37,7 +40,21 @@ const RELATIONS = { extends: "Extends", derives: "Follows from", updates: "Repla
 /** Shows the memories of a container. */
 export function showMemories(page, { parameters: { tag }, query, signal }) {
   const content = create("div", { class: "stack" });
-  const choice = { state: "believed", kind: "", text: query.find ?? "", clock: "recorded", time: null };
+  const choice = {
+    state: "believed",
+    kind: "",
+    text: query.find ?? "",
+    clock: "recorded",
+    time: null,
+    selectable: [],
+  };
+  const selection = createSelection({
+    noun: "memory",
+    plural: "memories",
+    actions: [describeForgetting(tag)],
+    findAll: () => choice.selectable,
+    onDone: () => show(),
+  });
   let tab = 0;
   const show = () =>
     load(
@@ -54,7 +71,10 @@ export function showMemories(page, { parameters: { tag }, query, signal }) {
         return createTabs(
           "Memories",
           [
-            { label: "Timeline", create: () => createTimeline(tag, entries, choice, show, signal) },
+            {
+              label: "Timeline",
+              create: () => createTimeline(tag, entries, choice, selection, show, signal),
+            },
             {
               label: `To review (${formatNumber(inferred.total)})`,
               create: () => createReview(tag, inferred, entries, show),
@@ -110,7 +130,26 @@ async function fetchInferred(tag, signal) {
     : request("GET", `/v3/container-tags/${encodeURIComponent(tag)}/inferred`, { signal });
 }
 
-function createTimeline(tag, entries, choice, reload, signal) {
+/** Returns the action that forgets several memories. */
+function describeForgetting(tag) {
+  return {
+    label: () => "Forget",
+    question: (items) => ({
+      title: `Forget ${formatCount(items.length, "memory", "memories")}?`,
+      text: `${listNames(items)}: no search finds them any more. Their documents stay, and do not bring them back.`,
+      label: `Forget ${formatCount(items.length, "memory", "memories")}`,
+    }),
+    doing: "Forgetting",
+    done: "forgotten",
+    size: MOST_FORGOTTEN,
+    send: (items) =>
+      request("POST", "/v4/memories/forget-matching", {
+        body: { containerTag: tag, ids: items.map(({ id }) => id) },
+      }),
+  };
+}
+
+function createTimeline(tag, entries, choice, selection, reload, signal) {
   const texts = new Map(entries.map((entry) => [entry.id, entry.memory]));
   const list = create("div", { class: "stack" });
   const past = create("div", { class: "stack" });
@@ -119,7 +158,10 @@ function createTimeline(tag, entries, choice, reload, signal) {
 
   const show = () => {
     const found = selectChains(chains, choice);
-    const rows = found.slice(0, shownCount).map((item) => createRow(tag, item, choice, texts, reload));
+    const shown = found.slice(0, shownCount);
+    choice.selectable = listSelectable(found);
+    selection.show(listSelectable(shown), choice.selectable.length);
+    const rows = shown.map((item) => createRow(tag, item, choice, texts, selection, reload));
     const more =
       found.length > shownCount &&
       createButton(`Show ${formatNumber(Math.min(SHOWN_AT_ONCE, found.length - shownCount))} more`, () => {
@@ -165,6 +207,7 @@ function createTimeline(tag, entries, choice, reload, signal) {
     ["said", "When said"],
   ];
   moveByArrows(list, ".words");
+  moveByArrows(list, ".tick input");
   replace(past, createSlider(chains, choice, show));
   show();
   return create(
@@ -179,6 +222,7 @@ function createTimeline(tag, entries, choice, reload, signal) {
       createField("Time", createSelect(clocks, choice.clock, changeClock)),
     ),
     past,
+    selection.element,
     list,
   );
 }
@@ -263,14 +307,30 @@ function describeCount(count, { time, state, clock }) {
   ].join("");
 }
 
-function createRow(tag, { chain, version, isForgotten }, { clock }, texts, reload) {
+/** Only the present words of a memory can be forgotten. */
+function listSelectable(found) {
+  return found
+    .filter(({ chain, version, isForgotten }) => version === chain.versions.at(-1) && !isForgotten)
+    .map(({ chain }) => describeItem(chain.entry));
+}
+
+function describeItem({ id, memory }) {
+  return { id, name: memory };
+}
+
+function createRow(tag, { chain, version, isForgotten }, { clock }, texts, selection, reload) {
   const { entry, versions } = chain;
   const isNow = version === versions.at(-1);
   const shown = isNow ? { ...entry, isForgotten } : describePast(entry, version);
   const element = create(
     "li",
     { class: "memory" },
-    create("p", { class: "words", dir: "auto", tabindex: 0 }, shown.memory),
+    create(
+      "div",
+      { class: "ticked" },
+      isNow && !isForgotten && selection.createBox(describeItem(entry)),
+      create("p", { class: "words", dir: "auto", tabindex: 0 }, shown.memory),
+    ),
     createMemoryActions(tag, shown, reload),
     createMemoryFacts(shown, isNow && createSources(tag, entry)),
     !isNow && createNext(versions, version, clock),
