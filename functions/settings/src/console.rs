@@ -64,6 +64,7 @@ static ASSETS: &[Asset] = &[
     asset!("components/status.js"),
     asset!("dom.js"),
     asset!("format.js"),
+    asset!("highlight.js"),
     asset!("history.js"),
     asset!("icon.svg"),
     asset!("icons.js"),

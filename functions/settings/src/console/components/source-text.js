@@ -1,16 +1,24 @@
-/** A text in which the sources of memories are marked, and highlighted when they are pointed at. */
+/**
+ * A text in which the sources of memories are marked, and highlighted when they are pointed at. The words of a query are
+ * marked as well.
+ */
 
 import { create } from "../dom.js";
+import { createMarked, findWords } from "../highlight.js";
 import { moveByArrows } from "./keyboard.js";
 
 /**
  * Creates the text. A range has a start and an end in characters, a key, and `isMark` if it can be pointed at.
  *
  * `onPoint` is called with the keys under the pointer or the focus, and with none when it leaves; `onChoose` with the
- * keys of a mark that is clicked. `highlight` shows the ranges of some keys, and scrolls to the first of them if asked.
+ * keys of a mark that is clicked. `wanted` has the words of a query, which are looked for around the range `nearKey`.
+ *
+ * `wordCount` is the number of places of these words. `highlight` shows the ranges of some keys, and scrolls to the first of them if asked.
  */
-export function createSourceText(text, ranges, { onPoint, onChoose }) {
-  const parts = splitText(text, toCodeUnits(text, ranges)).map((part) => createPart(part, onPoint, onChoose));
+export function createSourceText(text, ranges, { onPoint, onChoose, wanted, nearKey }) {
+  const placed = toCodeUnits(text, ranges);
+  const words = findWords(text, wanted, placed.find(({ key }) => key === nearKey)?.start);
+  const parts = splitText(text, placed).map((part) => createPart(part, words, onPoint, onChoose));
   const element = create(
     "div",
     { class: "source-text", dir: "auto", tabindex: 0, role: "group", "aria-label": "Text of the document" },
@@ -30,12 +38,13 @@ export function createSourceText(text, ranges, { onPoint, onChoose }) {
       scrollWithin(element, first);
     }
   };
-  return { element, highlight };
+  return { element, highlight, wordCount: words.length };
 }
 
-function createPart({ text, keys, marked }, onPoint, onChoose) {
+function createPart({ start, text, keys, marked }, words, onPoint, onChoose) {
+  const content = createMarked(text, cutPlaces(words, start, start + text.length));
   if (marked.length === 0) {
-    return { element: keys.length ? create("span", {}, text) : document.createTextNode(text), keys };
+    return { element: create("span", {}, content), keys };
   }
   const choose = () => onChoose(marked);
   const element = create(
@@ -58,9 +67,16 @@ function createPart({ text, keys, marked }, onPoint, onChoose) {
         },
       },
     },
-    text,
+    content,
   );
   return { element, keys };
+}
+
+/** Returns what of some places is in a part of the text, counted from the start of the part. */
+function cutPlaces(places, start, end) {
+  return places
+    .filter((place) => place.start < end && place.end > start)
+    .map((place) => ({ start: Math.max(place.start, start) - start, end: Math.min(place.end, end) - start }));
 }
 
 /** Cuts the text at the ends of all ranges. */
@@ -80,6 +96,7 @@ function splitText(text, ranges) {
     }
     open = open.filter((range) => range.end > start);
     parts.push({
+      start,
       text: text.slice(start, end),
       keys: open.map((range) => range.key),
       marked: open.filter((range) => range.isMark).map((range) => range.key),

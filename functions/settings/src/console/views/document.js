@@ -11,9 +11,11 @@ import { createSourceText } from "../components/source-text.js";
 import { createStatusBadge, explainFailure, isInProgress } from "../components/status.js";
 import { create, replace } from "../dom.js";
 import { createTime, formatCode, formatCount, formatNumber, nameDocument } from "../format.js";
+import { MOST_MARKS, markExcerpt, readQuery } from "../highlight.js";
 import { goTo, linkTo } from "../router.js";
 
 const POLL_MILLISECONDS = 1500;
+const CHUNKS_TAB = 1;
 
 /** Shows a document. */
 export function showDocument(page, { parameters: { tag, id }, query, signal }) {
@@ -54,9 +56,10 @@ async function fetchDocument(tag, id, signal) {
 }
 
 function createDocument(tag, { item, chunks, memories }, query, reload) {
+  const wanted = readQuery(query.q);
   const lists = {
     memories: createMemoryList(tag, item.id, memories, reload),
-    chunks: createChunkList(chunks),
+    chunks: createChunkList(chunks, wanted),
   };
   const ranges = [
     ...memories.flatMap((memory) =>
@@ -72,19 +75,30 @@ function createDocument(tag, { item, chunks, memories }, query, reload) {
       text.highlight(keys);
       lists.memories.focus(keys[0]);
     },
+    wanted,
+    nearKey: query.memory ?? query.chunk,
   });
   lists.memories.onPoint(text.highlight);
   lists.chunks.onPoint(text.highlight);
 
-  const tabs = createTabs("Parts of the document", [
-    { label: `Memories (${formatNumber(memories.length)})`, create: () => lists.memories.element },
-    { label: `Chunks (${formatNumber(chunks.length)})`, create: () => lists.chunks.element },
-    { label: "Details", create: () => createDetails(item) },
-  ]);
+  const tabs = createTabs(
+    "Parts of the document",
+    [
+      { label: `Memories (${formatNumber(memories.length)})`, create: () => lists.memories.element },
+      { label: `Chunks (${formatNumber(chunks.length)})`, create: () => lists.chunks.element },
+      { label: "Details", create: () => createDetails(item) },
+    ],
+    { chosen: query.chunk ? CHUNKS_TAB : 0 },
+  );
   if (query.memory) {
     queueMicrotask(() => {
       text.highlight([query.memory], { isScrolled: true });
       lists.memories.mark([query.memory]);
+    });
+  } else if (query.chunk) {
+    queueMicrotask(() => {
+      text.highlight([query.chunk], { isScrolled: true });
+      lists.chunks.mark(query.chunk);
     });
   }
   return [
@@ -94,6 +108,7 @@ function createDocument(tag, { item, chunks, memories }, query, reload) {
       { class: "document" },
       createSection(
         "Text",
+        query.q && describeWords(tag, query.q, text.wordCount),
         item.content
           ? text.element
           : create(
@@ -105,6 +120,18 @@ function createDocument(tag, { item, chunks, memories }, query, reload) {
       create("div", {}, tabs),
     ),
   ];
+}
+
+function describeWords(tag, query, count) {
+  const places =
+    count === MOST_MARKS ? `the first ${formatNumber(count)} places` : formatCount(count, "place");
+  return create(
+    "p",
+    { class: "muted wrap" },
+    "Words of ",
+    create("a", { dir: "auto", href: linkTo(["containers", tag, "search"], { q: query }) }, query),
+    count > 0 ? ` are marked in ${places}.` : " are not in this text.",
+  );
 }
 
 function createDocumentHead(tag, item, reload) {
@@ -254,9 +281,9 @@ function createMemoryList(tag, documentId, memories, reload) {
   };
 }
 
-function createChunkList(chunks) {
+function createChunkList(chunks, wanted) {
   let point = () => {};
-  const rows = chunks.map((chunk) => {
+  const createRow = (chunk) => {
     const show = () => point([chunk.id], { isScrolled: true });
     const leave = () => point([]);
     const length = chunk.metadata.end - chunk.metadata.start;
@@ -275,10 +302,11 @@ function createChunkList(chunks) {
       ),
       chunk.metadata.headings.length > 0 &&
         create("p", { class: "muted wrap", dir: "auto" }, chunk.metadata.headings.join(" › ")),
-      create("p", { class: "clamp wrap", dir: "auto" }, chunk.content),
+      create("p", { class: "clamp wrap", dir: "auto" }, markExcerpt(chunk.content, wanted)),
     );
-  });
-  const list = create("ul", { class: "memories" }, rows);
+  };
+  const rows = new Map(chunks.map((chunk) => [chunk.id, createRow(chunk)]));
+  const list = create("ul", { class: "memories" }, [...rows.values()]);
   moveByArrows(list, ".words");
   return {
     element: create(
@@ -288,6 +316,10 @@ function createChunkList(chunks) {
         ? list
         : create("p", { class: "muted" }, "There are no chunks before the document is done."),
     ),
+    mark: (key) => {
+      rows.get(key)?.classList.add("active");
+      rows.get(key)?.scrollIntoView({ block: "nearest" });
+    },
     onPoint: (action) => {
       point = action;
     },

@@ -24,6 +24,7 @@ import {
   formatMilliseconds,
   nameDocument,
 } from "../format.js";
+import { markExcerpt, markWords, readQuery } from "../highlight.js";
 import { createRequestTexts } from "../request-text.js";
 import { linkTo, rememberQuery } from "../router.js";
 
@@ -39,6 +40,8 @@ const FILTER_TYPES = [
   [">", "is more than"],
   ["<", "is less than"],
 ];
+/** The most characters of a question in the address of a document. */
+const LONGEST_QUERY = 500;
 const DEFAULTS = {
   q: "",
   mode: "hybrid",
@@ -245,7 +248,11 @@ function createResults(tag, { results, timing, hint }, choice, remember) {
   const below = create("ol", { class: "results" });
   const rest = create("details", {}, create("summary", {}), below);
   const status = create("p", { class: "muted", role: "status" });
-  const items = results.map((result) => ({ result, element: createResult(tag, result, results) }));
+  const wanted = readQuery(choice.q);
+  const items = results.map((result) => ({
+    result,
+    element: createResult(tag, result, results, choice.q, wanted),
+  }));
   const show = () => {
     const threshold = Number(choice.threshold);
     const [good, poor] = [true, false].map((isGood) =>
@@ -280,12 +287,16 @@ function createResults(tag, { results, timing, hint }, choice, remember) {
   return create("section", { class: "section", "aria-label": "Results" }, strip, status, above, rest);
 }
 
-function createResult(tag, result, results) {
+function createResult(tag, result, results, query, wanted) {
   const isMemory = "memory" in result;
   const source =
     result.explain?.sources?.[0]?.documentId ?? result.explain?.documentId ?? result.documents?.[0]?.id;
   const named = result.documents?.find((item) => item.id === source);
-  const title = isMemory ? result.memory : nameDocument({ content: result.chunk, ...named });
+  const title = markWords(
+    isMemory ? result.memory : nameDocument({ content: result.chunk, ...named }),
+    wanted,
+  );
+  const found = { q: query.slice(0, LONGEST_QUERY), [isMemory ? "memory" : "chunk"]: result.id };
   return create(
     "li",
     { class: "result" },
@@ -298,14 +309,14 @@ function createResult(tag, result, results) {
             {
               class: isMemory ? "result-title wrap" : "result-title cut",
               dir: "auto",
-              href: linkTo(["containers", tag, "documents", source], isMemory ? { memory: result.id } : {}),
+              href: linkTo(["containers", tag, "documents", source], found),
             },
             title,
           )
         : create("span", { class: "wrap strong", dir: "auto" }, title),
       create("span", { class: "similarity", title: "Similarity" }, formatDecimal(result.similarity)),
     ),
-    !isMemory && create("p", { class: "wrap result-text", dir: "auto" }, result.chunk),
+    !isMemory && create("p", { class: "wrap result-text", dir: "auto" }, markExcerpt(result.chunk, wanted)),
     create(
       "div",
       { class: "badges" },
