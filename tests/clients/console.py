@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from console import bulk, changes, faults, hostile, sessions, views, words, work
+from console import bulk, changes, faults, hostile, requests, sessions, views, words, work
 from console.api import Api, seed, seed_notes
 from console.browser import Browser
 from picker import FLAGS
@@ -39,6 +39,7 @@ def check_all(browser, api):
     check("documents", changes.change_documents, browser, api)
     check("many documents at once", bulk.change_many, browser, api)
     check("the words of a question", words.mark_words, browser, api)
+    check("requests", requests.send_requests, browser, api)
     check("hostile content", hostile.show_hostile_content, browser)
     check("a slow server", faults.wait_for_slow_server, browser)
     check("a dead server", faults.survive_dead_server, browser)

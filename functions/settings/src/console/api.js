@@ -3,6 +3,8 @@
  * for it. On the machine of the server, the key `local` needs no sign-in.
  */
 
+import { forgetRequests } from "./request-history.js";
+
 /** The address of the server, without a slash at the end. */
 export const serverAddress = new URL("..", import.meta.url).href.replace(/\/$/, "");
 
@@ -85,6 +87,32 @@ export async function request(
   return accept === "application/json" ? readJson(answer) : answer.text();
 }
 
+/**
+ * Sends a request as a person has written it, and returns the answer whatever its status is. `text` is the body, which
+ * is JSON or empty.
+ */
+export async function sendWritten(method, path, { text, signal }) {
+  let start = 0;
+  const send = () => {
+    start = performance.now();
+    const headers = authorize({
+      accept: "application/json, text/plain, */*",
+      ...(text && { "content-type": "application/json" }),
+    });
+    return fetch(buildAddress(path), { method, signal, headers, body: text || undefined });
+  };
+  const answer = await sendWithSignIn(send);
+  const received = await answer.blob().catch(throwNetworkError);
+  return {
+    status: answer.status,
+    reason: answer.statusText,
+    type: answer.headers.get("content-type") ?? "",
+    bytes: received.size,
+    milliseconds: performance.now() - start,
+    text: await received.text(),
+  };
+}
+
 /** Sends a form with a file, and tells `onProgress` the share that is sent, from 0 to 1. */
 export async function upload(path, form, { onProgress, headers, signal } = {}) {
   const answer = await sendWithSignIn(() => sendForm(path, form, { onProgress, headers, signal }));
@@ -106,6 +134,7 @@ export async function openSession(key) {
 
 /** Ends the session. The key `local` is not tried in this tab until a person has signed in. */
 export async function closeSession() {
+  forgetRequests();
   sessionStorage.setItem(SIGNED_OUT, "yes");
   if (localStorage.getItem(SIGNED_IN)) {
     await callSession("DELETE", SESSION_PATH);

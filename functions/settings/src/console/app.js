@@ -19,6 +19,7 @@ import { showKeys } from "./views/keys.js";
 import { showMemories } from "./views/memories.js";
 import { showOverview } from "./views/overview.js";
 import { showProfile } from "./views/profile.js";
+import { showRequests } from "./views/requests.js";
 import { showSearch } from "./views/search.js";
 import { showSettings } from "./views/settings.js";
 
@@ -33,6 +34,7 @@ addRoute("connections", showConnections, "connections");
 addRoute("connections/:id", showConnection, "connections");
 addRoute("keys", showKeys, "keys");
 addRoute("analytics", showAnalytics, "analytics");
+addRoute("requests", showRequests, "requests");
 addRoute("settings", showSettings, "settings");
 
 async function start() {

@@ -4,50 +4,63 @@ import { serverAddress } from "./api.js";
 
 const KEY = "YOUR_KEY";
 
-/** Returns the request in each language, with a label. */
-export function createRequestTexts(path, body) {
-  const url = `${serverAddress}${path}`;
+/** How programs read the answer to a request. */
+const READ_ANSWER = {
+  python: "print(answer.text)",
+  typescript: "console.log(await answer.text());",
+};
+
+/** Returns the request in each language, with a label. `body` is undefined if there is none. */
+export function createRequestTexts(method, path, body, reading = READ_ANSWER) {
+  const written = { method, url: `${serverAddress}${path}`, body };
   return [
-    { label: "curl", text: writeCurl(url, body) },
-    { label: "Python", text: writePython(url, body) },
-    { label: "TypeScript", text: writeTypeScript(url, body) },
+    { label: "curl", text: writeCurl(written) },
+    { label: "Python", text: writePython(written, reading.python) },
+    { label: "TypeScript", text: writeTypeScript(written, reading.typescript) },
   ];
 }
 
-function writeCurl(url, body) {
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-  return `curl ${url} \\
-  -H 'Authorization: Bearer ${KEY}' \\
-  -H 'Content-Type: application/json' \\
-  -d '${quoted}'`;
+function writeCurl({ method, url, body }) {
+  const lines = [`curl ${quoteForShell(url)}`, `-H 'Authorization: Bearer ${KEY}'`];
+  if (body !== undefined) {
+    lines.push("-H 'Content-Type: application/json'", `-d ${quoteForShell(JSON.stringify(body))}`);
+  }
+  if (method !== (body === undefined ? "GET" : "POST")) {
+    lines.push(`-X ${method}`);
+  }
+  return lines.join(" \\\n  ");
 }
 
-function writePython(url, body) {
+function writePython({ method, url, body }, reading) {
+  const json = body === undefined ? "" : `\n    json=${indent(writePythonValue(body), 4)},`;
   return `import requests
 
-answer = requests.post(
-    "${url}",
-    headers={"Authorization": "Bearer ${KEY}"},
-    json=${indent(writePythonValue(body), 4)},
+answer = requests.${method.toLowerCase()}(
+    ${JSON.stringify(url)},
+    headers={"Authorization": "Bearer ${KEY}"},${json}
 )
 answer.raise_for_status()
-for result in answer.json()["results"]:
-    print(result["similarity"], result.get("memory") or result.get("chunk"))`;
+${reading}`;
 }
 
-function writeTypeScript(url, body) {
-  return `const answer = await fetch("${url}", {
-  method: "POST",
+function writeTypeScript({ method, url, body }, reading) {
+  const json =
+    body === undefined ? "" : `\n  body: JSON.stringify(${indent(JSON.stringify(body, null, 2), 2)}),`;
+  const type = body === undefined ? "" : `\n    "Content-Type": "application/json",`;
+  return `const answer = await fetch(${JSON.stringify(url)}, {
+  method: "${method}",
   headers: {
-    "Authorization": "Bearer ${KEY}",
-    "Content-Type": "application/json",
-  },
-  body: JSON.stringify(${indent(JSON.stringify(body, null, 2), 2)}),
+    "Authorization": "Bearer ${KEY}",${type}
+  },${json}
 });
 if (!answer.ok) {
   throw new Error(await answer.text());
 }
-const { results } = await answer.json();`;
+${reading}`;
+}
+
+function quoteForShell(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** JSON texts are also texts of Python; only the three literals differ. */

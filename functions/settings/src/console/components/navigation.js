@@ -137,7 +137,12 @@ function createViews(container, section) {
     createLink([name], label, icon, section === name),
   );
   return [
-    create("ul", {}, createLink([], "Overview", "overview", section === "overview")),
+    create(
+      "ul",
+      {},
+      createLink([], "Overview", "overview", section === "overview"),
+      createLink(["requests"], "Requests", "request", section === "requests"),
+    ),
     create("h2", { class: "nav-heading" }, "Container"),
     createButton(
       [

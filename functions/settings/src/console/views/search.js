@@ -28,6 +28,14 @@ import { markExcerpt, markWords, readQuery } from "../highlight.js";
 import { createRequestTexts } from "../request-text.js";
 import { linkTo, rememberQuery } from "../router.js";
 
+const PATH = "/v4/search";
+
+/** How programs read the answer. */
+const READ_RESULTS = {
+  python: `for result in answer.json()["results"]:
+    print(result["similarity"], result.get("memory") or result.get("chunk"))`,
+  typescript: "const { results } = await answer.json();",
+};
 const MODES = [
   ["hybrid", "Everything"],
   ["memories", "Memories"],
@@ -226,14 +234,16 @@ function buildFilter({ key, compare, value }) {
 }
 
 function createTexts(tag, choice) {
-  const texts = createRequestTexts(
-    "/v4/search",
-    buildBody(tag, { ...choice, q: choice.q || "Where do I live?" }),
-  );
-  return createTabs(
-    "Languages of the request",
-    texts.map(({ label, text }) => ({ label, create: () => createCode(text, `${label} request`) })),
-  );
+  const body = buildBody(tag, { ...choice, q: choice.q || "Where do I live?" });
+  const texts = createRequestTexts("POST", PATH, body, READ_RESULTS);
+  const query = { method: "POST", path: PATH, body: JSON.stringify(body) };
+  return [
+    createTabs(
+      "Languages of the request",
+      texts.map(({ label, text }) => ({ label, create: () => createCode(text, `${label} request`) })),
+    ),
+    create("a", { class: "edit-request", href: linkTo(["requests"], query) }, "Edit and send this request"),
+  ];
 }
 
 function createResults(tag, { results, timing, hint }, choice, remember) {
