@@ -252,6 +252,7 @@ async fn compact_only(client: &OrgClient, tag: &str) {
     let delivery = QueueDelivery {
         body: serde_json::to_string(&message).expect("JSON"),
         is_dead_letter: false,
+        trace_parent: None,
     };
     let worker = MaintenanceWorker::new(client.app.system.ctx.clone());
     assert_eq!(

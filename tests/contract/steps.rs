@@ -22,6 +22,7 @@ pub(crate) async fn process_only(client: &OrgClient) -> usize {
         .map(|message| QueueDelivery {
             body: message.body.clone(),
             is_dead_letter: false,
+            trace_parent: None,
         })
         .collect();
     let outcomes = worker.handle_batch(&batch).await;

@@ -1,8 +1,7 @@
 //! The client of the collector to which traces are sent.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
@@ -14,7 +13,10 @@ use tokio::runtime::Handle;
 use tracing::{info, warn};
 
 /// The longest time for one request.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// The time after a failure during which spans are dropped. A function waits for its spans to be
+/// sent, and must not wait for a collector that is away with each request.
+const PAUSE: Duration = Duration::from_secs(30);
 /// The largest answer in bytes that is read. A collector answers with a few counts.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
@@ -24,8 +26,8 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 pub(crate) struct Collector {
     runtime: Handle,
     client: Arc<ApiClient>,
-    /// `true` if the last request failed. Only changes are logged.
-    is_failing: AtomicBool,
+    /// The time of the last request, if it failed.
+    failed_at: Mutex<Option<Instant>>,
 }
 
 impl Collector {
@@ -34,7 +36,7 @@ impl Collector {
         Self {
             runtime: Handle::current(),
             client: Arc::new(ApiClient::new("recollect")),
-            is_failing: AtomicBool::new(false),
+            failed_at: Mutex::default(),
         }
     }
 
@@ -46,18 +48,34 @@ impl Collector {
             Ok(response) => Some(describe_refusal(response.status())),
             Err(error) => Some(format!("{error:#}")),
         };
-        let was_failing = self.is_failing.swap(failure.is_some(), Ordering::Relaxed);
+        let failed_at = failure.is_some().then(Instant::now);
+        let was_failing = std::mem::replace(&mut *self.lock(), failed_at).is_some();
         match failure {
             Some(reason) if !was_failing => warn!(reason, "traces cannot be sent to the collector"),
             None if was_failing => info!("traces are sent to the collector again"),
             _ => {}
         }
     }
+
+    fn is_paused(&self) -> bool {
+        self.lock()
+            .is_some_and(|failed_at| failed_at.elapsed() < PAUSE)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        // A panic while the lock is held cannot leave the time half-changed.
+        self.failed_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        if self.is_paused() {
+            return Err("the collector has just failed".into());
+        }
         let client = self.client.clone();
         let sent = self.runtime.spawn(send(client, request)).await;
         let sent = sent.context("the process ends").flatten();
