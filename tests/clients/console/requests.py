@@ -155,7 +155,7 @@ def keep_history(browser, page):
 
 def stop_slow_request(browser, page):
     pattern = "**/v3/container-tags/list"
-    hold_requests(page, pattern)
+    held = hold_requests(page, pattern)
     write(page, "GET", "/v3/container-tags/list")
     send(page)
     expect(page.get_by_text("Loading the answer…")).to_be_visible()
@@ -163,6 +163,7 @@ def stop_slow_request(browser, page):
     with browser.expect_errors(page, "net::ERR_"):
         page.get_by_role("button", name="Stop").click()
         expect(page.get_by_text("Loading the answer…")).to_have_count(0)
+        held.pop().abort()
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
     page.unroute(pattern)
 
