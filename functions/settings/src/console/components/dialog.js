@@ -37,18 +37,20 @@ export function openDialog({ title, content, isWide = false, onClose = () => {} 
 }
 
 /**
- * Asks whether `action` is meant. The dialog stays open, with the error, if the action fails. `onClose` is called when
- * the dialog has given the focus back.
+ * Asks whether `action` is meant. The dialog stays open, with the error, if the action fails. After the action,
+ * `afterwards` is called when the dialog has given the focus back.
  */
-export function confirmAction({ title, text, label, action, onClose }) {
+export function confirmAction({ title, text, label, action = () => {}, afterwards = () => {} }) {
+  let isDone = false;
   openDialog({
     title,
-    onClose,
+    onClose: () => isDone && afterwards(),
     content: (close) => {
       const errors = create("div", {});
       const confirm = create("button", { type: "button", class: "button danger" }, label);
       confirm.addEventListener("click", async () => {
         if (await runAction(confirm, errors, action)) {
+          isDone = true;
           close();
         }
       });

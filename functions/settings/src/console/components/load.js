@@ -39,23 +39,29 @@ export async function load(target, { label, signal }, fetchData, render) {
   }
 }
 
+/** Creates a box that reports a failure, with an optional button beside the text. */
+export function createAlert(content, button) {
+  return create(
+    "div",
+    { class: "error-box", role: "alert" },
+    createIcon("warning"),
+    create("div", {}, content),
+    button,
+  );
+}
+
 /** Creates a box with the message of an error, what to do, and a button that tries again. */
 export function createErrorBox(error, retry) {
   const issues = (error.issues ?? []).map((issue) =>
     create("li", {}, `${issue.path.join(".")}: ${issue.message}`),
   );
-  return create(
-    "div",
-    { class: "error-box", role: "alert" },
-    createIcon("warning"),
-    create(
-      "div",
-      {},
+  return createAlert(
+    [
       create("p", { class: "strong" }, error.message),
       issues.length > 1 && create("ul", {}, issues),
       create("p", {}, error.advice ?? "Load the page again."),
       error.requestId && create("p", { class: "muted" }, "Request ", create("code", {}, error.requestId)),
-    ),
+    ],
     retry && create("button", { type: "button", class: "button", on: { click: retry } }, "Try again"),
   );
 }

@@ -3,16 +3,17 @@
 import { sendInParts } from "../api.js";
 import { create, replace } from "../dom.js";
 import { formatCount, formatNumber } from "../format.js";
-import { createIcon } from "../icons.js";
 import { confirmAction } from "./dialog.js";
-import { createErrorBox } from "./load.js";
+import { createAlert, createErrorBox } from "./load.js";
 import { notify } from "./notice.js";
 import { createButton, createCheck, createCopyButton } from "./parts.js";
 
 const SMALL = { kind: "small" };
 const MOST_NAMES = 3;
 const MOST_REASONS = 5;
-const NAME_LENGTH = 80;
+
+/** The most characters of a name that are shown or read out. */
+export const NAME_LENGTH = 80;
 
 /**
  * Creates the bar. `choose` selects items or ends their selection.
@@ -89,16 +90,8 @@ export function createSelectionBar({ noun, plural = `${noun}s`, actions, findAll
     const kind = action.question ? "small danger" : "small";
     return items.length > 0 && createButton(action.label(items.length), begin, { kind });
   };
-  const ask = (action, items) => {
-    let isConfirmed = false;
-    confirmAction({
-      ...action.question(items),
-      action: () => {
-        isConfirmed = true;
-      },
-      onClose: () => isConfirmed && run(action, items),
-    });
-  };
+  const ask = (action, items) =>
+    confirmAction({ ...action.question(items), afterwards: () => run(action, items) });
   const selectAll = () =>
     work("Looking for all that match", async (options) => choose(await findAll(options), true));
   const run = (action, items) =>
@@ -165,15 +158,8 @@ function createFailures(failed, count, { done }) {
     .map(([reason, failures]) =>
       create("li", { class: "wrap" }, `${listNames(failures.map(({ item }) => item))}: ${reason}`),
     );
-  return create(
-    "div",
-    { class: "error-box", role: "alert" },
-    createIcon("warning"),
-    create(
-      "div",
-      {},
-      create("p", { class: "strong" }, `${count} could not be ${done}, and stay selected.`),
-      create("ul", {}, reasons),
-    ),
-  );
+  return createAlert([
+    create("p", { class: "strong" }, `${count} could not be ${done}, and stay selected.`),
+    create("ul", {}, reasons),
+  ]);
 }

@@ -1,9 +1,7 @@
 /** A selection of items of a list: a box to tick for each, and a bar with what can be done with those that are ticked. */
 
 import { create } from "../dom.js";
-import { createSelectionBar } from "./selection-bar.js";
-
-const NAME_LENGTH = 80;
+import { createSelectionBar, NAME_LENGTH } from "./selection-bar.js";
 
 /**
  * Creates a selection. An item has an `id` and a `name`. The list calls `show` with its items and with the number of

@@ -13,7 +13,8 @@ import { moveByArrows } from "./keyboard.js";
  * `onPoint` is called with the keys under the pointer or the focus, and with none when it leaves; `onChoose` with the
  * keys of a mark that is clicked. `wanted` has the words of a query, which are looked for around the range `nearKey`.
  *
- * `wordCount` is the number of places of these words. `highlight` shows the ranges of some keys, and scrolls to the first of them if asked.
+ * `wordCount` is the number of places of these words. `highlight` shows the ranges of some keys, and scrolls to the first
+ * of them if asked.
  */
 export function createSourceText(text, ranges, { onPoint, onChoose, wanted, nearKey }) {
   const placed = toCodeUnits(text, ranges);

@@ -202,15 +202,11 @@ function createSuggestions(routes, method) {
 }
 
 function askToDelete({ method, path }, send) {
-  let isConfirmed = false;
   confirmAction({
     title: "Send a request that deletes?",
     text: `${method} ${path}`,
     label: "Send it",
-    action: () => {
-      isConfirmed = true;
-    },
-    onClose: () => isConfirmed && send(),
+    afterwards: send,
   });
 }
 
