@@ -144,19 +144,15 @@ pub enum LogFormat {
 impl LogFormat {
     /// Returns the form for standard error as it is now.
     pub fn resolve(self) -> telemetry::LogFormat {
-        let is_text = match self {
-            Self::Auto => std::io::stderr().is_terminal(),
-            Self::Text => true,
-            Self::Json => false,
-        };
-        match is_text {
-            true => telemetry::LogFormat::Text,
-            false => telemetry::LogFormat::Json,
+        match self {
+            Self::Text => telemetry::LogFormat::Text,
+            Self::Auto if std::io::stderr().is_terminal() => telemetry::LogFormat::Text,
+            Self::Auto | Self::Json => telemetry::LogFormat::Json,
         }
     }
 }
 
-/// Where traces go.
+/// The options of traces.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TraceOptions {
     /// The address of an OpenTelemetry collector that takes OTLP over HTTP, as in

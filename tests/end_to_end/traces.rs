@@ -129,7 +129,7 @@ fn a_request_its_calls_and_its_processing_are_one_trace() {
     let question = json!({"q": "Where does Ada live?", "containerTag": "secret-tag"});
     server.call("POST", "/v4/search", &question);
     server.call("DELETE", "/v3/documents/nothing", &Value::Null);
-    // What is collected is sent before the process ends.
+    // The process sends its last spans before it ends.
     server.terminate();
     server.wait_for_exit();
 

@@ -1,7 +1,6 @@
 //! `recollect work`: handles all queued work, and exits.
 
 use anyhow::Result;
-
 use telemetry::LogFormat;
 
 use super::{build_outside, wait_for_interrupt};

@@ -56,6 +56,21 @@ impl Processor {
             parallel,
         }
     }
+
+    /// Processes a document. A panic on one document must not affect the others. Attempts are
+    /// counted by the document or by the queue, so the document ends as `failed`.
+    async fn process_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        revision: &Revision,
+    ) -> domain::Result<()> {
+        let work = process::process_revision(&self.ctx, &self.readers, tenant, document, revision);
+        match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(result) => result,
+            Err(_) => Err(Error::internal("a panic while processing a document")),
+        }
+    }
 }
 
 #[async_trait]
@@ -110,19 +125,7 @@ impl QueueWorker for Processor {
             single
                 .into_iter()
                 .map(|(i, tenant, document, revision, span)| async move {
-                    let work = process::process_revision(
-                        &self.ctx,
-                        &self.readers,
-                        &tenant,
-                        &document,
-                        &revision,
-                    );
-                    // A panic on one document must not affect the others. Attempts are counted by the
-                    // document or by the queue, so the document ends as `failed`.
-                    let work = AssertUnwindSafe(work).catch_unwind().map(|result| {
-                        let panic = Error::internal("a panic while processing a document");
-                        result.unwrap_or(Err(panic))
-                    });
+                    let work = self.process_document(&tenant, &document, &revision);
                     let result = spans::trace(span, work).await;
                     (i, outcome_of(result, "process a document"))
                 });

@@ -1,5 +1,5 @@
-//! Where the log and the traces of a process go. The log goes to a standard stream, and traces go
-//! to a collector of OpenTelemetry if one is configured.
+//! The log and the traces of a process. The log goes to a standard stream, and traces go to a
+//! collector of OpenTelemetry if one is configured.
 
 mod collector;
 mod traces;

@@ -26,7 +26,7 @@ const SERVICE_NAME: &str = "service.name";
 /// The beginning of the service name that the SDK makes up if nothing is configured.
 const UNKNOWN_SERVICE: &str = "unknown_service";
 
-/// Where traces are sent. The other variables of OpenTelemetry are read by its SDK: headers,
+/// The destination of traces. The other variables of OpenTelemetry are read by its SDK: headers,
 /// time-outs, the sampler, the name of the service and further attributes.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSettings {
