@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use domain::ports::{ClaimOutcome, PortResult};
 use domain::{
-    ContainerId, ContainerTag, Document, DocumentChange, DocumentId, DocumentStatus, FailureCode,
-    Filter, Metadata, ProcessingFailure, Revision, Timestamp,
+    ContainerId, ContainerTag, Document, DocumentChange, DocumentId, DocumentStatus, DocumentType,
+    FailureCode, Filter, Metadata, ProcessingFailure, Revision, Timestamp,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -108,7 +108,7 @@ impl<'a> Listed<'a> {
         listed
     }
 
-    /// Adds a document in a state, with metadata and a path that tell its number.
+    /// Adds a document in a state, with metadata, a path and a title that tell its number.
     async fn add(&self, container: &ContainerId, state: State, number: usize) -> DocumentId {
         let setting = self.setting;
         let document = setting
@@ -119,6 +119,11 @@ impl<'a> Listed<'a> {
         let document = Document {
             metadata: Metadata::from_stored(metadata),
             filepath: Some(format!("/{}/{number}", number % 3)),
+            title: Some(format!("Note {number}")),
+            kind: match number % 3 {
+                0 => DocumentType::Pdf,
+                _ => DocumentType::Text,
+            },
             ..document
         };
         setting
@@ -302,6 +307,12 @@ impl<'a> Listed<'a> {
             query.statuses = Some(statuses);
         }
         if random.random_bool(0.2) {
+            query.types = Some(vec![DocumentType::Text]);
+        }
+        if random.random_bool(0.2) {
+            query.name = Some(format!("NOTE {}", random.random_range(0..10)));
+        }
+        if random.random_bool(0.2) {
             let ago = random.random_range(0..20);
             query.changed_since = Some(self.setting.now().plus_seconds(-ago));
         }
@@ -408,8 +419,17 @@ fn is_admitted(query: &ListQuery, document: &Document) -> bool {
     let filter = query.filter.as_ref();
     let statuses = query.statuses.as_ref();
     let filepath = query.filepath.as_ref();
+    let name = document.name().unwrap_or_default().to_lowercase();
     filter.is_none_or(|filter| filter.matches(&document.metadata))
         && statuses.is_none_or(|statuses| statuses.contains(&document.status))
+        && query
+            .types
+            .as_ref()
+            .is_none_or(|types| types.contains(&document.display_type()))
+        && query
+            .name
+            .as_ref()
+            .is_none_or(|wanted| name.contains(&wanted.to_lowercase()))
         && filepath.is_none_or(|path| path_matches(path, document.filepath.as_deref()))
         && query
             .changed_since

@@ -161,6 +161,11 @@ async fn every_other_list_has_its_most_as_well() {
         ),
         (
             "/v3/documents/list",
+            json!({"type": vec!["text"; 101]}),
+            "type",
+        ),
+        (
+            "/v3/documents/list",
             json!({"filters": {"AND": vec![group.clone(); 201]}}),
             "filters",
         ),

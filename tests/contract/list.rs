@@ -106,6 +106,49 @@ async fn tags_status_and_source_choose() {
 }
 
 #[tokio::test]
+async fn title_and_type_choose() {
+    let client = OrgClient::new().await;
+    let heron = client
+        .add_document(json!({"content": "# The Grey Heron\n\nIt stands in the shallows."}))
+        .await;
+    let owl = client
+        .add_document(json!({"content": "An owl.", "customId": "night-owl"}))
+        .await;
+    let page = client
+        .app
+        .upload_file(
+            &client.key,
+            "swift.html",
+            b"<title>\xc3\x89tourneau et martinet</title><p>They nest under roofs.</p>",
+            &[],
+        )
+        .await;
+    let page = page.body["id"].as_str().expect("an id").to_owned();
+    client.run_until_settled().await;
+    let cases = [
+        (json!({"title": "heron"}), vec![&heron]),
+        (json!({"title": "GREY"}), vec![&heron]),
+        (json!({"title": "\u{e9}tourneau"}), vec![&page]),
+        (json!({"title": "night"}), vec![&owl]),
+        (json!({"title": "shallows of nowhere"}), vec![]),
+        (json!({"title": ""}), vec![&page, &owl, &heron]),
+        (json!({"type": "webpage"}), vec![&page]),
+        (
+            json!({"type": ["webpage", "text"]}),
+            vec![&page, &owl, &heron],
+        ),
+        (json!({"type": ["google_doc", "pdf"]}), vec![]),
+        (json!({"type": []}), vec![&page, &owl, &heron]),
+        (json!({"type": "text", "title": "e"}), vec![&heron]),
+    ];
+
+    for (body, wanted) in cases {
+        let found = client.listed_ids(body.clone()).await;
+        assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn filepath_is_exact_or_a_prefix_with_a_slash() {
     let client = OrgClient::new().await;
     for path in [
@@ -171,6 +214,9 @@ async fn a_wrong_field_is_named() {
         ("order", json!("up")),
         ("status", json!("finished")),
         ("status", json!(["done", "finished"])),
+        ("type", json!("novel")),
+        ("type", json!(["text", 1])),
+        ("title", json!(1)),
         ("includeContent", json!("yes")),
         ("includeContent", json!(1)),
         ("filepath", json!(1)),

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::{ContainerTag, Document, DocumentStatus, Error, Filter, Result, Tenant};
+use domain::{ContainerTag, Document, DocumentStatus, DocumentType, Error, Filter, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, TypeName,
     deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -66,6 +66,13 @@ pub(crate) struct ListRequest {
     #[serde(deserialize_with = "deserialize_statuses")]
     #[schemars(schema_with = "statuses_schema")]
     status: Option<Vec<DocumentStatus>>,
+    /// The type of the documents, or several.
+    #[serde(rename = "type", deserialize_with = "deserialize_types")]
+    #[schemars(schema_with = "types_schema")]
+    types: Option<Vec<DocumentType>>,
+    /// A text in the title, in upper or lower case. A document without a title is found by its
+    /// summary, or else its customId or its address.
+    title: Option<String>,
 }
 
 /// Returns the schema of what [`deserialize_statuses`] reads.
@@ -95,24 +102,14 @@ enum StatusFilter {
 fn deserialize_statuses<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<DocumentStatus>>, D::Error> {
-    let values = match Value::deserialize(deserializer)? {
-        Value::Null => return Ok(None),
-        Value::Array(values) if values.is_empty() => return Ok(None),
-        Value::Array(values) => values,
-        value => vec![value],
+    let Some(names) = deserialize_names(deserializer)? else {
+        return Ok(None);
     };
-    if values.len() > MAX_ENTRIES {
-        return Err(serde::de::Error::custom(format!(
-            "expected at most {MAX_ENTRIES} states"
-        )));
-    }
-
-    let mut statuses = Vec::with_capacity(values.len());
-    for value in &values {
-        let text = value.as_str().unwrap_or_default();
-        match DocumentStatus::parse(text) {
+    let mut statuses = Vec::with_capacity(names.len());
+    for name in &names {
+        match DocumentStatus::parse(name) {
             Some(status) => statuses.push(status),
-            None if text == "unknown" => {}
+            None if name == "unknown" => {}
             None => {
                 return Err(serde::de::Error::custom(
                     "expected queued, extracting, chunking, embedding, indexing, done or failed, \
@@ -123,6 +120,60 @@ fn deserialize_statuses<'de, D: Deserializer<'de>>(
     }
 
     Ok(Some(statuses))
+}
+
+/// Returns the schema of what [`deserialize_types`] reads.
+fn types_schema(generator: &mut SchemaGenerator) -> Schema {
+    let kind = generator.subschema_for::<TypeName>();
+    json_schema!({
+        "anyOf": [
+            kind,
+            {"type": "array", "maxItems": MAX_ENTRIES, "items": kind},
+            {"type": "null"},
+        ],
+    })
+}
+
+/// Deserializes one type of document or several. Returns `None` for none.
+fn deserialize_types<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<DocumentType>>, D::Error> {
+    let Some(names) = deserialize_names(deserializer)? else {
+        return Ok(None);
+    };
+    let types: Option<Vec<_>> = names.iter().map(|name| DocumentType::parse(name)).collect();
+    match types {
+        Some(types) => Ok(Some(types)),
+        None => {
+            let known = DocumentType::ALL.map(DocumentType::as_str).join(", ");
+            Err(serde::de::Error::custom(format!(
+                "expected one of {known}, or an array of these"
+            )))
+        }
+    }
+}
+
+/// Deserializes one name or an array of names. Returns `None` for none. What is not a string is an
+/// empty name.
+fn deserialize_names<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    let values = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::Array(values) if values.is_empty() => return Ok(None),
+        Value::Array(values) => values,
+        value => vec![value],
+    };
+    if values.len() > MAX_ENTRIES {
+        return Err(serde::de::Error::custom(format!(
+            "expected at most {MAX_ENTRIES} values"
+        )));
+    }
+
+    let names = values
+        .iter()
+        .map(|value| value.as_str().unwrap_or_default());
+    Ok(Some(names.map(str::to_owned).collect()))
 }
 
 /// A page of documents.
@@ -237,6 +288,8 @@ impl ListRequest {
             filter: Filter::parse_optional(self.filters.as_ref())?,
             filepath: self.filepath,
             statuses: self.status,
+            types: self.types,
+            name: self.title.filter(|title| !title.is_empty()),
             sort: self.sort.unwrap_or_default().into(),
             changed_since: None,
             providers: self.source.map(|source| parse_providers(&[source])),

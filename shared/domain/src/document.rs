@@ -447,6 +447,15 @@ impl Document {
         self.indexed.as_ref()?.summary.as_deref()
     }
 
+    /// Returns the name by which people know the document: its title, or else its summary, its
+    /// customId or its address. A document of text alone may have none of these.
+    pub fn name(&self) -> Option<&str> {
+        self.display_title()
+            .or_else(|| self.summary())
+            .or_else(|| self.custom_id.as_ref().map(CustomId::as_str))
+            .or(self.url.as_deref())
+    }
+
     /// Returns the type to display: that of the provider's item, or else that of the content.
     pub fn display_type(&self) -> DocumentType {
         self.origin

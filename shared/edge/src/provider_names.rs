@@ -80,7 +80,7 @@ impl JsonSchema for ProviderName {
     }
 }
 
-/// The name of a type of documents in an answer.
+/// The name of a type of documents on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TypeName(&'static str);
 
@@ -135,6 +135,7 @@ mod tests {
             }
             for kind in DocumentType::ALL {
                 let name = names.of_type(kind).0;
+                assert_eq!(DocumentType::parse(name), Some(kind), "{name}");
                 let drive_type = DocumentType::parse_drive_type(name);
                 assert!(drive_type.is_none_or(|parsed| parsed == kind), "{name}");
                 assert_eq!(drive_type.is_some(), name.contains('_'), "{name}");

@@ -10,7 +10,7 @@ use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use crate::sharing::VisibleTags;
 use domain::connection::Provider;
-use domain::document::{Document, DocumentStatus};
+use domain::document::{Document, DocumentStatus, DocumentType};
 use domain::error::Result;
 use domain::filter::Filter;
 use domain::ids::{ContainerId, DocumentId};
@@ -38,6 +38,10 @@ pub struct ListQuery {
     pub filepath: Option<String>,
     /// Only documents in these states; `None` means all, and an empty list none.
     pub statuses: Option<Vec<DocumentStatus>>,
+    /// Only documents of these types; `None` means all, and an empty list none.
+    pub types: Option<Vec<DocumentType>>,
+    /// Only documents whose name contains this text, whatever its case; `None` means all documents.
+    pub name: Option<String>,
     /// Only documents from these providers; `None` means all documents.
     pub providers: Option<Vec<Provider>>,
     /// Only documents that have changed at this time or later; `None` means all documents.
@@ -60,6 +64,8 @@ impl ListQuery {
             filter: None,
             filepath: None,
             statuses: None,
+            types: None,
+            name: None,
             providers: None,
             sort: SortBy::CreatedAt,
             ascending: false,
@@ -78,6 +84,16 @@ impl ListQuery {
         }
         if let Some(statuses) = &self.statuses
             && !statuses.contains(&document.status)
+        {
+            return false;
+        }
+        if let Some(types) = &self.types
+            && !types.contains(&document.display_type())
+        {
+            return false;
+        }
+        if let Some(wanted) = &self.name
+            && !name_contains(document, wanted)
         {
             return false;
         }
@@ -104,6 +120,8 @@ impl ListQuery {
         self.filter.is_none()
             && self.filepath.is_none()
             && self.statuses.is_none()
+            && self.types.is_none()
+            && self.name.is_none()
             && self.providers.is_none()
             && self.changed_since.is_none()
     }
@@ -112,6 +130,7 @@ impl ListQuery {
     fn admits_nothing(&self) -> bool {
         self.providers.as_ref().is_some_and(Vec::is_empty)
             || self.statuses.as_ref().is_some_and(Vec::is_empty)
+            || self.types.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// Checks whether only unfinished and failed documents can pass the filters.
@@ -191,6 +210,14 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     }
 
     Ok(page)
+}
+
+/// Checks whether the name of a document contains `wanted`, whatever the case of either.
+fn name_contains(document: &Document, wanted: &str) -> bool {
+    let wanted = wanted.to_lowercase();
+    document
+        .name()
+        .is_some_and(|name| name.to_lowercase().contains(&wanted))
 }
 
 /// Checks whether a document's path is `wanted`, or below it if `wanted` ends with `/`.

@@ -120,6 +120,12 @@ pub struct List {
     /// Only documents with this status, as in `done` or `failed`; may be repeated
     #[arg(long, value_name = "STATUS", conflicts_with_all = ["memories", "containers"])]
     pub status: Vec<String>,
+    /// Only documents of this type, as in `pdf` or `webpage`; may be repeated
+    #[arg(long = "type", value_name = "TYPE", conflicts_with_all = ["memories", "containers"])]
+    pub types: Vec<String>,
+    /// Only documents with this text in the title
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["memories", "containers"])]
+    pub title: Option<String>,
     /// Only the document with this path, or all documents below it if it ends with `/`
     #[arg(long, value_name = "PATH", conflicts_with_all = ["memories", "containers"])]
     pub path: Option<String>,

@@ -69,6 +69,12 @@ async fn list_documents(service: &OpenService, options: &List) -> Result<Listing
     if !options.status.is_empty() {
         body["status"] = json!(options.status);
     }
+    if !options.types.is_empty() {
+        body["type"] = json!(options.types);
+    }
+    if let Some(title) = &options.title {
+        body["title"] = title.as_str().into();
+    }
     if let Some(path) = &options.path {
         body["filepath"] = path.as_str().into();
     }

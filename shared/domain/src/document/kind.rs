@@ -65,6 +65,15 @@ impl DocumentType {
         }
     }
 
+    /// Returns the type with a name of the wire, or `None` if there is none. The types of Google
+    /// Drive are known by both of their names.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .or_else(|| Self::parse_drive_type(name))
+    }
+
     /// Returns the type of a Google Drive file as declared by a caller who has fetched it there, or
     /// `None` if `declared` is not such a type.
     pub fn parse_drive_type(declared: &str) -> Option<Self> {
@@ -146,6 +155,7 @@ mod tests {
 
         for kind in DocumentType::ALL {
             assert_eq!(serde_json::json!(kind), kind.as_str());
+            assert_eq!(DocumentType::parse(kind.as_str()), Some(kind));
         }
     }
 }

@@ -17,9 +17,6 @@ export const TYPES = [
   "cloud_doc",
   "cloud_slide",
   "cloud_sheet",
-  "google_doc",
-  "google_slide",
-  "google_sheet",
 ];
 
 const TONES = { done: "good", failed: "bad" };

@@ -123,9 +123,8 @@ function createDocumentList(tag, query, signal, onFound) {
     noun: "document",
     actions: listActions(tag),
     findAll: (options) => findMatching(options),
-    onDone: () => reload(),
+    onDone: () => show(),
   });
-  let everything = null;
   let timer = 0;
 
   const show = () =>
@@ -133,9 +132,7 @@ function createDocumentList(tag, query, signal, onFound) {
       results,
       { label: "documents", signal },
       async () => {
-        const answer = needsEverything(choice)
-          ? await findDocuments()
-          : await fetchPage(tag, choice, choice.page, ON_PAGE, signal);
+        const answer = await fetchPage(tag, choice, choice.page, ON_PAGE, signal);
         await addTexts(tag, answer.documents, signal);
         watch(answer.documents);
         if (answer.pagination.totalItems > 0) {
@@ -146,47 +143,19 @@ function createDocumentList(tag, query, signal, onFound) {
       (answer) => createResults(tag, choice, answer, selection, goToPage),
     );
 
-  const findDocuments = async () => {
-    everything ??= requestPages((number) => fetchPage(tag, choice, number, MOST_ON_PAGE, signal), {
-      onPage: reportProgress,
-    });
-    try {
-      return cutPage(filterDocuments(await everything, choice), choice.page);
-    } catch (error) {
-      // The next attempt asks again.
-      everything = null;
-      throw error;
-    }
-  };
   /** Finds all documents that match the filters, for the selection. */
   const findMatching = async ({ onProgress, signal: stop }) => {
     const documents = await requestPages(
       (number) => fetchPage(tag, choice, number, MOST_ON_PAGE, AbortSignal.any([signal, stop])),
       { onPage: (items, { totalItems }) => onProgress(items.length / totalItems) },
     );
-    return filterDocuments(documents, choice).map(describeItem);
-  };
-  const reportProgress = (items, { totalItems }) => {
-    if (items.length < totalItems && !signal.aborted) {
-      const line = create(
-        "p",
-        { class: "loading", role: "status" },
-        `Searched ${formatNumber(items.length)} of ${formatCount(totalItems, "document")}…`,
-      );
-      const found = cutPage(filterDocuments(items, choice), choice.page);
-      const shown = found.documents.length > 0 && createResults(tag, choice, found, selection, goToPage);
-      replace(results, line, shown);
-    }
+    return documents.map(describeItem);
   };
   const watch = (documents) => {
     clearTimeout(timer);
     if (documents.some((item) => isInProgress(item.status)) && !signal.aborted) {
-      timer = setTimeout(reload, POLL_MILLISECONDS);
+      timer = setTimeout(show, POLL_MILLISECONDS);
     }
-  };
-  const reload = () => {
-    everything = null;
-    show();
   };
   const goToPage = (number) => {
     choice.page = number;
@@ -200,15 +169,12 @@ function createDocumentList(tag, query, signal, onFound) {
       page: choice.page > 1 ? choice.page : "",
       sort: choice.sort === SORTS[0][0] ? "" : choice.sort,
     });
-  const change =
-    (name, isOrder = false) =>
-    (value) => {
-      choice[name] = value;
-      choice.page = 1;
-      everything = isOrder ? null : everything;
-      remember();
-      show();
-    };
+  const change = (name) => (value) => {
+    choice[name] = value;
+    choice.page = 1;
+    remember();
+    show();
+  };
 
   show();
   const element = create(
@@ -218,7 +184,7 @@ function createDocumentList(tag, query, signal, onFound) {
     selection.element,
     results,
   );
-  return { element, reload };
+  return { element, reload: show };
 }
 
 function createFilters(choice, change) {
@@ -234,20 +200,16 @@ function createFilters(choice, change) {
     "div",
     { class: "fields", role: "search" },
     createField("Search in titles", search),
-    createField("Status", createSelect(statuses, choice.status, change("status", true))),
+    createField("Status", createSelect(statuses, choice.status, change("status"))),
     createField("Type", createSelect(types, choice.type, change("type"))),
-    createField("Order", createSelect(SORTS, choice.sort, change("sort", true))),
+    createField("Order", createSelect(SORTS, choice.sort, change("sort"))),
   );
 }
 
-/** Titles and types are compared here, because the API does not filter by them. */
-function needsEverything({ text, type }) {
-  return text !== "" || type !== "";
-}
-
-async function fetchPage(tag, { status, sort }, number, limit, signal) {
+async function fetchPage(tag, { status, type, text, sort }, number, limit, signal) {
   const [field, order] = sort.split(" ");
-  const body = { containerTag: tag, limit, page: number, sort: field, order, ...(status && { status }) };
+  const filters = { ...(status && { status }), ...(type && { type }), ...(text && { title: text }) };
+  const body = { containerTag: tag, limit, page: number, sort: field, order, ...filters };
   const { memories, pagination } = await request("POST", "/v3/documents/list", { body, signal });
   return { documents: memories, entries: memories, pagination };
 }
@@ -267,22 +229,6 @@ async function addTexts(tag, documents, signal) {
       item.content = knownTexts.get(version);
     }),
   );
-}
-
-function filterDocuments(documents, { text, type }) {
-  const wanted = text.toLocaleLowerCase();
-  return documents.filter(
-    (item) => (!type || item.type === type) && nameDocument(item).toLocaleLowerCase().includes(wanted),
-  );
-}
-
-function cutPage(documents, page) {
-  const pagination = {
-    currentPage: page,
-    totalItems: documents.length,
-    totalPages: Math.ceil(documents.length / ON_PAGE),
-  };
-  return { documents: documents.slice((page - 1) * ON_PAGE, page * ON_PAGE), pagination };
 }
 
 /** Returns the actions for several documents. */
@@ -322,7 +268,7 @@ function createResults(tag, choice, { documents, pagination }, selection, goToPa
   const selected = documents.map(describeItem);
   selection.show(selected, pagination.totalItems);
   if (pagination.totalItems === 0) {
-    return needsEverything(choice) || choice.status
+    return choice.text || choice.type || choice.status
       ? create(
           "p",
           { class: "muted", role: "status" },
