@@ -44,6 +44,7 @@ def check_all(browser, api):
     check("a slow server", faults.wait_for_slow_server, browser)
     check("a dead server", faults.survive_dead_server, browser)
     check("a start without a server", faults.start_without_server, browser)
+    check("a file that is too large for a request", faults.store_large_file, browser)
     check("the sign-in page", sessions.look_at_sign_in, browser)
     check("back to the key of the machine", sessions.go_back_to_local_key, browser)
     check("sign-in with keys", sessions.sign_in_with_keys, browser, api)

@@ -5,7 +5,7 @@ use domain::key::Permission;
 use http::header::{COOKIE, SET_COOKIE};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use testkit::TestAnswer;
+use testkit::{PUBLIC_URL, TestAnswer};
 
 use crate::client::OrgClient;
 use crate::shape::expect_ok;
@@ -175,7 +175,12 @@ async fn the_page_and_its_files_are_sent_once() {
         let answer = client.app.get(path, "").await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.contains("script-src 'self'"), "{policy}");
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        // Only the page itself may load and call something, and large files go to the object store.
+        let calls = format!(
+            "script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {PUBLIC_URL};"
+        );
+        assert_eq!(policy.contains(&calls), path == "/", "{policy}");
 
         let version = answer.headers["etag"].clone();
         let request = Request::builder()

@@ -6,23 +6,19 @@
 
 use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::Error;
-use edge::{ApiError, ApiResult, Path};
-use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use edge::{ApiError, ApiResult, App, Path};
+use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use sha2::{Digest, Sha256};
 
 use crate::page::{PageHeaders, page_headers};
 
-/// The content security policy of the page: only files of this service, and pictures of documents.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-                      img-src 'self' data: blob:; connect-src 'self'; form-action 'none'; \
-                      frame-ancestors 'none'; base-uri 'none'";
-
-/// The headers of the page and of its files. Browsers ask each time whether a file has changed, so
-/// that no page mixes modules of two versions.
-const HEADERS: PageHeaders = page_headers(POLICY, "no-cache");
+/// The headers of the files of the page, and of the page with a policy of its own. Browsers ask each
+/// time whether a file has changed, so that no page mixes modules of two versions.
+const HEADERS: PageHeaders = page_headers("default-src 'none'; frame-ancestors 'none'", "no-cache");
 
 const PAGE: &str = include_str!("console/index.html");
 
@@ -103,8 +99,27 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("\"{}\"", hex::encode(&digest.finalize()[..12]))
 });
 
-pub(crate) async fn show_page(headers: HeaderMap) -> Response {
-    answer_file(&headers, "text/html; charset=utf-8", PAGE)
+pub(crate) async fn show_page(State(app): State<App>, headers: HeaderMap) -> ApiResult<Response> {
+    let object_origin = app.ctx.blobs.object_origin(app.ctx.clock.now()).await;
+    let policy = page_policy(&object_origin.map_err(Error::from)?);
+    let mut response = answer_file(&headers, "text/html; charset=utf-8", PAGE);
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response
+            .headers_mut()
+            .insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    Ok(response)
+}
+
+/// Returns the content security policy of the page: only files of this service, pictures of
+/// documents, and requests to this service and to the object store, which takes large files and has
+/// large answers.
+fn page_policy(object_origin: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+         connect-src 'self' {object_origin}; form-action 'none'; frame-ancestors 'none'; \
+         base-uri 'none'"
+    )
 }
 
 pub(crate) async fn show_asset(

@@ -304,6 +304,10 @@ impl Blobs for AwsBlobs {
         Ok(Some(address))
     }
 
+    async fn object_origin(&self, now: Timestamp) -> PortResult<String> {
+        self.presigner.origin(&self.bucket, now).await
+    }
+
     fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>> {
         arrivals::parse_arrivals(&self.bucket, message)
     }

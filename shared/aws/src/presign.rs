@@ -162,6 +162,16 @@ impl Presigner {
         })
     }
 
+    /// Returns the origin of the addresses and forms for objects of the bucket.
+    pub(crate) async fn origin(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
+        let address = self.bucket_address(bucket, now).await?;
+        let Some((scheme, rest)) = address.split_once("://") else {
+            return Err(internal_error("the SDK has composed an unknown address"));
+        };
+        let host = rest.split('/').next().unwrap_or_default();
+        Ok(format!("{scheme}://{host}"))
+    }
+
     /// Returns the address to which the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
         let object_url = self.download_address(bucket, "o", None, now, 1).await?;

@@ -1,4 +1,4 @@
-"""A server that is slow, and one that does not answer."""
+"""A server that is slow, one that does not answer, and one that takes no large requests."""
 
 from playwright.sync_api import expect
 
@@ -96,4 +96,22 @@ def start_without_server(browser):
         page.unroute("**/v3/session")
         page.get_by_role("button", name="Try again").click()
         wait_for_view(page, "Containers")
+        browser.require_no_problems()
+
+
+def store_large_file(browser):
+    """A file that is too large for a request, as on AWS, is stored by a form of the object store."""
+    with browser.open_window() as window:
+        page = window.new_page()
+        too_large = {"status": 413, "content_type": "application/json", "body": '{"message": "Request Too Long"}'}
+        page.route("**/v3/documents/file", lambda route: route.fulfill(**too_large))
+        open_view(page, browser.url, "#/containers/large?add=files")
+        file = {"name": "atlas.md", "mimeType": "text/markdown", "buffer": b"# An atlas\n\nAll rivers.\n"}
+        dialog = page.get_by_role("dialog")
+        with browser.expect_errors(page, "status of 413"):
+            dialog.locator("input[type=file]").set_input_files([file])
+            expect(dialog.get_by_text("Added", exact=True)).to_be_visible()
+        page.keyboard.press("Escape")
+        row = page.locator("main tbody tr", has_text="An atlas")
+        expect(row).to_contain_text("Done")
         browser.require_no_problems()

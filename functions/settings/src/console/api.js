@@ -14,6 +14,8 @@ const LOCAL_KEY = "local";
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const SESSION_PATH = "/console/session";
 const REQUESTS_AT_ONCE = 4;
+/** A file of this size fits into a request to every server. */
+const SURE_UPLOAD_BYTES = 4 * 1024 * 1024;
 
 const ADVICE = {
   401: "Sign in with a key that works.",
@@ -113,13 +115,52 @@ export async function sendWritten(method, path, { text, signal }) {
   };
 }
 
-/** Sends a form with a file, and tells `onProgress` the share that is sent, from 0 to 1. */
-export async function upload(path, form, { onProgress, headers, signal } = {}) {
-  const answer = await sendWithSignIn(() => sendForm(path, form, { onProgress, headers, signal }));
-  if (answer.status >= 400) {
-    throw new ApiError(answer.status, answer.body);
+/**
+ * Adds a file as a document with these fields, and tells `onProgress` the share that is sent, from 0 to 1. A file that
+ * is too large for a request, as on AWS, is stored by a form of the object store. `key` makes the upload repeatable.
+ */
+export async function uploadFile(file, fields, { key, onProgress }) {
+  const address = buildAddress("/v3/documents/file");
+  const form = createForm(fields, file);
+  const send = () => sendForm(address, form, onProgress, authorize({ "idempotency-key": key }));
+  try {
+    return readUploadAnswer(await sendWithSignIn(send));
+  } catch (error) {
+    if (!isTooLarge(error, file)) {
+      throw error;
+    }
+    return storeFile(file, fields, { key: `${key}-stored`, onProgress });
   }
-  return answer.body;
+}
+
+/** Some servers close the connection before they have read a file that is too large for them. */
+function isTooLarge({ status }, { size }) {
+  return status === 413 || (status === 0 && size > SURE_UPLOAD_BYTES);
+}
+
+async function storeFile(file, fields, { key, onProgress }) {
+  const body = { ...fields, fileName: file.name, ...(file.type && { mimeType: file.type }) };
+  const headers = { "idempotency-key": key };
+  const begun = await request("POST", "/v3/documents/file/uploads", { body, headers });
+  const form = createForm(begun.upload.fields, file);
+  readUploadAnswer(await sendForm(begun.upload.url, form, onProgress).catch(throwNetworkError));
+  return begun;
+}
+
+function createForm(fields, file) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    form.append(name, value);
+  }
+  form.append("file", file, file.name);
+  return form;
+}
+
+function readUploadAnswer({ status, body }) {
+  if (status >= 400) {
+    throw new ApiError(status, body);
+  }
+  return body;
 }
 
 /** Signs in with a key and returns its session. Throws an `ApiError` if the key does not work. */
@@ -264,19 +305,17 @@ async function sendWithSignIn(send) {
   }
 }
 
-function sendForm(path, form, { onProgress, headers, signal }) {
+function sendForm(address, form, onProgress, headers = {}) {
   return new Promise((resolve, reject) => {
     const transfer = new XMLHttpRequest();
-    transfer.open("POST", buildAddress(path));
+    transfer.open("POST", address);
     transfer.responseType = "json";
-    for (const [name, value] of Object.entries(authorize(headers ?? {}))) {
+    for (const [name, value] of Object.entries(headers)) {
       transfer.setRequestHeader(name, value);
     }
-    transfer.upload.addEventListener("progress", (event) => onProgress?.(event.loaded / event.total));
+    transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
     transfer.addEventListener("load", () => resolve({ status: transfer.status, body: transfer.response }));
     transfer.addEventListener("error", () => reject(new TypeError("The connection failed.")));
-    transfer.addEventListener("abort", () => reject(new DOMException("Stopped", "AbortError")));
-    signal?.addEventListener("abort", () => transfer.abort());
     transfer.send(form);
   });
 }

@@ -371,6 +371,8 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
         .await
         .unwrap();
     assert_eq!(form.url, "http://localhost:4566/content");
+    let origin = presigner.origin("content", NOW).await.unwrap();
+    assert_eq!(origin, "http://localhost:4566");
 
     let public = presigner.for_endpoint("https://example.org/", "key", "secret");
     let form = public

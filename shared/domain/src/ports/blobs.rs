@@ -96,6 +96,10 @@ pub trait Blobs: Send + Sync {
         seconds: u32,
     ) -> PortResult<Option<String>>;
 
+    /// Returns the origin of the forms and addresses that are signed, as in
+    /// `https://bucket.s3.eu-central-1.amazonaws.com`.
+    async fn object_origin(&self, now: Timestamp) -> PortResult<String>;
+
     /// Returns the arrivals that a notification of the object store reports, or `None` when the
     /// message is not such a notification. Pure.
     fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>>;

@@ -1,6 +1,6 @@
 /** The dialog that adds texts, web addresses and files to a container. */
 
-import { createIdempotencyKey, request, upload } from "../api.js";
+import { createIdempotencyKey, request, uploadFile } from "../api.js";
 import { create, replace, uniqueId } from "../dom.js";
 import { formatBytes } from "../format.js";
 import { linkTo } from "../router.js";
@@ -176,7 +176,7 @@ function createFileForm(tag, files, onAdd) {
   const queue = createQueue();
   const take = (chosen) => {
     for (const file of chosen) {
-      const row = createUpload(tag, file, options.read(), onAdd);
+      const row = createUpload(tag, file, { containerTag: tag, ...options.read() }, onAdd);
       list.append(row.element);
       queue(row.start);
     }
@@ -219,7 +219,7 @@ function createQueue() {
   };
 }
 
-function createUpload(tag, file, options, onAdd) {
+function createUpload(tag, file, fields, onAdd) {
   const state = create("span", {}, "Waiting");
   const progress = create("progress", { max: 1, value: 0, "aria-label": `Sent of ${file.name}` });
   const errors = create("div", {});
@@ -244,10 +244,7 @@ function createUpload(tag, file, options, onAdd) {
       const onProgress = (share) => {
         progress.value = share;
       };
-      const added = await upload("/v3/documents/file", createForm(tag, file, options), {
-        onProgress,
-        headers: { "idempotency-key": key },
-      });
+      const added = await uploadFile(file, fields, { key, onProgress });
       progress.value = 1;
       replace(
         state,
@@ -264,14 +261,4 @@ function createUpload(tag, file, options, onAdd) {
     }
   };
   return { element, start };
-}
-
-function createForm(tag, file, options) {
-  const form = new FormData();
-  form.append("containerTag", tag);
-  for (const [name, value] of Object.entries(options)) {
-    form.append(name, value);
-  }
-  form.append("file", file, file.name);
-  return form;
 }
