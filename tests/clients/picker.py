@@ -143,6 +143,40 @@ def select_all(page):
     expect(page.locator("#count")).to_have_text("0")
 
 
+def leave_out(page, shot):
+    """What is unticked in a selected folder is left out of it, until the folder is ticked again."""
+    row(page, "Harbour Bikes").check()
+    line(page, "Harbour Bikes").locator(".name").dblclick()
+    expect_place(page, "Harbour Bikes")
+    row(page, "Suppliers").uncheck()
+    expect(line(page, "Suppliers")).to_contain_text("Left out of Harbour Bikes")
+    expect_part(page.locator("#all"), True)
+    expect(page.locator("#sum")).to_have_text("1 folder selected, 1 left out")
+    shot("5-left-out")
+    line(page, "Suppliers").locator(".name").dblclick()
+    expect_place(page, "Suppliers")
+    inside = page.locator("#list input").first
+    expect(inside).not_to_be_checked()
+    expect(inside).to_be_disabled()
+    page.reload()
+    expect_place(page, "Suppliers")
+    page.locator("#crumbs").get_by_role("button", name="My drive").click()
+    expect_place(page, "My drive")
+    expect_part(row(page, "Harbour Bikes"), True)
+    expect(line(page, "Harbour Bikes")).to_contain_text("1 left out inside")
+    page.get_by_role("button", name="Include again: Suppliers").click()
+    expect(row(page, "Harbour Bikes")).to_be_checked()
+    line(page, "Harbour Bikes").locator(".name").dblclick()
+    expect_place(page, "Harbour Bikes")
+    row(page, "Suppliers").uncheck()
+    page.go_back()
+    expect_place(page, "My drive")
+    # A click on the dash selects everything.
+    row(page, "Harbour Bikes").click()
+    expect(page.locator("#sum")).to_have_text("1 folder selected")
+    row(page, "Harbour Bikes").uncheck()
+
+
 def search(page, shot):
     """Answers come while one types; the newest question counts, and an empty field leads back."""
     line(page, "Harbour Bikes").locator(".name").dblclick()
@@ -274,12 +308,18 @@ def come_back(page, base, connection, shot):
     page.goto(post(base, f"/v3/connections/{connection}/cloud-drive/hosted-picker", body)["url"])
     expect(row(page, "Harbour Bikes")).to_be_checked()
     row(page, "Home").check()
+    line(page, "Harbour Bikes").locator(".name").dblclick()
+    expect_place(page, "Harbour Bikes")
+    row(page, "Suppliers").uncheck()
     page.get_by_role("button", name="Save and sync").click()
     back = page.get_by_role("link", name=re.compile("^Back to"))
     expect(back).to_be_visible()
     shot("9-way-back")
     back.click()
     page.wait_for_url("**/health?*status=success*")
+    page.goto(post(base, f"/v3/connections/{connection}/cloud-drive/hosted-picker", body)["url"])
+    expect_part(row(page, "Harbour Bikes"), True)
+    expect(page.locator("#sum")).to_have_text("2 folders selected, 1 left out")
 
 
 def connection_of(base):
@@ -330,6 +370,7 @@ def main():
         folders(page, shot)
         check_access(page, options.axe)
         select_all(page)
+        leave_out(page, shot)
         search(page, shot)
         keyboard(page)
         check_page(page, context, failures)
@@ -341,6 +382,8 @@ def main():
     documents = wait_for_documents(base)
     kinds = {document["type"] for document in documents}
     assert {"cloud_doc", "cloud_sheet"} <= kinds, kinds
+    left_out = [document["filepath"] for document in documents if "/Suppliers/" in document["filepath"]]
+    assert not left_out, left_out
     print(f"{len(documents)} documents of the kinds {', '.join(sorted(kinds))}")
 
 

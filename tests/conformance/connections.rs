@@ -191,7 +191,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &PortFixtu
         // The same partition holds other records next to connections. The list must skip them.
         let selection = Selection {
             rev: 1,
-            items: Vec::new(),
+            ..Selection::default()
         };
         let select = async || {
             ctx.sync

@@ -152,6 +152,7 @@ async fn a_selection_holds_only_over_the_one_before(setting: &PortFixture) {
     let of = |rev: u64, ids: &[&str]| Selection {
         rev,
         items: ids.iter().map(|id| selected(id)).collect(),
+        excluded: Vec::new(),
     };
     let get = async |known: &ConnectionStore<'_>| {
         let call = async || known.store().get_selection(&known.tenant, &known.of).await;

@@ -110,6 +110,64 @@ async fn rules_leave_out_and_take_back() {
 }
 
 #[tokio::test]
+async fn excluded_items_are_left_out_of_a_selected_folder_until_they_are_taken_back() {
+    let client = DriveClient::new().await;
+    let plans = client.add_folder(&client.root_folder(), "Plans");
+    let archive = client.add_folder(&plans, "Archive");
+    let old = client.add_folder(&archive, "Old");
+    let draft = client.add_doc(&plans, "Draft", "Not yet.");
+    client.add_doc(&plans, "Ferry", "Quay seven.");
+    client.add_doc(&old, "Crane", "Yellow.");
+    let id = client.connect_selected(&[&plans]).await;
+    assert_eq!(client.list_documents().await.len(), 3);
+
+    let configure = format!("/v3/connections/{id}/configure");
+    let select = async |excluded: serde_json::Value| {
+        let body = json!({"resources": [{"id": plans}], "excluded": excluded});
+        let call = client.app.call_json("POST", &configure, &client.key, &body);
+        call.await
+    };
+    let answer = select(json!([{"id": archive}, {"id": draft}])).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    client
+        .app
+        .run_connection_until_settled(&client.key, &id)
+        .await;
+    assert_eq!(client.list_paths().await, ["/My Drive/Plans/Ferry"]);
+
+    // What is added to an excluded folder later is left out as well.
+    client.add_doc(&archive, "Mast", "Tall.");
+    client.add_doc(&plans, "Quay", "Eight.");
+    client.run_import(&id).await;
+    let paths = ["/My Drive/Plans/Ferry", "/My Drive/Plans/Quay"];
+    assert_eq!(client.list_paths().await, paths);
+    let listed = client
+        .get(&format!("/v3/connections/{id}/resources?parent_id={plans}"))
+        .await;
+    let resources = listed.body["resources"].as_array().expect("resources");
+    let mut left_out: Vec<&str> = resources
+        .iter()
+        .filter(|resource| resource["excluded"] == true)
+        .map(|resource| resource["name"].as_str().expect("a name"))
+        .collect();
+    left_out.sort_unstable();
+    assert_eq!(left_out, ["Archive", "Draft"]);
+
+    for wrong in [json!([{"id": "nowhere"}]), json!([{"id": plans}])] {
+        let answer = select(wrong.clone()).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+        assert_eq!(answer.body["issues"][0]["path"], json!(["excluded"]));
+    }
+
+    select(json!([])).await;
+    client
+        .app
+        .run_connection_until_settled(&client.key, &id)
+        .await;
+    assert_eq!(client.list_documents().await.len(), 5);
+}
+
+#[tokio::test]
 async fn rules_that_cannot_be_understood_are_refused() {
     let client = DriveClient::new().await;
     let rules = json!({"shouldLLMFilter": true, "includeItems": {"patterns": ["*.md", "[abc"]}});

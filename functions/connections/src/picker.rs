@@ -4,7 +4,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
-use domain::connection::{Connection, MAX_SELECTED_ITEMS, SelectedItem, SyncState};
+use domain::connection::{Connection, ExcludedItem, MAX_SELECTED_ITEMS, SelectedItem, SyncState};
 use domain::{Error, Result, Secret};
 use edge::{ApiError, ApiResult, Json, Path, ProviderNames, Query};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
@@ -280,6 +280,7 @@ pub(crate) async fn get_selection(
     let body = json!({
         "connection": outline_connection(names, &picker_request),
         "items": selection.items,
+        "excluded": selection.excluded,
         "limit": MAX_SELECTED_ITEMS,
         "places": outline_places(&sync_state),
         "sync": outline_sync(connection, &sync_state),
@@ -291,6 +292,8 @@ pub(crate) async fn get_selection(
 #[derive(Debug, Deserialize)]
 pub(crate) struct SelectRequest {
     items: Vec<SelectedItem>,
+    #[serde(default)]
+    excluded: Vec<ExcludedItem>,
 }
 
 pub(crate) async fn put_selection(
@@ -301,7 +304,8 @@ pub(crate) async fn put_selection(
     let PickerSession {
         tenant, connection, ..
     } = &picker_request.session;
-    save_selection(&state.app.ctx, tenant, connection, request.items).await?;
+    let SelectRequest { items, excluded } = request;
+    save_selection(&state.app.ctx, tenant, connection, items, excluded).await?;
     let saved = state
         .app
         .ctx

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use axum::extract::State;
-use domain::connection::Connection;
+use domain::connection::{Connection, ExcludedItem};
 use domain::ports::{Connector, PickerView};
 use domain::{Error, Result, Tenant, Timestamp};
 use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteSurroundings, deserialize_count};
@@ -66,6 +66,8 @@ struct Resource {
     item: ChoiceShape,
     /// True if it is selected.
     selected: bool,
+    /// True if it is left out of a selected folder.
+    excluded: bool,
 }
 
 /// A page of what can be selected.
@@ -125,11 +127,17 @@ pub(crate) async fn list_resources(
         .iter()
         .map(|item| item.id.as_str())
         .collect();
+    let excluded: HashSet<&str> = selection
+        .excluded
+        .iter()
+        .map(|item| item.id.as_str())
+        .collect();
     let total = items.len();
     let start = end - per_page;
     let page_items = items.into_iter().skip(start).take(per_page);
     let to_resource = |item: ChoiceShape| Resource {
         selected: selected.contains(item.id.as_str()),
+        excluded: excluded.contains(item.id.as_str()),
         item,
     };
 
@@ -179,6 +187,11 @@ pub(crate) struct ConfigureRequest {
     /// The items to include. A folder includes everything below it, also in future.
     #[schemars(length(min = 1, max = MAX_SELECTED_ITEMS))]
     resources: Vec<SentResource>,
+    /// The items to leave out of the folders among `resources`. A folder stands for everything below
+    /// it, also in future. Without this, nothing is left out.
+    #[serde(default)]
+    #[schemars(length(max = MAX_SELECTED_ITEMS))]
+    excluded: Vec<SentResource>,
 }
 
 /// A resource as [`list_resources`] returned it. Only its id is used, and everything else is looked
@@ -216,14 +229,20 @@ pub(crate) async fn configure_selection(
 
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
-    let ids = request
-        .resources
-        .into_iter()
-        .map(|resource| resource.id)
-        .collect();
-    let items = resolve_selected_items(ctx, connector, &tenant, &connection, ids).await?;
+    let resolve = async |field, sent: Vec<SentResource>| {
+        let ids = sent.into_iter().map(|resource| resource.id).collect();
+        resolve_selected_items(ctx, connector, &tenant, &connection, field, ids).await
+    };
+    let items = resolve("resources", request.resources).await?;
+    let excluded = resolve("excluded", request.excluded).await?;
+    let excluded = excluded.into_iter().map(|item| ExcludedItem {
+        id: item.id,
+        name: item.name,
+        folder: item.folder,
+        above: Vec::new(),
+    });
     let count = items.len();
-    save_selection(ctx, &tenant, &connection, items).await?;
+    save_selection(ctx, &tenant, &connection, items, excluded.collect()).await?;
     let subject = if count == 1 {
         "1 item is".to_owned()
     } else {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use claim::{DocumentClaim, DocumentOrigin};
 pub use grant::{Grant, OAuthAppRef, OAuthTokens, ProviderAccount};
 pub use item_record::{ItemRecord, ItemState, SkipReason, SyncedDocument};
-pub use selection::{MAX_SELECTED_ITEMS, SelectedItem, Selection};
+pub use selection::{ExcludedItem, MAX_SELECTED_ITEMS, SelectedItem, Selection};
 pub use state::{
     DocumentIntent, FeedState, FolderWalk, NotificationChannel, PendingRemoval, Run, RunPhase,
     RunState, RunTrigger, SelectedItemState, SyncQueue, SyncQueueEntry, SyncState,

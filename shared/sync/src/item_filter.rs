@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use domain::connection::{ItemRecord, SkipReason};
+use domain::connection::{ExcludedItem, ItemRecord, SkipReason};
 use domain::document::DocumentType;
 use domain::settings::{ItemRules, Settings, compile_patterns};
 use globset::GlobSet;
@@ -22,7 +22,7 @@ pub(crate) struct ItemFilter {
     pub(crate) prompt: Option<String>,
     /// `true` if a model is configured.
     pub(crate) has_model: bool,
-    /// `true` if a rule names folders by their ids.
+    /// `true` if a rule names items by their ids.
     pub(crate) names_ids: bool,
     /// A digest that changes whenever any of these rules changes.
     pub(crate) digest: String,
@@ -66,6 +66,18 @@ impl ItemFilter {
             has_model: judges,
             digest: short_digest(&said.to_string()),
         }
+    }
+
+    /// Adds items that users have left out of the folders that they selected.
+    pub(crate) fn without(mut self, excluded: &[ExcludedItem]) -> Self {
+        if excluded.is_empty() {
+            return self;
+        }
+        let ids: Vec<&str> = excluded.iter().map(|item| item.id.as_str()).collect();
+        self.digest = short_digest(&serde_json::json!([self.digest, ids]).to_string());
+        self.exclude.ids.extend(ids.into_iter().map(str::to_owned));
+        self.names_ids = true;
+        self
     }
 
     /// Returns the reason for which a file is skipped, as far as it follows without the content. If
@@ -193,7 +205,7 @@ struct RuleMatcher {
     folders: Vec<String>,
     /// The paths of folders.
     below: Vec<String>,
-    /// The ids of folders.
+    /// The ids of items. A folder stands for everything below it.
     ids: Vec<String>,
 }
 

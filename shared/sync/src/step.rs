@@ -106,11 +106,12 @@ async fn wait_until<T>(
 async fn load_context(step: &mut StepState<'_>) -> Result<(), TickError> {
     let (service, tenant) = (step.context.service, step.tenant);
     let settings = service.settings(tenant).await?;
-    step.filter = ItemFilter::of(&settings, step.context.judge.is_configured());
     step.selection = service
         .sync()
         .get_selection(tenant, &step.connection.id)
         .await?;
+    step.filter = ItemFilter::of(&settings, step.context.judge.is_configured())
+        .without(&step.selection.excluded);
     step.selected_ids = step
         .selection
         .items

@@ -85,7 +85,7 @@ pub(crate) async fn update_connector(
         connection = change_document_limit(ctx, &tenant, &connection, limit).await?;
     }
     if let Some(items) = items {
-        connection = save_selection(ctx, &tenant, &connection, items)
+        connection = save_selection(ctx, &tenant, &connection, items, Vec::new())
             .await
             .map_err(in_these_names)?;
     }
@@ -119,7 +119,8 @@ impl SentSelection {
         }
 
         let connector = state.connector_of(connection.provider)?;
-        let items = resolve_selected_items(&state.app.ctx, connector, tenant, connection, ids)
+        let ctx = &state.app.ctx;
+        let items = resolve_selected_items(ctx, connector, tenant, connection, "resources", ids)
             .await
             .map_err(in_these_names)?;
         check_kinds(&items, file_count)?;

@@ -1,6 +1,8 @@
 // The picker's page. What comes from the drive is shown as text only, never as markup.
 import { at, call, describe, icon, iconOf, make, plural, providerName, say } from "./parts.js";
-import { begin, choose, countWithin, coverOf, isChosen, learn, removeAll } from "./selection.js";
+import {
+  begin, choose, countLeftOut, countWithin, coverOf, exclusionOf, isChosen, isExcluded, learn, removeAll,
+} from "./selection.js";
 import { cancel, save } from "./finish.js";
 import { go, here, idsAbove, pathInto, pathOf, place, recall, restore, roots, see } from "./places.js";
 
@@ -22,22 +24,44 @@ function entryOf(item) {
   return { item, above: idsAbove(item), path: pathOf(item) };
 }
 
-const canChoose = (item) => item.selectable && !coverOf(idsAbove(item));
+const canChoose = (item) => item.selectable && !exclusionOf(idsAbove(item));
+
+/** Whether everything of an item is selected, or nothing, or some of it. */
+function stateOf(item) {
+  const above = idsAbove(item);
+  if (exclusionOf(above) || isExcluded(item.id)) return "none";
+  const isFolder = item.type === "folder";
+  if (isChosen(item.id) || coverOf(above)) return isFolder && countLeftOut(item.id) > 0 ? "some" : "all";
+  return isFolder && countWithin(item.id) > 0 ? "some" : "none";
+}
+
+/** Says what else selects an item or leaves it out. */
+function reasonOf(item, above) {
+  const exclusion = exclusionOf(above);
+  const cover = coverOf(above);
+  if (exclusion) return `Left out with ${exclusion.name}`;
+  if (isExcluded(item.id)) return cover ? `Left out of ${cover.name}` : "Left out";
+  return cover && `Included by ${cover.name}`;
+}
 
 /** Sets what a row shows of the selection. */
 function mark(line, item) {
   const above = idsAbove(item);
-  const cover = coverOf(above);
-  const inside = item.type === "folder" && !cover && !isChosen(item.id) ? countWithin(item.id) : 0;
   const box = line.querySelector("input");
   learn(item, above);
-  box.checked = Boolean(cover) || isChosen(item.id);
-  box.disabled = Boolean(cover) || !item.selectable;
-  box.indeterminate = inside > 0;
+  const state = stateOf(item);
+  box.checked = state === "all";
+  box.disabled = !canChoose(item);
+  box.indeterminate = state === "some";
   line.classList.toggle("ticked", box.checked);
   line.classList.toggle("out", box.disabled);
-  const about = cover ? [`Included by ${cover.name}`] : describe(item, account);
-  if (inside) about.unshift(`${inside.toLocaleString()} selected inside`);
+  const reason = reasonOf(item, above);
+  const about = reason ? [reason] : describe(item, account);
+  if (state === "some") {
+    const isWhole = isChosen(item.id) || coverOf(above);
+    const count = isWhole ? countLeftOut(item.id) : countWithin(item.id);
+    about.unshift(`${count.toLocaleString()} ${isWhole ? "left out" : "selected"} inside`);
+  }
   if (place.query && pathOf(item)) about.unshift(`in ${pathOf(item)}`);
   line.querySelector(".about").textContent = about.join(" · ");
 }
@@ -74,11 +98,12 @@ function row(item, index) {
 
 function showAll() {
   const open = shown.filter(canChoose);
-  const ticked = open.filter((item) => isChosen(item.id)).length;
+  const states = open.map(stateOf);
+  const ticked = states.filter((state) => state === "all").length;
   const box = at("all");
   box.disabled = open.length === 0;
   box.checked = open.length > 0 && ticked === open.length;
-  box.indeterminate = ticked > 0 && ticked < open.length;
+  box.indeterminate = !box.checked && states.some((state) => state !== "none");
   at("all-text").textContent = `Select all${open.length > 1 ? ` ${open.length.toLocaleString()}` : ""} ${next ? "shown so far" : "here"}`;
 }
 

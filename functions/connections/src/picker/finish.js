@@ -147,7 +147,7 @@ export async function save() {
       return;
     }
     const { connection, sync, redirectTo } = await call("GET", "/api/selection");
-    await call("PUT", "/api/selection", { items: toSend() });
+    await call("PUT", "/api/selection", toSend());
     markSaved();
     await showProgress(connection, redirectTo, runNumber(sync));
   } catch (error) {

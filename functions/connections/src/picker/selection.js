@@ -2,7 +2,9 @@
 import { at, icon, iconOf, make, plural, problem, say, size } from "./parts.js";
 
 const chosen = new Map();
-let saved = "[]";
+// What is left out of the selected folders.
+const excluded = new Map();
+let saved = "";
 let hadSelection = false;
 let most = 500;
 let busy = false;
@@ -12,6 +14,7 @@ let draft = "";
 let redraw = () => {};
 
 export const isChosen = (id) => chosen.has(id);
+export const isExcluded = (id) => excluded.has(id);
 export const wasSavedBefore = () => hadSelection;
 export const isEmpty = () => chosen.size === 0;
 
@@ -21,13 +24,22 @@ export function coverOf(above) {
   return id && chosen.get(id);
 }
 
-/** The number of selected items that are known to lie in a folder. */
-export function countWithin(folder) {
-  return [...chosen.values()].filter((item) => (item.above || []).includes(folder)).length;
+/** The excluded folder that an item lies in, as far as the folders above it are known. */
+export function exclusionOf(above) {
+  const id = above.find((folder) => excluded.has(folder));
+  return id && excluded.get(id);
 }
 
+/** The number of items that are known to lie in a folder. */
+const countIn = (items, folder) => [...items.values()].filter(({ above = [] }) => above.includes(folder)).length;
+export const countWithin = (folder) => countIn(chosen, folder);
+export const countLeftOut = (folder) => countIn(excluded, folder);
+
 export function toSend() {
-  return [...chosen.values()].map(({ id, name, folder, drive }) => ({ id, name, folder, drive }));
+  return {
+    items: [...chosen.values()].map(({ id, name, folder, drive }) => ({ id, name, folder, drive })),
+    excluded: [...excluded.values()].map(({ id, name, folder, above }) => ({ id, name, folder, above })),
+  };
 }
 
 export function isChanged() {
@@ -53,12 +65,13 @@ function kept() {
 }
 
 /** Takes the saved selection, and what this tab kept of an earlier session in its place. */
-export function begin({ connection, items, places = {}, limit }, onChange) {
+export function begin({ connection, items, excluded: leftOut = [], places = {}, limit }, onChange) {
   for (const item of items) {
     const place = places[item.id] || {};
     const path = (place.path || "").split("/").filter(Boolean).join(" / ");
     chosen.set(item.id, { ...item, above: place.chain || [], path });
   }
+  for (const item of leftOut) excluded.set(item.id, { ...item, above: item.above || [] });
   saved = JSON.stringify(toSend());
   hadSelection = items.length > 0;
   most = limit;
@@ -66,10 +79,15 @@ export function begin({ connection, items, places = {}, limit }, onChange) {
   draft = `selection of ${connection.id}`;
   const before = kept();
   if (before) {
-    chosen.clear();
-    for (const item of before) chosen.set(item.id, item);
+    restore(chosen, before.chosen);
+    restore(excluded, before.excluded);
   }
   showChosen();
+}
+
+function restore(items, before = []) {
+  items.clear();
+  for (const item of before) items.set(item.id, item);
 }
 
 export function markSaved() {
@@ -80,9 +98,9 @@ export function markSaved() {
 
 export const forget = () => keep(null);
 
-/** Remembers the folders above a selected item once the list shows them. */
+/** Remembers the folders above a selected or excluded item once the list shows them. */
 export function learn(item, above) {
-  const known = chosen.get(item.id);
+  const known = chosen.get(item.id) || excluded.get(item.id);
   if (known && above.length > (known.above || []).length) known.above = above;
 }
 
@@ -92,26 +110,55 @@ function add(item, above, path) {
   chosen.set(id, { id, name, folder, drive: item.driveId || undefined, isDrive, mimeType, type, size: item.size, above, path });
 }
 
+function exclude(item, above, path) {
+  const { id, name, mimeType, type } = item;
+  excluded.set(id, { id, name, folder: type === "folder", mimeType, type, above, path });
+}
+
+/** Takes back what is left out below a folder. */
+function includeBelow(folder) {
+  for (const { id, above } of excluded.values()) {
+    if (above.includes(folder)) excluded.delete(id);
+  }
+}
+
+/** Selects an item or removes it. In a selected folder it is included or left out. Returns false if there is no room. */
+function chooseOne({ item, above, path }, wanted) {
+  const isCovered = Boolean(coverOf(above));
+  const isNew = isCovered ? !wanted && !excluded.has(item.id) : wanted && !chosen.has(item.id);
+  if (isNew && (isCovered ? excluded : chosen).size >= most) return false;
+  includeBelow(item.id);
+  if (isCovered && wanted) excluded.delete(item.id);
+  else if (isCovered) exclude(item, above, path);
+  else if (!wanted) chosen.delete(item.id);
+  else if (isNew) add(item, above, path);
+  return true;
+}
+
 /** Selects items or removes them. Returns false if there was no room for all of them. */
 export function choose(entries, wanted) {
   problem("");
-  let fits = true;
-  for (const { item, above, path } of entries) {
-    if (!wanted) chosen.delete(item.id);
-    else if (chosen.has(item.id)) continue;
-    else if (chosen.size < most) add(item, above, path);
-    else fits = false;
-  }
+  const fits = entries.map((entry) => chooseOne(entry, wanted)).every(Boolean);
   const what = entries.length === 1 ? entries[0].item.name : plural(entries.length, "item");
-  say(`${what} ${wanted ? "selected" : "removed"}. ${plural(chosen.size, "item")} selected.`);
-  if (!fits) problem(`At most ${plural(most, "item")} can be selected. Select the folders that they lie in instead.`);
+  say(`${what} ${wanted ? "selected" : "removed"}. ${summary()}.`);
+  if (!fits) problem(`At most ${plural(most, "item")} can be selected, and as many left out. Use the folders that they lie in instead.`);
   showChosen();
   return fits;
 }
 
 function remove(item, index) {
   chosen.delete(item.id);
-  say(`${item.name} removed. ${plural(chosen.size, "item")} selected.`);
+  if (!coverOf(item.above || [])) includeBelow(item.id);
+  afterEntry(`${item.name} removed`, index);
+}
+
+function include(item, index) {
+  excluded.delete(item.id);
+  afterEntry(`${item.name} included again`, index);
+}
+
+function afterEntry(what, index) {
+  say(`${what}. ${summary()}.`);
   showChosen();
   redraw();
   const buttons = at("chosen").querySelectorAll("button");
@@ -120,6 +167,7 @@ function remove(item, index) {
 
 export function removeAll() {
   chosen.clear();
+  excluded.clear();
   say("Nothing is selected.");
   showChosen();
   redraw();
@@ -128,22 +176,39 @@ export function removeAll() {
 
 function aboutOf(item) {
   const cover = coverOf(item.above || []);
+  const exclusion = exclusionOf(item.above || []);
+  if (exclusion) return [`Left out with ${exclusion.name}`];
   if (cover) return [`Already included by ${cover.name}`];
   return [item.folder ? "With everything below it" : size(item.size) || "One file", item.path || ""].filter(Boolean);
 }
 
-function entry(item, index) {
+function entry(item, about, label, onClick) {
+  const name = item.name || item.id;
   const button = make("button", { type: "button" }, icon("remove"));
-  button.setAttribute("aria-label", `Remove ${item.name || item.id}`);
-  button.addEventListener("click", () => remove(item, index));
+  button.setAttribute("aria-label", `${label} ${name}`);
+  button.title = label;
+  button.addEventListener("click", onClick);
   const words = make("span", { className: "words" },
-    make("span", { className: "name", textContent: item.name || item.id }),
-    make("span", { className: "about", textContent: aboutOf(item).join(" · ") }));
+    make("span", { className: "name", textContent: name }),
+    make("span", { className: "about", textContent: about.join(" · ") }));
   return make("li", {}, icon(iconOf(item)), words, button);
 }
 
+function chosenEntry(item, index) {
+  return entry(item, aboutOf(item), "Remove", () => remove(item, index));
+}
+
+function excludedEntry(item, index) {
+  const cover = coverOf(item.above);
+  const about = [cover ? `Left out of ${cover.name}` : "Left out", item.path || ""].filter(Boolean);
+  const line = entry(item, about, "Include again:", () => include(item, chosen.size + index));
+  line.classList.add("left-out");
+  return line;
+}
+
 /** Says how much is selected: the provider tells sizes of files only, and not of all. */
-function summary(items) {
+function summary() {
+  const items = [...chosen.values()];
   if (items.length === 0) return "Nothing selected";
   const folders = items.filter((item) => item.folder).length;
   const files = items.filter((item) => !item.folder);
@@ -151,15 +216,17 @@ function summary(items) {
   const isPart = files.some((item) => item.size === null || item.size === undefined);
   const told = bytes > 0 ? ` (${isPart ? "at least " : ""}${size(bytes)})` : "";
   const parts = [folders && plural(folders, "folder"), files.length && plural(files.length, "file") + told];
-  return `${parts.filter(Boolean).join(" and ")} selected`;
+  const out = excluded.size > 0 ? `, ${excluded.size.toLocaleString()} left out` : "";
+  return `${parts.filter(Boolean).join(" and ")} selected${out}`;
 }
 
 export function showChosen() {
   const items = [...chosen.values()];
-  at("chosen").replaceChildren(...items.map(entry));
-  keep(isChanged() && items);
+  const leftOut = [...excluded.values()];
+  at("chosen").replaceChildren(...items.map(chosenEntry), ...leftOut.map(excludedEntry));
+  keep(isChanged() && { chosen: items, excluded: leftOut });
   at("count").textContent = items.length.toLocaleString();
-  at("sum").textContent = summary(items);
+  at("sum").textContent = summary();
   at("nothing").hidden = items.length > 0;
   at("clear").hidden = items.length === 0;
   at("show").disabled = items.length === 0;

@@ -63,6 +63,10 @@ fn selection() -> Selection {
             {"id": "", "name": "", "folder": false},
             {"id": "an item", "name": "ü", "folder": true, "drive": "a drive"},
         ],
+        "excluded": [
+            {"id": "", "name": "", "folder": false},
+            {"id": "another item", "name": "ü", "folder": true, "above": ["an item", "a drive"]},
+        ],
     }))
 }
 

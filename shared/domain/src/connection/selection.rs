@@ -28,4 +28,23 @@ pub struct Selection {
     pub rev: u64,
     /// The items, without duplicates.
     pub items: Vec<SelectedItem>,
+    /// The items that are left out, although a folder above them is selected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<ExcludedItem>,
+}
+
+/// An item that is left out of a selected folder. A folder stands for everything below it, now and
+/// in the future.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExcludedItem {
+    /// The provider's id of the item.
+    pub id: String,
+    /// The name that it had when it was excluded.
+    pub name: String,
+    /// `true` if it is a folder.
+    pub folder: bool,
+    /// The ids of the folders that were above it, the nearest first, as far as they were known. Only
+    /// the picker uses them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<String>,
 }

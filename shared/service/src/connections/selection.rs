@@ -9,7 +9,8 @@ use super::change::{change_and_run, missing};
 use crate::ConflictRetry;
 use crate::Ctx;
 use domain::connection::{
-    Connection, ConnectionStatus, MAX_SELECTED_ITEMS, SelectedItem, Selection, SyncScope,
+    Connection, ConnectionStatus, ExcludedItem, MAX_SELECTED_ITEMS, SelectedItem, Selection,
+    SyncScope,
 };
 use domain::error::{Error, Result};
 use domain::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
@@ -20,6 +21,12 @@ const PARALLEL_REQUESTS: usize = 8;
 const MAX_ID_BYTES: usize = 256;
 /// The number of characters of a name that are kept. The name is only shown.
 const MAX_NAME: usize = 100;
+/// The most folders above an excluded item that are kept. They are only shown.
+const MAX_FOLDERS_ABOVE: usize = 32;
+/// The field of a request with the selected items.
+const SELECTED: &str = "resources";
+/// The field of a request with the excluded items.
+const EXCLUDED: &str = "excluded";
 /// The largest size of a selection in bytes: it is stored in one record.
 const MAX_BYTES: usize = 256 * 1024;
 
@@ -76,25 +83,26 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
 /// a run finds the item only under its own id.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] naming an item that the account does not see or that cannot be
-/// selected, and the errors of [`save_selection`], of the provider and of the ports.
+/// Returns [`Error::Invalid`] about `field` naming an item that the account does not see or that
+/// cannot be selected, and the errors of [`save_selection`], of the provider and of the ports.
 pub async fn resolve_selected_items(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
+    field: &'static str,
     choices: Vec<String>,
 ) -> Result<Vec<SelectedItem>> {
     check_selectable(connector, connection)?;
     check_state(connection)?;
-    check_count(choices.len())?;
-    choices.iter().try_for_each(|id| check_id(id))?;
+    check_count(field, choices.len())?;
+    choices.iter().try_for_each(|id| check_id(field, id))?;
     let access = &provider_access(ctx, connector, tenant, connection).await?;
 
     let resolve_item = |id: String| async move {
         match connector.get_item(access, &id).await? {
-            Some(item) if !item.is_trashed => seen(item),
-            _ => Err(unseen(&id)),
+            Some(item) if !item.is_trashed => seen(field, item),
+            _ => Err(unseen(field, &id)),
         }
     };
 
@@ -104,20 +112,17 @@ pub async fn resolve_selected_items(
         .await
 }
 
-fn unseen(id: &str) -> Error {
-    Error::invalid_field(
-        "resources",
-        format!("the account does not see the item {id}"),
-    )
+fn unseen(field: &'static str, id: &str) -> Error {
+    Error::invalid_field(field, format!("the account does not see the item {id}"))
 }
 
-fn seen(item: ProviderItem) -> Result<SelectedItem> {
+fn seen(field: &'static str, item: ProviderItem) -> Result<SelectedItem> {
     let folder = match item.kind {
         ItemKind::Folder => true,
         ItemKind::File { .. } | ItemKind::Shortcut { .. } => false,
         ItemKind::Unreadable(reason) => {
             let message = format!("the item {} cannot be read: {}", item.id, reason.as_str());
-            return Err(Error::invalid_field("resources", message));
+            return Err(Error::invalid_field(field, message));
         }
     };
 
@@ -129,17 +134,16 @@ fn seen(item: ProviderItem) -> Result<SelectedItem> {
     })
 }
 
-fn check_count(count: usize) -> Result<()> {
+fn check_count(field: &'static str, count: usize) -> Result<()> {
     if count > MAX_SELECTED_ITEMS {
-        let rule =
-            format!("at most {MAX_SELECTED_ITEMS} items; select the folders that they lie in");
-        return Err(Error::invalid_field("resources", rule));
+        let rule = format!("at most {MAX_SELECTED_ITEMS} items; name the folders that they lie in");
+        return Err(Error::invalid_field(field, rule));
     }
     Ok(())
 }
 
 /// Saves a selection in place of the previous one and requests a run. Items that are no longer
-/// selected lose their documents.
+/// selected, and items that are excluded, lose their documents.
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] for items that cannot be selected, [`Error::Conflict`] before there
@@ -149,9 +153,12 @@ pub async fn save_selection(
     tenant: &Tenant,
     connection: &Connection,
     items: Vec<SelectedItem>,
+    excluded: Vec<ExcludedItem>,
 ) -> Result<Connection> {
     check_state(connection)?;
-    let selection = store(ctx, tenant, connection, checked(items)?).await?;
+    let (items, excluded) = (check_items(items)?, check_excluded(excluded)?);
+    check_together(&items, &excluded)?;
+    let selection = store(ctx, tenant, connection, items, excluded).await?;
 
     change_and_run(ctx, tenant, &connection.id, |connection| {
         check_state(connection)?;
@@ -178,43 +185,77 @@ fn check_state(connection: &Connection) -> Result<()> {
     }
 }
 
-fn check_id(id: &str) -> Result<()> {
+fn check_id(field: &'static str, id: &str) -> Result<()> {
     if (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control) {
         return Ok(());
     }
     let rule = format!("ids of 1 to {MAX_ID_BYTES} bytes without control characters");
-    Err(Error::invalid_field("resources", rule))
+    Err(Error::invalid_field(field, rule))
 }
 
-/// Checks the items, and returns each once with its name cut to fit a record.
-fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
-    check_count(items.len())?;
+/// Checks selected items, and returns each once with its name cut to fit a record.
+fn check_items(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
+    check_count(SELECTED, items.len())?;
     let (mut seen, mut unique_items) = (HashSet::new(), Vec::with_capacity(items.len()));
 
     for mut item in items {
-        check_id(&item.id)?;
+        check_id(SELECTED, &item.id)?;
         if let Some(drive) = &item.drive {
-            check_id(drive)?;
+            check_id(SELECTED, drive)?;
         }
-        item.name = item
-            .name
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(MAX_NAME)
-            .collect();
+        item.name = shorten_name(&item.name);
         if seen.insert(item.id.clone()) {
             unique_items.push(item);
         }
     }
 
-    if serde_json::to_vec(&unique_items).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
-        return Err(Error::invalid_field(
-            "resources",
-            format!("at most {MAX_BYTES} bytes; select fewer"),
-        ));
+    Ok(unique_items)
+}
+
+/// Checks excluded items, and returns each once, cut to fit a record.
+fn check_excluded(items: Vec<ExcludedItem>) -> Result<Vec<ExcludedItem>> {
+    check_count(EXCLUDED, items.len())?;
+    let (mut seen, mut unique_items) = (HashSet::new(), Vec::with_capacity(items.len()));
+
+    for mut item in items {
+        check_id(EXCLUDED, &item.id)?;
+        item.above.truncate(MAX_FOLDERS_ABOVE);
+        for folder in &item.above {
+            check_id(EXCLUDED, folder)?;
+        }
+        item.name = shorten_name(&item.name);
+        if seen.insert(item.id.clone()) {
+            unique_items.push(item);
+        }
     }
 
     Ok(unique_items)
+}
+
+fn shorten_name(name: &str) -> String {
+    name.chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_NAME)
+        .collect()
+}
+
+/// Checks that no item is both selected and excluded, and that all fit into a record.
+fn check_together(items: &[SelectedItem], excluded: &[ExcludedItem]) -> Result<()> {
+    let selected: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
+    if let Some(item) = excluded
+        .iter()
+        .find(|item| selected.contains(item.id.as_str()))
+    {
+        let message = format!("the item {} is selected and excluded", item.id);
+        return Err(Error::invalid_field(EXCLUDED, message));
+    }
+
+    let bytes = serde_json::to_vec(&(items, excluded)).map_or(usize::MAX, |text| text.len());
+    if bytes > MAX_BYTES {
+        let rule = format!("at most {MAX_BYTES} bytes; select and exclude fewer");
+        return Err(Error::invalid_field(SELECTED, rule));
+    }
+    Ok(())
 }
 
 /// Stores the selection unless it equals the stored one.
@@ -223,17 +264,19 @@ async fn store(
     tenant: &Tenant,
     connection: &Connection,
     items: Vec<SelectedItem>,
+    excluded: Vec<ExcludedItem>,
 ) -> Result<Selection> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let current = ctx.sync.get_selection(tenant, &connection.id).await?;
-        if current.rev > 0 && current.items == items {
+        if current.rev > 0 && current.items == items && current.excluded == excluded {
             return Ok(current);
         }
 
         let next = Selection {
             rev: current.rev + 1,
             items: items.clone(),
+            excluded: excluded.clone(),
         };
 
         if ctx
@@ -263,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_selection_has_each_item_once_and_fits_a_record() {
-        let kept = checked(vec![
+        let kept = check_items(vec![
             item("a", "A\u{7}"),
             item("b", &"ü".repeat(300)),
             item("a", "again"),
@@ -278,7 +321,7 @@ mod tests {
             ("A", MAX_NAME)
         );
         for bad in ["", "a\nb", &"x".repeat(MAX_ID_BYTES + 1)] {
-            assert!(checked(vec![item(bad, "")]).is_err(), "{bad:?}");
+            assert!(check_items(vec![item(bad, "")]).is_err(), "{bad:?}");
         }
 
         let many = |count: usize| {
@@ -287,11 +330,33 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert!(
-            checked(many(MAX_SELECTED_ITEMS)).is_ok()
-                && checked(many(MAX_SELECTED_ITEMS + 1)).is_err()
+            check_items(many(MAX_SELECTED_ITEMS)).is_ok()
+                && check_items(many(MAX_SELECTED_ITEMS + 1)).is_err()
         );
         let large = (0..MAX_SELECTED_ITEMS)
             .map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
-        assert!(checked(large.collect()).is_err());
+        let large = check_items(large.collect()).unwrap();
+        assert!(check_together(&large, &[]).is_err());
+    }
+
+    #[test]
+    fn exclusions_are_no_selected_items_and_fit_a_record() {
+        let excluded = |id: &str, above: usize| ExcludedItem {
+            id: id.into(),
+            name: "B\u{7}".into(),
+            folder: true,
+            above: vec!["f".into(); above],
+        };
+        let kept = check_excluded(vec![excluded("a", 40), excluded("a", 1)]).unwrap();
+        assert_eq!(kept.len(), 1);
+        assert_eq!(
+            (kept[0].name.as_str(), kept[0].above.len()),
+            ("B", MAX_FOLDERS_ABOVE)
+        );
+        assert!(check_together(&[item("b", "B")], &kept).is_ok());
+        assert!(check_together(&[item("a", "A")], &kept).is_err());
+        assert!(check_excluded(vec![excluded("", 0)]).is_err());
+        let many = (0..=MAX_SELECTED_ITEMS).map(|n| excluded(&n.to_string(), 0));
+        assert!(check_excluded(many.collect()).is_err());
     }
 }

@@ -131,6 +131,7 @@ impl SyncWorld {
         rows.selection = Selection {
             rev: rows.selection.rev + 1,
             items,
+            excluded: Vec::new(),
         };
 
         let rev = rows.selection.rev;
