@@ -174,6 +174,9 @@ pub struct Show {
 /// `recollect status`.
 #[derive(Debug, Clone, Args)]
 pub struct Status {
+    /// Only ask whether the server answers, which needs no key
+    #[arg(long, conflicts_with = "json")]
+    pub health: bool,
     /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,

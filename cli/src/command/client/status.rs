@@ -30,6 +30,15 @@ struct ServiceStatus {
 pub(super) async fn run_status(options: Status) -> Result<Outcome> {
     let output = Output::stdout(options.output.json);
     let service = OpenService::open(&options.target, Purpose::Read).await?;
+    if options.health {
+        let name = service.name.clone();
+        let health = get(&service.client, "/health").await;
+        service.close().await;
+        health?;
+        output.print(&format!("{name} answers\n"))?;
+        return Ok(Outcome::Done);
+    }
+
     let status = ServiceStatus::ask(&service).await?;
     service.close().await;
 
