@@ -4,9 +4,13 @@ Usage: picker.py --link LINK --chromium PATH --shots FOLDER [--axe FILE]
 """
 
 import argparse
+import base64
+import contextlib
+import http.server
 import json
 import re
 import tempfile
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -25,9 +29,9 @@ FLAGS = [
 ]
 
 
-def post(base, path, body):
+def post(base, path, body, method="POST"):
     headers = {"authorization": "Bearer local", "content-type": "application/json"}
-    request = urllib.request.Request(base + path, json.dumps(body).encode(), headers, method="POST")
+    request = urllib.request.Request(base + path, json.dumps(body).encode(), headers, method=method)
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
 
@@ -317,9 +321,172 @@ def come_back(page, base, connection, shot):
     shot("9-way-back")
     back.click()
     page.wait_for_url("**/health?*status=success*")
+
+
+def include_again(page, base, connection):
+    """What was left out is not there. The picker shows that, and takes it back."""
+    require_left_out(wait_for_documents(base))
+    body = {"returnUrl": f"{base}/health"}
     page.goto(post(base, f"/v3/connections/{connection}/cloud-drive/hosted-picker", body)["url"])
     expect_part(row(page, "Harbour Bikes"), True)
     expect(page.locator("#sum")).to_have_text("2 folders selected, 1 left out")
+    row(page, "Harbour Bikes").click()
+    page.get_by_role("button", name="Save and sync").click()
+    page.wait_for_url("**/health?*status=success*", timeout=60_000)
+
+
+def require_left_out(documents):
+    places = [document["filepath"] for document in documents]
+    assert not [place for place in places if "/Suppliers/" in place], places
+    assert [place for place in places if "/Rentals/" in place], places
+
+
+OUTER_PAGE = b"""<!doctype html>
+<html lang="en"><title>Outer page</title><h1>Outer page</h1>
+<iframe id="picker" title="Picker" width="100%" height="500"></iframe>
+<script>
+const messages = [];
+const frame = document.getElementById("picker");
+const address = new URL(location.hash.slice(1));
+addEventListener("message", ({ origin, source, data }) => {
+  if (origin !== address.origin || source !== frame.contentWindow) throw new Error("a message from elsewhere");
+  messages.push(data);
+  if (data.type === "resize") frame.height = data.height;
+});
+frame.src = address.href;
+</script>"""
+
+
+class OuterPage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(OUTER_PAGE if self.path == "/" else b"")
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def outer_site():
+    """The origin of a site that shows its outer page until the end of the block."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), OuterPage) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def messages_of(page, kind):
+    return [told for told in page.evaluate("messages") if told["type"] == kind]
+
+
+def wait_for_message(page, kind):
+    """Returns the last message of a kind, once there is one."""
+    page.wait_for_function("kind => messages.some((told) => told.type === kind)", arg=kind)
+    told = messages_of(page, kind)[-1]
+    assert told["source"] == "recollect-picker", told
+    return told
+
+
+def show_in_frame(context, base, connection, outer):
+    """Opens the picker in a page of another origin."""
+    address = post(base, f"/v3/connections/{connection}/cloud-drive/hosted-picker", {})["url"]
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    page.set_viewport_size({"width": 900, "height": 760})
+    told = []
+    page.on("console", lambda message: message.type == "error" and told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.goto(f"{outer}/#{address}")
+    return page, told
+
+
+def in_frames(context, base, connection, shot, axe):
+    """Pages that the organization names show the picker and are told what happens. Browsers refuse it to any other."""
+    with outer_site() as named, outer_site() as other:
+        svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#0b7a4b"/></svg>'
+        logo = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+        look = {"origins": [named], "name": "Harbour Bikes Ltd", "color": "#0a6640", "logo": logo}
+        post(base, "/v3/settings", {"picker": look}, "PATCH")
+
+        page, told = show_in_frame(context, base, connection, other)
+        page.wait_for_timeout(1_000)
+        assert any("frame-ancestors" in text for text in told), told
+        assert page.evaluate("messages") == []
+        expect(page.frames[1].locator("#list")).to_have_count(0)
+        page.close()
+
+        page, told = show_in_frame(context, base, connection, named)
+        frame = page.frames[1]
+        assert wait_for_message(page, "ready")["connectionId"] == connection
+        before = wait_for_message(page, "selected")
+        assert (before["items"], before["excluded"]) == (2, 0), before
+        expect(frame.locator("#receiver-name")).to_have_text("Harbour Bikes Ltd")
+        assert frame.locator("img.mark").evaluate("logo => logo.complete && logo.naturalWidth > 0"), "no logo"
+        expect(row(frame, "Harbour Bikes")).to_be_checked()
+        accent = frame.locator("#save").evaluate("button => getComputedStyle(button).backgroundColor")
+        assert accent == "rgb(10, 102, 64)", accent
+        shot_of(page, shot, "10-frame")
+        page.set_viewport_size({"width": 390, "height": 760})
+        assert page.frames[1].evaluate("document.documentElement.scrollWidth <= innerWidth"), "wider than the frame"
+        shot_of(page, shot, "10-frame-narrow")
+        page.set_viewport_size({"width": 900, "height": 760})
+        height = wait_for_message(page, "resize")["height"]
+        assert 300 < height < 5_000, height
+        page.wait_for_function("() => Number(frame.height) === messages.findLast((told) => told.type === 'resize').height")
+
+        # The dialog is one of the page: frames of other origins have none of the browser.
+        row(frame, "Home").uncheck()
+        frame.get_by_role("button", name="Cancel").click()
+        expect(frame.get_by_text("Leave without saving")).to_be_visible()
+        shot_of(page, shot, "10-question")
+        check_access(page.frames[1], axe)
+        frame.get_by_role("button", name="Go back").click()
+        expect(frame.locator("#ask")).to_be_hidden()
+        row(frame, "Home").check()
+
+        line(frame, "Harbour Bikes").locator(".name").dblclick()
+        expect_place(frame, "Harbour Bikes")
+        row(frame, "Suppliers").uncheck()
+        page.wait_for_function("messages.some((told) => told.type === 'selected' && told.excluded === 1)")
+        assert not messages_of(page, "saved")
+        frame.get_by_role("button", name="Save and sync").click()
+        saved = wait_for_message(page, "saved")
+        assert (saved["items"], saved["excluded"]) == (2, 1), saved
+        # Saving has begun: this does nothing.
+        page.evaluate("frame.contentWindow.postMessage({type: 'close'}, address.origin)")
+        expect(frame.get_by_role("heading", name="Synchronized")).to_be_visible(timeout=60_000)
+        shot_of(page, shot, "10-frame-done")
+        assert not messages_of(page, "closed")
+        frame.get_by_role("button", name="Done").click()
+        assert wait_for_message(page, "closed")["saved"] is True
+        assert not messages_of(page, "failed") and not told, (page.evaluate("messages"), told)
+        page.close()
+
+        page, told = show_in_frame(context, base, connection, named)
+        frame = page.frames[1]
+        wait_for_message(page, "ready")
+        expect_part(row(frame, "Harbour Bikes"), True)
+        # Only the page around the frame may close it.
+        page.frames[1].evaluate("postMessage({type: 'close'}, location.origin)")
+        page.wait_for_timeout(300)
+        assert not messages_of(page, "closed")
+        row(frame, "Harbour Bikes").click()
+        page.evaluate("frame.contentWindow.postMessage({type: 'close'}, address.origin)")
+        assert wait_for_message(page, "closed")["saved"] is False
+        expect(frame.get_by_role("heading", name="Nothing was changed")).to_be_visible()
+        assert not told, told
+        page.close()
+
+
+def shot_of(page, shot, name):
+    page.wait_for_timeout(200)
+    shot(name, page)
 
 
 def connection_of(base):
@@ -362,8 +529,8 @@ def main():
         page.on("console", note)
         page.on("pageerror", lambda error: failures.append(str(error)))
 
-        def shot(name):
-            page.screenshot(path=options.shots / f"{name}.png")
+        def shot(name, of=page):
+            of.screenshot(path=options.shots / f"{name}.png")
 
         consent(page, options.link, shot, options.axe)
         select(page, shot)
@@ -377,13 +544,15 @@ def main():
         session_ends(page, context, failures)
         look(page, shot, options.axe)
         finish(page, base, shot, options.axe)
-        come_back(page, base, connection_of(base), shot)
+        connection = connection_of(base)
+        come_back(page, base, connection, shot)
+        include_again(page, base, connection)
+        in_frames(context, base, connection, shot, options.axe)
         context.close()
     documents = wait_for_documents(base)
     kinds = {document["type"] for document in documents}
     assert {"cloud_doc", "cloud_sheet"} <= kinds, kinds
-    left_out = [document["filepath"] for document in documents if "/Suppliers/" in document["filepath"]]
-    assert not left_out, left_out
+    require_left_out(documents)
     print(f"{len(documents)} documents of the kinds {', '.join(sorted(kinds))}")
 
 

@@ -1,6 +1,7 @@
 //! The choice of items: the selection, the rules and the limit.
 
 use serde_json::json;
+use testkit::Browser;
 
 use crate::client::{DriveClient, TAG};
 
@@ -281,4 +282,50 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn the_picker_is_shown_by_pages_that_the_organization_names() {
+    let client = DriveClient::new().await;
+    let plans = client.add_folder(&client.root_folder(), "Plans");
+    let id = client.connect_selected(&[&plans]).await;
+    let shown = async || {
+        let path = format!("/v3/connections/{id}/cloud-drive/hosted-picker");
+        let link = client.post(&path, json!({})).await.body;
+        let mut browser = Browser::default();
+        let page = browser
+            .follow(&client.app, link["url"].as_str().expect("a link"))
+            .await
+            .expect("a page");
+        let policy = page.headers["content-security-policy"]
+            .to_str()
+            .expect("text");
+        let (_, ancestors) = policy.split_once("frame-ancestors ").expect("a policy");
+        (
+            ancestors.to_owned(),
+            page.headers.contains_key("x-frame-options"),
+        )
+    };
+    assert_eq!(shown().await, ("'none'".to_owned(), true));
+
+    let picker = json!({"origins": ["https://App.example.com:443/", "http://127.0.0.1:3000"]});
+    let set = client
+        .app
+        .call_json(
+            "PATCH",
+            "/v3/settings",
+            &client.key,
+            &json!({"picker": picker}),
+        )
+        .await;
+    assert_eq!(set.status, 200, "{}", set.body);
+    let origins = "https://app.example.com http://127.0.0.1:3000";
+    assert_eq!(shown().await, (origins.to_owned(), false));
+
+    let none = json!({"picker": null});
+    client
+        .app
+        .call_json("PATCH", "/v3/settings", &client.key, &none)
+        .await;
+    assert_eq!(shown().await, ("'none'".to_owned(), true));
 }

@@ -15,7 +15,7 @@ pub(crate) fn empty_settings() -> Value {
     let mut settings = json!({
         "chunkSize": -1, "profileBuckets": null, "shouldLLMFilter": null, "filterPrompt": null,
         "includeItems": null, "excludeItems": null, "workspacePrompt": null, "trustedSources": null, "logContent": "redacted",
-        "allowedRedirectUrls": null,
+        "allowedRedirectUrls": null, "picker": null,
     });
     for provider in ["cloudDrive", "googleDrive", "notion", "onedrive", "github"] {
         settings[format!("{provider}ClientId")] = Value::Null;

@@ -80,6 +80,16 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
             ],
         ),
         (
+            "picker",
+            [
+                json!({
+                    "origins": ["https://app.example.com", "http://localhost:3000"], "name": "Harbour Bikes",
+                    "color": "#1f5fc4", "logo": "data:image/png;base64,iVBORw0KGgo=",
+                }),
+                json!({"origins": [], "name": null, "color": null, "logo": null}),
+            ],
+        ),
+        (
             "cloudDriveClientId",
             [json!("app-1"), json!("x".repeat(500))],
         ),
@@ -157,6 +167,24 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
             ],
         ),
         (
+            "picker",
+            vec![
+                json!("https://a.example"),
+                json!({"origin": ["https://a.example"]}),
+                json!({"origins": "https://a.example"}),
+                json!({"origins": ["https://*.example.com"]}),
+                json!({"origins": ["http://a.example"]}),
+                json!({"origins": ["http://[::1]:3000"]}),
+                json!({"origins": vec!["https://a.example"; 21]}),
+                json!({"name": ""}),
+                json!({"name": "x".repeat(61)}),
+                json!({"color": "red"}),
+                json!({"logo": "https://a.example/logo.png"}),
+                json!({"logo": "data:text/html;base64,AAAA"}),
+                json!({"logo": 7}),
+            ],
+        ),
+        (
             "includeItems",
             vec![
                 patterns(json!([""])),
@@ -214,7 +242,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         &unknown,
         400,
         "ValidationError",
-        "workspacePrompt, trustedSources, logContent, allowedRedirectUrls, cloudDriveClientId",
+        "workspacePrompt, trustedSources, logContent, allowedRedirectUrls, picker, cloudDriveClientId",
     );
     faults.assert_none();
     assert_eq!(get_settings(&client).await, before);

@@ -17,11 +17,12 @@ use service::{
 
 use crate::ConnectionsState;
 use crate::address::{BaseUrl, append_parameters};
-use crate::cookie::{self, CONSENT_COOKIE, CONSENT_SECONDS, PICKER_COOKIE};
+use crate::cookie::{self, CONSENT_COOKIE, CONSENT_SECONDS};
 use crate::overview::show_connection;
 use crate::page::{
     add_page_headers, escape_html, redirect_to, refusal_page, text_page, wants_json,
 };
+use crate::picker::picker_settings;
 use crate::wire::{parse_provider, waits_for_selection};
 
 /// The purpose of the proof that a user has seen the page that names the organization. The proof is
@@ -198,11 +199,10 @@ async fn finish_consent(
     if waits_for_selection(&connection) {
         let session = open_session_after_consent(&state.app.ctx, &tenant, &connection).await?;
         let mut response = redirect_to(&base.url_of_path("/picker"));
-        let cookie_header =
-            cookie::set_cookie(base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
-        response
-            .headers_mut()
-            .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
+        let picker = picker_settings(&state.app.ctx, &tenant).await?;
+        for cookie in cookie::set_picker_cookie(base, &picker, &session, PICKER_SESSION_SECONDS) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
         return Ok(response);
     }
 

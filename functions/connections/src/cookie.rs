@@ -2,6 +2,7 @@
 //! ever sent to another host.
 
 use domain::Secret;
+use domain::settings::PickerSettings;
 use edge::{HostCookie, SameSite};
 use http::{HeaderMap, HeaderValue};
 use service::is_token;
@@ -24,6 +25,51 @@ fn cookie_of(base: &BaseUrl, name: &'static str) -> HostCookie {
     }
 }
 
+/// Returns the cookie of a picker session. Frames in pages of other sites send it if there are
+/// pages that may show the picker. Browsers accept such a cookie over encrypted connections only.
+fn picker_cookie(base: &BaseUrl, is_framable: bool) -> HostCookie {
+    let same_site = if is_framable && base.is_secure() {
+        SameSite::Partitioned
+    } else {
+        SameSite::Lax
+    };
+    HostCookie {
+        same_site,
+        ..cookie_of(base, PICKER_COOKIE)
+    }
+}
+
+/// Returns the headers that make a browser keep the token of a picker session. An organization
+/// with other settings may have left a cookie of the other kind, which browsers would send as well.
+pub(crate) fn set_picker_cookie(
+    base: &BaseUrl,
+    picker: &PickerSettings,
+    token: &Secret,
+    seconds: i64,
+) -> Vec<HeaderValue> {
+    let is_framable = !picker.origins.is_empty();
+    let other = picker_cookie(base, !is_framable).delete();
+    let cookie = picker_cookie(base, is_framable).set(token, seconds);
+    other
+        .filter(|_| base.is_secure())
+        .into_iter()
+        .chain(cookie)
+        .collect()
+}
+
+/// Returns the headers that make a browser delete the cookie of a picker session, of either kind.
+pub(crate) fn delete_picker_cookie(base: &BaseUrl) -> Vec<HeaderValue> {
+    let kinds: &[bool] = if base.is_secure() {
+        &[false, true]
+    } else {
+        &[false]
+    };
+    let deletions = kinds
+        .iter()
+        .filter_map(|kind| picker_cookie(base, *kind).delete());
+    deletions.collect()
+}
+
 /// Returns the token in a cookie if it has the right form.
 pub(crate) fn read_token(
     headers: &HeaderMap,
@@ -42,9 +88,4 @@ pub(crate) fn set_cookie(
     seconds: i64,
 ) -> Option<HeaderValue> {
     cookie_of(base, name).set(token, seconds)
-}
-
-/// Returns the header that makes a browser delete the cookie.
-pub(crate) fn delete_cookie(base: &BaseUrl, name: &'static str) -> Option<HeaderValue> {
-    cookie_of(base, name).delete()
 }

@@ -6,6 +6,7 @@ mod connectors;
 mod consent;
 mod cookie;
 mod create;
+mod look;
 mod manage;
 mod overview;
 mod page;

@@ -2,22 +2,24 @@
 
 use axum::response::{IntoResponse, Response};
 use domain::Error;
+use domain::settings::PickerSettings;
 use edge::ApiError;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, X_FRAME_OPTIONS,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::address::BaseUrl;
 
-/// The content security policy of the pages: only files of this service.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-                      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/// The content security policy of the pages, without the sources of images and the pages that may
+/// show them in a frame: only files of this service.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'";
 
 /// The headers of everything that a browser displays.
-const PAGE_HEADERS: [(&str, &str); 6] = [
-    ("content-security-policy", CONTENT_SECURITY_POLICY),
+const PAGE_HEADERS: [(&str, &str); 4] = [
     ("referrer-policy", "no-referrer"),
     ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
     ("cross-origin-opener-policy", "same-origin"),
     (
         "permissions-policy",
@@ -41,8 +43,31 @@ pub(crate) fn escape_html(text: &str) -> String {
     escaped
 }
 
-/// Adds the headers of everything that a browser displays.
-pub(crate) fn add_page_headers(mut response: Response) -> Response {
+/// Adds the headers of everything that a browser displays. No page may show it in a frame.
+pub(crate) fn add_page_headers(response: Response) -> Response {
+    add_picker_headers(response, &PickerSettings::default())
+}
+
+/// Returns the content security policy of a page. A logo is a part of the page.
+fn content_security_policy(picker: &PickerSettings) -> String {
+    let images = if picker.logo.is_some() { " data:" } else { "" };
+    let ancestors = match picker.origins.as_slice() {
+        [] => "'none'".to_owned(),
+        origins => origins.join(" "),
+    };
+    format!("{POLICY}; img-src 'self'{images}; frame-ancestors {ancestors}")
+}
+
+/// Adds the headers of the picker's page, which pages of the settings' origins may show in a frame.
+pub(crate) fn add_picker_headers(mut response: Response, picker: &PickerSettings) -> Response {
+    let policy = HeaderValue::try_from(content_security_policy(picker)).unwrap_or(
+        HeaderValue::from_static("frame-ancestors 'none'; default-src 'none'"),
+    );
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    if picker.origins.is_empty() {
+        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    }
     for (name, value) in PAGE_HEADERS {
         let name = HeaderName::from_static(name);
         response

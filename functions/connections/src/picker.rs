@@ -5,7 +5,8 @@
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, ExcludedItem, MAX_SELECTED_ITEMS, SelectedItem, SyncState};
-use domain::{Error, Result, Secret};
+use domain::settings::PickerSettings;
+use domain::{Error, Result, Secret, Tenant};
 use edge::{ApiError, ApiResult, Json, Path, ProviderNames, Query};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
 use http::request::Parts;
@@ -13,7 +14,7 @@ use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service::{
-    PICKER_SESSION_SECONDS, PickerLocation, PickerSession, browse_items, derive_token,
+    Ctx, PICKER_SESSION_SECONDS, PickerLocation, PickerSession, browse_items, derive_token,
     end_picker_session, enter_picker, find_picker_session, save_selection,
 };
 
@@ -21,16 +22,23 @@ use crate::ConnectionsState;
 use crate::address::BaseUrl;
 use crate::consent::outcome_url;
 use crate::cookie::{self, PICKER_COOKIE};
-use crate::page::{add_page_headers, escape_html, redirect_to, refusal_page};
+use crate::look;
+use crate::page::{add_page_headers, add_picker_headers, escape_html, redirect_to, refusal_page};
 use crate::resources::parse_view;
 use crate::wire::{ChoiceShape, newest_run, run_status};
 
 const PAGE: &str = include_str!("picker/page.html");
 const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
+const STYLE_TYPE: &str = "text/css; charset=utf-8";
+/// The file that has the colour of an organization.
+const LOOK_FILE: &str = "look.css";
+/// The mark of the picker, in place of which an organization may have a logo.
+const MARK: &str = include_str!("picker/mark.svg");
 /// The files of the page: name, media type and text.
-static FILES: [(&str, &str, &str); 7] = [
+static FILES: [(&str, &str, &str); 8] = [
     ("app.js", SCRIPT_TYPE, include_str!("picker/app.js")),
     ("finish.js", SCRIPT_TYPE, include_str!("picker/finish.js")),
+    ("frame.js", SCRIPT_TYPE, include_str!("picker/frame.js")),
     ("parts.js", SCRIPT_TYPE, include_str!("picker/parts.js")),
     ("places.js", SCRIPT_TYPE, include_str!("picker/places.js")),
     (
@@ -38,11 +46,7 @@ static FILES: [(&str, &str, &str); 7] = [
         SCRIPT_TYPE,
         include_str!("picker/selection.js"),
     ),
-    (
-        "app.css",
-        "text/css; charset=utf-8",
-        include_str!("picker/app.css"),
-    ),
+    ("app.css", STYLE_TYPE, include_str!("picker/app.css")),
     ("icon.svg", "image/svg+xml", include_str!("picker/icon.svg")),
 ];
 /// The header that a page of another site cannot send.
@@ -50,7 +54,24 @@ const CSRF_HEADER: &str = "x-csrf-token";
 /// The most characters of a search.
 const MAX_QUERY_CHARS: usize = 200;
 
-pub(crate) async fn serve_file(Path(name): Path<String>) -> ApiResult<Response> {
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FileQuery {
+    /// The colour of [`LOOK_FILE`]: six hexadecimal digits.
+    color: Option<String>,
+}
+
+pub(crate) async fn serve_file(
+    Path(name): Path<String>,
+    Query(query): Query<FileQuery>,
+) -> ApiResult<Response> {
+    if name == LOOK_FILE {
+        let sheet = look::stylesheet(query.color.as_deref().unwrap_or_default())
+            .ok_or_else(|| Error::invalid_field("color", "six hexadecimal digits in lower case"))?;
+        let headers = [(CONTENT_TYPE, STYLE_TYPE), (CACHE_CONTROL, "no-cache")];
+        return Ok(add_page_headers((headers, sheet).into_response()));
+    }
+
     let file = FILES.iter().find(|(file_name, ..)| *file_name == name);
     let (_, media_type, text) = *file.ok_or(Error::NotFound("File"))?;
     // Browsers have to revalidate the files, because the page and its files must come from one
@@ -66,18 +87,25 @@ pub(crate) async fn show_entry(
     headers: HeaderMap,
     Path(ticket): Path<String>,
 ) -> Response {
-    match enter_picker(&state.app.ctx, &ticket).await {
-        Ok(session) => {
-            let mut response = redirect_to(&base.url_of_path("/picker"));
-            let cookie_header =
-                cookie::set_cookie(&base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
-            response
-                .headers_mut()
-                .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
-            response
-        }
+    match begin_picking(&state.app.ctx, &base, &ticket).await {
+        Ok(response) => response,
         Err(error) => refusal_page(&base, &headers, error.into()),
     }
+}
+
+async fn begin_picking(ctx: &Ctx, base: &BaseUrl, ticket: &str) -> Result<Response> {
+    let (session, tenant) = enter_picker(ctx, ticket).await?;
+    let picker = picker_settings(ctx, &tenant).await?;
+    let mut response = redirect_to(&base.url_of_path("/picker"));
+    for cookie in cookie::set_picker_cookie(base, &picker, &session, PICKER_SESSION_SECONDS) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+pub(crate) async fn picker_settings(ctx: &Ctx, tenant: &Tenant) -> Result<PickerSettings> {
+    let settings = ctx.settings.get(tenant).await?;
+    Ok(settings.picker.unwrap_or_default())
 }
 
 /// Returns the token that the page's script has to send with each request.
@@ -91,19 +119,47 @@ pub(crate) async fn show_page(
     headers: HeaderMap,
 ) -> Response {
     let cookie = cookie::read_token(&headers, &base, PICKER_COOKIE);
-    match find_picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
-        Ok(_) => {
-            let csrf = cookie
-                .as_ref()
-                .map(csrf_token)
-                .unwrap_or_else(|| Secret::new(""));
-            let html = PAGE
-                .replace("{{base}}", &escape_html(&base.url_of_path("/picker")))
-                .replace("{{csrf}}", &escape_html(csrf.expose()));
-            add_page_headers(([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
-        }
+    match answer_page(&state.app.ctx, &base, cookie.as_ref()).await {
+        Ok(response) => response,
         Err(error) => refusal_page(&base, &headers, error.into()),
     }
+}
+
+async fn answer_page(ctx: &Ctx, base: &BaseUrl, cookie: Option<&Secret>) -> Result<Response> {
+    let session = find_picker_session(ctx, cookie.map(Secret::expose)).await?;
+    let picker = picker_settings(ctx, &session.tenant).await?;
+    let csrf = cookie.map(csrf_token).unwrap_or_else(|| Secret::new(""));
+    let html = format_page(&base.url_of_path("/picker"), csrf.expose(), &picker);
+    let page = ([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
+    Ok(add_picker_headers(page, &picker))
+}
+
+/// Returns the page with the look of an organization. Its own texts come last, so that nothing in
+/// them is taken for a place to fill.
+fn format_page(address: &str, csrf: &str, picker: &PickerSettings) -> String {
+    let digits = picker
+        .color
+        .as_deref()
+        .and_then(|color| color.strip_prefix('#'));
+    let look = digits.map(|digits| {
+        format!("<link rel=\"stylesheet\" href=\"{{{{base}}}}/{LOOK_FILE}?color={digits}\">")
+    });
+    let mark = match &picker.logo {
+        Some(logo) => format!(
+            "<img class=\"mark\" src=\"{}\" alt=\"\">",
+            escape_html(logo)
+        ),
+        None => MARK.trim_end().to_owned(),
+    };
+    PAGE.replace("{{look}}", &look.unwrap_or_default())
+        .replace("{{mark}}", &mark)
+        .replace("{{base}}", &escape_html(address))
+        .replace("{{csrf}}", &escape_html(csrf))
+        .replace("{{origins}}", &escape_html(&picker.origins.join(" ")))
+        .replace(
+            "{{name}}",
+            &escape_html(picker.name.as_deref().unwrap_or_default()),
+        )
 }
 
 /// A request from the picker's own page: it carries the cookie and the page's token, and comes from
@@ -345,10 +401,9 @@ pub(crate) async fn complete_picking(
     let outline = outline_connection(names, &picker_request);
     let body = json!({"redirectTo": address, "connection": outline});
     let mut response = add_page_headers(Json(body).into_response());
-    let cookie_header = cookie::delete_cookie(&picker_request.base, PICKER_COOKIE);
-    response
-        .headers_mut()
-        .extend(cookie_header.map(|cookie_header| (SET_COOKIE, cookie_header)));
+    for cookie in cookie::delete_picker_cookie(&picker_request.base) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
 
     Ok(response)
 }

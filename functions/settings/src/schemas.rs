@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use domain::settings::{
-    AppProvider, LogContentMode, MAX_CLIENT_ID_CHARS, MAX_FILTER_PROMPT, MAX_SECRET_CHARS,
-    MAX_WORKSPACE_PROMPT,
+    AppProvider, LogContentMode, MAX_CLIENT_ID_CHARS, MAX_FILTER_PROMPT, MAX_PICKER_LOGO_BYTES,
+    MAX_PICKER_NAME_CHARS, MAX_PICKER_ORIGINS, MAX_SECRET_CHARS, MAX_WORKSPACE_PROMPT,
 };
 use domain::{OrgId, ProfileBucket};
 use edge::ProviderName;
@@ -57,6 +57,8 @@ pub(crate) struct SettingsChangeShape {
     log_content: Option<LogContentMode>,
     /// The origins to which `redirectUrl` and `returnUrl` of connections may lead.
     allowed_redirect_urls: Option<Origins>,
+    /// How the hosted picker looks, and which pages may show it in a frame. It is set as a whole.
+    picker: Option<NewPickerShape>,
 }
 
 /// The settings of an organization. Null is not set.
@@ -90,6 +92,8 @@ pub(crate) struct SettingsShape {
     log_content: LogContentMode,
     /// The origins to which `redirectUrl` and `returnUrl` of connections may lead.
     allowed_redirect_urls: Option<Origins>,
+    /// How the hosted picker looks, and which pages may show it in a frame.
+    picker: Option<PickerShape>,
 }
 
 /// The settings that were sent, as they are now, and again in `updated`.
@@ -125,6 +129,40 @@ struct TrustedSourcesShape {
     /// Hosts of pages, without their subdomains.
     #[schemars(length(max = MAX_ENTRIES), inner(length(min = 1, max = MAX_ENTRY_CHARS)))]
     hosts: Option<Vec<String>>,
+}
+
+/// What the picker is given. What is left out is not set.
+#[derive(JsonSchema)]
+#[schemars(inline, extend("additionalProperties" = false))]
+struct NewPickerShape {
+    /// The origins whose pages may show the picker in a frame, such as `https://app.example.com`,
+    /// without a star; http is for localhost and 127.0.0.1 only. Without them, no page may.
+    #[schemars(length(max = MAX_PICKER_ORIGINS), inner(length(min = 1, max = MAX_ORIGIN_CHARS)))]
+    origins: Option<Vec<String>>,
+    /// The name of the organization that users read.
+    #[schemars(length(min = 1, max = MAX_PICKER_NAME_CHARS))]
+    name: Option<String>,
+    /// The colour of buttons and links. It is made darker or lighter as far as text needs it.
+    #[schemars(regex(pattern = "^#[0-9a-fA-F]{6}$"))]
+    color: Option<String>,
+    /// The logo: a picture of at most 32 KB as a `data:` address in base64, of the type
+    /// `image/png`, `image/jpeg`, `image/webp` or `image/svg+xml`.
+    #[schemars(length(min = 1, max = MAX_PICKER_LOGO_BYTES), regex(pattern = "^data:image/"))]
+    logo: Option<String>,
+}
+
+/// The look of the picker, and its origins. Null is not set.
+#[derive(JsonSchema)]
+#[schemars(inline, extend("additionalProperties" = false))]
+struct PickerShape {
+    /// The origins whose pages may show the picker in a frame.
+    origins: Vec<String>,
+    /// The name of the organization that users read.
+    name: Option<String>,
+    /// The colour of buttons and links.
+    color: Option<String>,
+    /// The logo, as a `data:` address.
+    logo: Option<String>,
 }
 
 /// Origins such as `https://app.example.com` or `https://*.example.com`; http is for this machine

@@ -4,14 +4,15 @@
 
 use domain::connection;
 use domain::settings::{
-    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, SettingsChange, TrustedSources,
+    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, PickerSettings, SettingsChange,
+    TrustedSources,
 };
 use domain::{Error, Patch, ProfileBucket, Result, Secret, Settings};
 use edge::ProviderNames;
 use serde_json::{Map, Value, json};
 
 /// The settings other than those of providers.
-const SETTING_NAMES: [&str; 10] = [
+const SETTING_NAMES: [&str; 11] = [
     "chunkSize",
     "profileBuckets",
     "shouldLLMFilter",
@@ -22,6 +23,7 @@ const SETTING_NAMES: [&str; 10] = [
     "trustedSources",
     "logContent",
     "allowedRedirectUrls",
+    "picker",
 ];
 /// The suffixes of the settings of a provider.
 const APP_NAMES: [&str; 3] = ["ClientId", "ClientSecret", "CustomKeyEnabled"];
@@ -60,6 +62,10 @@ pub(crate) fn show_settings(settings: &Settings, names: ProviderNames) -> Map<St
         "allowedRedirectUrls".into(),
         json!(settings.allowed_redirect_urls),
     );
+    set(
+        "picker".into(),
+        json!(settings.picker.as_ref().map(show_picker)),
+    );
 
     for provider in AppProvider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
@@ -75,6 +81,15 @@ pub(crate) fn show_settings(settings: &Settings, names: ProviderNames) -> Map<St
     }
 
     fields
+}
+
+fn show_picker(picker: &PickerSettings) -> Value {
+    json!({
+        "origins": picker.origins,
+        "name": picker.name,
+        "color": picker.color,
+        "logo": picker.logo,
+    })
 }
 
 fn show_trusted_sources(sources: &TrustedSources, names: ProviderNames) -> Value {
@@ -200,6 +215,11 @@ fn parse_setting(
             let rule = "an array of origins like https://app.example.com, or null";
             change.allowed_redirect_urls = parse_patch(name, value, rule, as_texts)?;
         }
+        "picker" => {
+            let rule = "an object of `origins`, which is an array of strings, and `name`, `color` and `logo`, which are \
+                        strings or null; or null";
+            change.picker = parse_patch(name, value, rule, parse_picker)?;
+        }
         _ => return parse_app_setting(change, name, canonical_name, value),
     }
     Ok(())
@@ -320,6 +340,28 @@ fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
         connections,
         senders,
         hosts,
+    })
+}
+
+fn parse_picker(value: &Value) -> Option<PickerSettings> {
+    let object = value.as_object()?;
+    let known_keys = ["origins", "name", "color", "logo"];
+    if object.keys().any(|key| !known_keys.contains(&key.as_str())) {
+        return None;
+    }
+
+    let text = |key: &str| match object.get(key) {
+        None | Some(Value::Null) => Some(None),
+        Some(value) => as_text(value).map(Some),
+    };
+    Some(PickerSettings {
+        origins: match object.get("origins") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(origins) => as_texts(origins)?,
+        },
+        name: text("name")?,
+        color: text("color")?,
+        logo: text("logo")?,
     })
 }
 

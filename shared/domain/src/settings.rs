@@ -4,6 +4,7 @@ mod app;
 mod bucket;
 mod change;
 mod items;
+mod picker;
 mod redirects;
 mod trusted;
 
@@ -18,6 +19,9 @@ pub use app::{AppChange, AppProvider, MAX_CLIENT_ID_CHARS, MAX_SECRET_CHARS, New
 pub use bucket::{MAX_BUCKETS, PREFERENCES, ProfileBucket};
 pub use change::{MAX_FILTER_PROMPT, MAX_WORKSPACE_PROMPT, SettingsChange};
 pub use items::{ItemRules, compile_patterns};
+pub use picker::{
+    MAX_PICKER_LOGO_BYTES, MAX_PICKER_NAME_CHARS, MAX_PICKER_ORIGINS, PickerSettings,
+};
 pub use trusted::TrustedSources;
 
 /// The settings of an organization. Every field has a default that means "not set".
@@ -49,6 +53,9 @@ pub struct Settings {
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_redirect_urls: Option<Vec<String>>,
+    /// How the picker looks, and which pages may show it in a frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picker: Option<PickerSettings>,
     /// The organization's own OAuth apps.
     pub apps: BTreeMap<AppProvider, OAuthApp>,
 }

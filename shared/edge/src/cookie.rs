@@ -28,6 +28,8 @@ pub enum SameSite {
     Lax,
     /// None.
     Strict,
+    /// All, also those of frames in pages of other sites. Each of these sites has its own cookie.
+    Partitioned,
 }
 
 impl fmt::Display for SameSite {
@@ -35,6 +37,7 @@ impl fmt::Display for SameSite {
         f.write_str(match self {
             Self::Lax => "Lax",
             Self::Strict => "Strict",
+            Self::Partitioned => "None; Partitioned",
         })
     }
 }

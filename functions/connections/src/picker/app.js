@@ -3,7 +3,8 @@ import { at, call, describe, icon, iconOf, make, plural, providerName, say } fro
 import {
   begin, choose, countLeftOut, countWithin, coverOf, exclusionOf, isChosen, isExcluded, learn, removeAll,
 } from "./selection.js";
-import { cancel, save } from "./finish.js";
+import { cancel, closeByParent, save } from "./finish.js";
+import { followHeight, onClose, tell, tellFailure } from "./frame.js";
 import { go, here, idsAbove, pathInto, pathOf, place, recall, restore, roots, see } from "./places.js";
 
 const list = at("list");
@@ -212,6 +213,7 @@ function refuse(error, more) {
     showItems();
   }
   notice(error.message, !error.over);
+  if (error.over) tellFailure(error, "session_ended");
   if (more) at("retry").focus();
 }
 
@@ -320,6 +322,7 @@ at("show").addEventListener("click", () => {
 });
 at("save").addEventListener("click", save);
 at("cancel").addEventListener("click", cancel);
+onClose(closeByParent);
 window.addEventListener("popstate", (event) => {
   // After the end there is nothing to go back to but a new beginning.
   if (!at("list")) return window.location.reload();
@@ -341,6 +344,7 @@ async function start() {
   try {
     const state = await call("GET", "/api/selection");
     const { connection } = state;
+    tell("ready", { connectionId: connection.id });
     begin(state, showMarks);
     account = connection.email;
     at("provider").textContent = providerName(connection.provider);
@@ -357,6 +361,11 @@ async function start() {
   } catch (error) {
     list.setAttribute("aria-busy", "false");
     notice(error.message, false);
+    tellFailure(error, "not_loaded");
   }
 }
+const { name } = document.body.dataset;
+at("receiver").hidden = !name;
+at("receiver-name").textContent = name;
+followHeight();
 start();

@@ -1,10 +1,14 @@
 // The end of the picker: saving, the progress of the synchronization, and the way on.
-import { at, call, consoleOf, icon, make, plural, problem, providerName, say } from "./parts.js";
-import { forget, isChanged, isEmpty, lock, markSaved, toSend, wasSavedBefore } from "./selection.js";
+import { isFramed, tell, tellFailure } from "./frame.js";
+import { ask, at, call, consoleOf, icon, make, plural, problem, providerName, say } from "./parts.js";
+import { counts, forget, isChanged, isEmpty, lock, markSaved, toSend, wasSavedBefore } from "./selection.js";
 
 // The milliseconds between two questions about the progress: longer as it goes on.
 const FIRST_PAUSE = 1_000;
 const LAST_PAUSE = 10_000;
+
+// True from the beginning of saving or of an end: nothing is closed any more.
+let isEnding = false;
 
 /** The number of the newest run, or 0 before the first one. */
 const runNumber = (sync) => (sync && sync.run ? sync.run.number : 0);
@@ -39,8 +43,23 @@ async function goBack(address) {
   window.location.assign(answer.redirectTo || address);
 }
 
+/** Ends the session in a frame, and tells the page around it. */
+async function closeFrame(saved) {
+  await call("POST", "/api/complete", saved ? {} : { cancelled: true }).catch(() => {});
+  tell("closed", { saved });
+}
+
 /** Offers the way back to whoever sent the browser or, if nobody did, the container in the console. */
 async function offerWays(actions, connection, redirectTo) {
+  if (isFramed) {
+    const done = make("button", { type: "button", className: "primary", textContent: "Done" });
+    done.addEventListener("click", () => {
+      done.disabled = true;
+      closeFrame(true);
+    });
+    actions.append(done);
+    return;
+  }
   if (redirectTo) {
     const link = make("a", { className: "button primary", href: redirectTo, textContent: `Back to ${new URL(redirectTo).host}` });
     link.addEventListener("click", (event) => {
@@ -119,6 +138,7 @@ async function showProgress(connection, redirectTo, before) {
   }
   const isFine = tellEnd(shown, end);
   await ways;
+  if (isFramed) return;
   if (isFine && redirectTo) await goBack(redirectTo);
   else if (!redirectTo) await call("POST", "/api/complete", {}).catch(() => {});
 }
@@ -126,18 +146,30 @@ async function showProgress(connection, redirectTo, before) {
 async function end(body, title, text) {
   const answer = await call("POST", "/api/complete", body);
   forget();
-  if (answer.redirectTo) {
+  tell("closed", { saved: false });
+  if (answer.redirectTo && !isFramed) {
     window.location.assign(answer.redirectTo);
     return;
   }
   const shown = leave(title, answer.connection);
   shown.text.textContent = text;
-  await offerWays(shown.actions, answer.connection, null);
+  if (!isFramed) await offerWays(shown.actions, answer.connection, null);
+}
+
+/** Shows and tells why an end failed. The button may be used again. */
+function refuse(error, reason, button) {
+  isEnding = false;
+  problem(error.message);
+  tellFailure(error, reason);
+  lock(false);
+  at(button).focus();
 }
 
 export async function save() {
   const question = "Nothing is selected. Documents that were synchronized by this connection will be removed. Save anyway?";
-  if (isEmpty() && !window.confirm(question)) return;
+  if (isEmpty() && !(await ask(question, "Save"))) return;
+  if (isEnding) return;
+  isEnding = true;
   problem("");
   lock(true);
   say("Saving");
@@ -148,23 +180,32 @@ export async function save() {
     }
     const { connection, sync, redirectTo } = await call("GET", "/api/selection");
     await call("PUT", "/api/selection", toSend());
+    tell("saved", counts());
     markSaved();
     await showProgress(connection, redirectTo, runNumber(sync));
   } catch (error) {
-    problem(error.message);
-    lock(false);
-    at("save").focus();
+    refuse(error, "not_saved", "save");
   }
 }
 
-export async function cancel() {
-  if (isChanged() && !window.confirm("Leave without saving what you selected?")) return;
+async function leaveUnsaved() {
+  if (isEnding) return;
+  isEnding = true;
   lock(true);
   try {
     await end({ cancelled: true }, "Nothing was changed", "What was selected before stays as it is.");
   } catch (error) {
-    problem(error.message);
-    lock(false);
-    at("cancel").focus();
+    refuse(error, "not_closed", "cancel");
   }
+}
+
+export async function cancel() {
+  if (isChanged() && !(await ask("Leave without saving what you selected?", "Leave"))) return;
+  await leaveUnsaved();
+}
+
+/** Closes the picker because the page around the frame asks for it: without a question, and not once saving began. */
+export async function closeByParent() {
+  at("ask").close("no");
+  await leaveUnsaved();
 }

@@ -75,6 +75,21 @@ export function problem(text) {
   at("problem").textContent = text;
 }
 
+/** Asks a question in a dialog of the page: frames in pages of other sites have none of the browser. */
+export function ask(question, yes) {
+  const dialog = at("ask");
+  at("question").textContent = question;
+  at("yes").textContent = yes;
+  return new Promise((resolve) => {
+    at("yes").onclick = () => dialog.close("yes");
+    at("no").onclick = () => dialog.close("no");
+    dialog.onclose = () => resolve(dialog.returnValue === "yes");
+    dialog.returnValue = "no";
+    dialog.showModal();
+    at("no").focus();
+  });
+}
+
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }

@@ -1,4 +1,5 @@
 // What is selected: kept in this tab until it is saved, shown beside the list and in the bar at the bottom.
+import { tellState } from "./frame.js";
 import { at, icon, iconOf, make, plural, problem, say, size } from "./parts.js";
 
 const chosen = new Map();
@@ -34,6 +35,7 @@ export function exclusionOf(above) {
 const countIn = (items, folder) => [...items.values()].filter(({ above = [] }) => above.includes(folder)).length;
 export const countWithin = (folder) => countIn(chosen, folder);
 export const countLeftOut = (folder) => countIn(excluded, folder);
+export const counts = () => ({ items: chosen.size, excluded: excluded.size });
 
 export function toSend() {
   return {
@@ -231,6 +233,7 @@ export function showChosen() {
   at("clear").hidden = items.length === 0;
   at("show").disabled = items.length === 0;
   at("save").disabled = busy || (items.length === 0 && !hadSelection);
+  tellState("selected", counts());
 }
 
 export function lock(locked) {

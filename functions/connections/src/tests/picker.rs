@@ -1,6 +1,8 @@
 //! Tests of the hosted picker.
 
+use domain::Patch;
 use domain::connection::ConnectionStatus;
+use domain::settings::{PickerSettings, SettingsChange};
 use serde_json::{Value, json};
 
 use super::world::{Answer, BASE, Browser, TestWorld};
@@ -343,10 +345,12 @@ async fn the_pages_files_are_there_and_name_no_other_site() {
         ("/picker", "text/html"),
         ("/picker/app.js", "text/javascript"),
         ("/picker/finish.js", "text/javascript"),
+        ("/picker/frame.js", "text/javascript"),
         ("/picker/parts.js", "text/javascript"),
         ("/picker/places.js", "text/javascript"),
         ("/picker/selection.js", "text/javascript"),
         ("/picker/app.css", "text/css"),
+        ("/picker/look.css?color=1f5fc4", "text/css"),
         ("/picker/icon.svg", "image/svg+xml"),
     ] {
         let answer = browser.get(&world, path).await;
@@ -373,4 +377,120 @@ async fn the_pages_files_are_there_and_name_no_other_site() {
         }
     }
     assert_eq!(browser.get(&world, "/picker/other.js").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_stylesheet_is_made_for_a_color_only() {
+    let world = TestWorld::new().await;
+    for bad in [
+        "",
+        "?color=",
+        "?color=red",
+        "?color=%231f5fc",
+        "?color=1f5fc4%7D*%7B",
+    ] {
+        let path = format!("/picker/look.css{bad}");
+        let answer = Browser::default().get(&world, &path).await;
+        assert_eq!(answer.status, 400, "{bad}: {}", answer.text);
+    }
+}
+
+impl TestWorld {
+    async fn set_picker(&self, picker: PickerSettings) {
+        let change = SettingsChange {
+            picker: Patch::Set(picker),
+            ..SettingsChange::default()
+        };
+        service::update_settings(&self.ctx, &self.tenant, &change)
+            .await
+            .unwrap();
+    }
+
+    /// Opens the picker of a connection by a new link.
+    async fn open_link(&self, id: &str, browser: &mut Browser) -> Answer {
+        let path = format!("/v3/connections/{id}/cloud-drive/hosted-picker");
+        let link = self.call_route("POST", &path, json!({})).await.json();
+        browser.get(self, link["url"].as_str().unwrap()).await
+    }
+}
+
+fn cookies_of(answer: &Answer) -> Vec<&str> {
+    let lines = answer.headers.get_all("set-cookie").iter();
+    lines.map(|line| line.to_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn pages_that_the_organization_names_may_show_the_picker() {
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({})).await;
+
+    // No page may without the setting, and the cookie is not sent in frames of other sites.
+    let mut browser = Browser::default();
+    let entered = world.open_link(&id, &mut browser).await;
+    let cookies = cookies_of(&entered);
+    assert!(
+        cookies.last().unwrap().ends_with("SameSite=Lax"),
+        "{cookies:?}"
+    );
+    let page = browser.get(&world, "/picker").await;
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.ends_with("; frame-ancestors 'none'"), "{policy}");
+    assert_eq!(page.headers["x-frame-options"], "DENY");
+    assert!(page.text.contains("data-origins=\"\""), "{}", page.text);
+
+    let logo = "data:image/png;base64,iVBORw0KGgo=";
+    world
+        .set_picker(PickerSettings {
+            origins: vec![
+                "https://app.example.com".into(),
+                "http://localhost:3000".into(),
+            ],
+            name: Some("Bikes <{{csrf}}>".into()),
+            color: Some("#1f5fc4".into()),
+            logo: Some(logo.into()),
+        })
+        .await;
+    let mut browser = Browser::default();
+    let entered = world.open_link(&id, &mut browser).await;
+    let cookies = cookies_of(&entered);
+    let kept = cookies.last().unwrap();
+    assert!(
+        kept.contains(" Secure;") && kept.ends_with("SameSite=None; Partitioned"),
+        "{cookies:?}"
+    );
+    // A cookie of the other kind would be sent as well.
+    assert!(
+        cookies[0].contains("Max-Age=0;") && cookies[0].ends_with("SameSite=Lax"),
+        "{cookies:?}"
+    );
+    let page = browser.get(&world, "/picker").await;
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    assert!(
+        policy.ends_with(
+            "; img-src 'self' data:; frame-ancestors https://app.example.com http://localhost:3000"
+        ),
+        "{policy}"
+    );
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+    assert!(!page.headers.contains_key("x-frame-options"));
+    for part in [
+        "data-origins=\"https://app.example.com http://localhost:3000\"",
+        "data-name=\"Bikes &lt;{{csrf}}&gt;\"",
+        "/picker/look.css?color=1f5fc4\"",
+        logo,
+    ] {
+        assert!(page.text.contains(part), "{part}: {}", page.text);
+    }
+    // Only the page itself may be shown.
+    let file = browser.get(&world, "/picker/app.js").await;
+    assert_eq!(file.headers["x-frame-options"], "DENY");
+
+    // The end deletes the cookie of either kind.
+    let mut page = Page::open(&world, browser).await;
+    let ended = page
+        .call("POST", "/picker/api/complete", json!({"cancelled": true}))
+        .await;
+    let cookies = cookies_of(&ended);
+    assert_eq!(cookies.len(), 2, "{cookies:?}");
+    assert!(cookies.iter().all(|cookie| cookie.contains("Max-Age=0;")));
 }

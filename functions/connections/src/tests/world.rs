@@ -293,9 +293,11 @@ impl Browser {
             let line = line.to_str().unwrap();
             let (pair, rules) = line.split_once(';').unwrap();
             assert!(pair.starts_with("__Host-"), "{line}");
-            for rule in ["Path=/;", "Secure;", "HttpOnly;", "SameSite=Lax"] {
+            for rule in ["Path=/;", "Secure;", "HttpOnly;"] {
                 assert!(rules.contains(rule), "{line}");
             }
+            let kinds = ["SameSite=Lax", "SameSite=None; Partitioned"];
+            assert!(kinds.iter().any(|kind| rules.ends_with(kind)), "{line}");
             let (name, value) = pair.split_once('=').unwrap();
             if rules.contains("Max-Age=0;") {
                 self.cookies.remove(name);

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::values::{
     LAST_TIME, container_id, document_id, from_json, longest_tenant, task_id, tenant,
+    tenant_with_picker,
 };
 use crate::world::World;
 
@@ -41,6 +42,23 @@ fn largest_settings() -> Settings {
 
     Settings {
         version: 2,
+        ..settings
+    }
+}
+
+/// Returns settings of the picker, after their first change.
+fn picker_settings() -> Settings {
+    let settings: Settings = from_json(json!({
+        "picker": {
+            "origins": ["https://app.example.org", "http://localhost:3000"],
+            "name": "ü",
+            "color": "#1f5fc4",
+            "logo": "data:image/png;base64,iVBORw0KGgo=",
+        },
+    }));
+
+    Settings {
+        version: 1,
         ..settings
     }
 }
@@ -119,6 +137,7 @@ pub(crate) async fn write(world: &World) {
         (tenant(), smallest_settings()),
         (longest_tenant(), smallest_settings()),
         (longest_tenant(), largest_settings()),
+        (tenant_with_picker(), picker_settings()),
     ] {
         settings.put(&tenant, &values).await.expect("settings");
     }
@@ -139,6 +158,7 @@ pub(crate) async fn check(world: &World) {
     for (tenant, wanted) in [
         (tenant(), smallest_settings()),
         (longest_tenant(), largest_settings()),
+        (tenant_with_picker(), picker_settings()),
     ] {
         assert_eq!(settings.get(&tenant).await.expect("settings"), wanted);
     }

@@ -33,6 +33,11 @@ pub(crate) fn longest_tenant() -> Tenant {
     Tenant::for_operator(OrgId::parse(&"z-9".repeat(14)[..40]).expect("an organization"))
 }
 
+/// Returns the tenant whose settings have only those of the picker.
+pub(crate) fn tenant_with_picker() -> Tenant {
+    Tenant::for_operator(OrgId::parse("picker").expect("an organization"))
+}
+
 pub(crate) fn document_id(name: &str) -> DocumentId {
     DocumentId::parse(&padded(name)).expect("a document id")
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, ProfileBucket, Settings,
-    TrustedSources, redirects,
+    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, PickerSettings, ProfileBucket,
+    Settings, TrustedSources, redirects,
 };
 use crate::error::{Error, Result};
 use crate::patch::Patch;
@@ -37,6 +37,8 @@ pub struct SettingsChange {
     pub log_content: Patch<LogContentMode>,
     /// The origins to which connections may send browsers.
     pub allowed_redirect_urls: Patch<Vec<String>>,
+    /// How the picker looks, and which pages may show it in a frame.
+    pub picker: Patch<PickerSettings>,
     /// The organization's own OAuth apps.
     pub apps: BTreeMap<AppProvider, AppChange>,
 }
@@ -81,6 +83,12 @@ impl SettingsChange {
             unchanged => unchanged.clone(),
         };
         redirects.apply(&mut settings.allowed_redirect_urls);
+
+        let picker = match &self.picker {
+            Patch::Set(picker) => Patch::Set(picker.checked()?),
+            unchanged => unchanged.clone(),
+        };
+        picker.apply(&mut settings.picker);
 
         self.apply_filter(settings)?;
         for (provider, change) in &self.apps {

@@ -29,7 +29,7 @@ pub(super) fn check_origins(origins: &[String]) -> Result<Vec<String>> {
 
 /// Normalizes an origin to the form in which browsers write it. Returns `None` if it is not a valid
 /// origin.
-fn normalize_origin(origin: &str) -> Option<String> {
+pub(super) fn normalize_origin(origin: &str) -> Option<String> {
     let origin = origin.trim().trim_end_matches('/').to_lowercase();
     if origin.len() > MAX_ENTRY_BYTES {
         return None;

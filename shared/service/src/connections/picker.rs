@@ -58,16 +58,18 @@ pub async fn open_picker(
     ))
 }
 
-/// Begins a session for the first browser that brings the ticket.
+/// Begins a session for the first browser that brings the ticket, and returns it with the tenant
+/// that it acts for.
 ///
 /// # Errors
 /// Returns [`Error::NotFound`] for a ticket that has expired or was used, and the errors of the
 /// ports.
-pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
+pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<(Secret, Tenant)> {
     let Some(ticket_value) = redeem(ctx, TicketKind::Picker, ticket).await? else {
         return Err(Error::NotFound("Ticket"));
     };
-    begin_session(ctx, &ticket_value).await
+    let session = begin_session(ctx, &ticket_value).await?;
+    Ok((session, ticket_value.tenant()))
 }
 
 /// Begins a session for the user who has just given permission.

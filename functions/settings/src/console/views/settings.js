@@ -128,6 +128,42 @@ const GROUPS = [
       },
     ],
   ],
+  [
+    "Picker of connected drives",
+    [
+      {
+        name: "picker",
+        part: "origins",
+        label: "Pages that may show the picker",
+        kind: "list",
+        help: `Origins of pages that may show the picker in a frame, like https://app.example.com. ${LISTS_HELP}`,
+      },
+      {
+        name: "picker",
+        part: "name",
+        label: "Name in the picker",
+        kind: "line",
+        most: 60,
+        help: "The name of the organization that users read. Empty clears it.",
+      },
+      {
+        name: "picker",
+        part: "color",
+        label: "Colour of the picker",
+        kind: "line",
+        most: 7,
+        help: "The colour of buttons and links, like #1f5fc4. Empty clears it.",
+      },
+      {
+        name: "picker",
+        part: "logo",
+        label: "Logo in the picker",
+        kind: "line",
+        most: 32768,
+        help: "A picture as an address like data:image/png;base64,…, at most 32 KB. Empty clears it.",
+      },
+    ],
+  ],
   ["Own apps for connections", ["cloudDrive", "notion", "onedrive", "github"].flatMap(listAppFields)],
 ];
 
