@@ -1,5 +1,6 @@
 //! The items of a connection: state, selection, nodes with their hints, queues and runs.
 
+use domain::ConnectionId;
 use domain::connection::{
     ItemRecord, Run, RunTrigger, Selection, SyncQueue, SyncQueueEntry, SyncState,
 };
@@ -63,11 +64,25 @@ fn selection() -> Selection {
             {"id": "", "name": "", "folder": false},
             {"id": "an item", "name": "ü", "folder": true, "drive": "a drive"},
         ],
+    }))
+}
+
+fn selection_with_exclusions() -> Selection {
+    from_json(json!({
+        "rev": 1,
+        "items": [{"id": "an item", "name": "ü", "folder": true}],
         "excluded": [
             {"id": "", "name": "", "folder": false},
-            {"id": "another item", "name": "ü", "folder": true, "above": ["an item", "a drive"]},
+            {"id": "another item", "name": "ü", "folder": true, "above": ["a folder", "an item"]},
         ],
     }))
+}
+
+fn selections() -> [(ConnectionId, Selection); 2] {
+    [
+        (connection_id("large"), selection()),
+        (connection_id("small"), selection_with_exclusions()),
+    ]
 }
 
 fn entries() -> [(SyncQueue, SyncQueueEntry); 4] {
@@ -170,8 +185,10 @@ pub(crate) async fn write(world: &World) {
         assert!(is_committed.expect("a step"));
     }
 
-    let is_saved = sync.save_selection(&tenant, &large, &selection()).await;
-    assert!(is_saved.expect("a selection"));
+    for (connection, selection) in selections() {
+        let is_saved = sync.save_selection(&tenant, &connection, &selection).await;
+        assert!(is_saved.expect("a selection"));
+    }
 }
 
 pub(crate) async fn check(world: &World) {
@@ -187,8 +204,10 @@ pub(crate) async fn check(world: &World) {
         let found = sync.get_state(&tenant, &connection_id(name)).await;
         assert_eq!(found.expect("a state"), state);
     }
-    let found = sync.get_selection(&tenant, &large).await;
-    assert_eq!(found.expect("a selection"), selection());
+    for (connection, selection) in selections() {
+        let found = sync.get_selection(&tenant, &connection).await;
+        assert_eq!(found.expect("a selection"), selection);
+    }
 
     let nodes = sync.list_items(&tenant, &large, None, 10).await;
     assert_eq!(nodes.expect("nodes"), [smallest_node(), largest_node()]);

@@ -147,6 +147,8 @@ mod tests {
             "http://app.example.com",
             "http://[::1]:3000",
             "https://[::1]",
+            "https://app.example.com:+8443",
+            "https://app.example.com:08443",
             "https://app.example.com/path",
             "https://app.example.com; script-src *",
             "https://a.example https://b.example",

@@ -48,7 +48,11 @@ pub(super) fn normalize_origin(origin: &str) -> Option<String> {
         _ => (rest, None),
     };
 
-    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    // As browsers write it: without a sign and without leading zeros.
+    let is_port = port.is_none_or(|port| {
+        port.parse::<u16>()
+            .is_ok_and(|number| number > 0 && number.to_string() == port)
+    });
     let is_loopback = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
