@@ -1,7 +1,8 @@
 //! The services on a listening socket, for clients in other processes and for presigned URLs.
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::header::ORIGIN;
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use server::{RequestBody, ServerLimits};
 use tokio::net::TcpListener;
@@ -18,7 +19,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// After `shutdown`, requests in progress have five seconds to finish. Slow and idle clients are
 /// disconnected according to [`ServerLimits::default`].
 ///
-/// Only S3 checks signatures, so listen on an address that only trusted processes can reach.
+/// Calls of web pages are refused. Only S3 checks signatures, so listen on an address that only trusted processes can reach.
 pub async fn serve_aws_clients(
     services: EmbeddedServices,
     listener: TcpListener,
@@ -28,11 +29,25 @@ pub async fn serve_aws_clients(
     server::serve_http(listener, ServerLimits::default(), handler, shutdown).await;
 }
 
+/// Checks whether a web page calls DynamoDB, SQS or KMS. They check no signatures, and the name of a
+/// site can be made to resolve to this machine. Browsers send the origin of a page with each `POST`,
+/// and AWS clients never do.
+fn is_call_of_web_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN) && headers.contains_key("x-amz-target")
+}
+
 /// Reads the whole request, calls the services and returns the answer.
 async fn answer_request(
     services: EmbeddedServices,
     request: Request<RequestBody>,
 ) -> Response<Full<Bytes>> {
+    if is_call_of_web_page(request.headers()) {
+        let refusal = Bytes::from_static(b"web pages may not call these services");
+        let mut response = Response::new(Full::new(refusal));
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
+
     let (parts, body) = request.into_parts();
     let response = match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => {

@@ -295,3 +295,26 @@ async fn a_pre_signed_form_uploads_within_its_policy() {
         b"short enough"
     );
 }
+
+#[tokio::test]
+async fn web_pages_cannot_call_services_without_signatures() {
+    let fixture = Fixture::new();
+    let (port, stop, server) = start_server(&fixture).await;
+    let call = |origin: Option<&str>| {
+        let request = Request::post("http://port/")
+            .header("host", "evil.example")
+            .header("x-amz-target", "DynamoDB_20120810.ListTables")
+            .header("content-type", "application/x-amz-json-1.0");
+        let request = match origin {
+            Some(origin) => request.header("origin", origin),
+            None => request,
+        };
+        request.body(Bytes::from_static(b"{}")).unwrap()
+    };
+    for (origin, status) in [(None, 200), (Some("http://evil.example"), 403)] {
+        let answer = port.send_request(call(origin)).await;
+        assert_eq!(answer.status(), status, "{origin:?}");
+    }
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
