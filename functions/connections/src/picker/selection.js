@@ -44,9 +44,12 @@ export function toSend() {
   };
 }
 
-export function isChanged() {
-  return JSON.stringify(toSend()) !== saved;
+/** Tells one selection from another. That the folders above an item become known is no change. */
+function digest() {
+  return JSON.stringify([toSend().items, [...excluded.keys()]]);
 }
+
+export const isChanged = () => digest() !== saved;
 
 /** Keeps the selection in this tab, or forgets it. */
 function keep(items) {
@@ -74,7 +77,7 @@ export function begin({ connection, items, excluded: leftOut = [], places = {}, 
     chosen.set(item.id, { ...item, above: place.chain || [], path });
   }
   for (const item of leftOut) excluded.set(item.id, { ...item, above: item.above || [] });
-  saved = JSON.stringify(toSend());
+  saved = digest();
   hadSelection = items.length > 0;
   most = limit;
   redraw = onChange;
@@ -93,7 +96,7 @@ function restore(items, before = []) {
 }
 
 export function markSaved() {
-  saved = JSON.stringify(toSend());
+  saved = digest();
   hadSelection = true;
   keep(null);
 }
@@ -130,9 +133,9 @@ function chooseOne({ item, above, path }, wanted) {
   const isNew = isCovered ? !wanted && !excluded.has(item.id) : wanted && !chosen.has(item.id);
   if (isNew && (isCovered ? excluded : chosen).size >= most) return false;
   includeBelow(item.id);
+  if (!wanted) chosen.delete(item.id);
   if (isCovered && wanted) excluded.delete(item.id);
   else if (isCovered) exclude(item, above, path);
-  else if (!wanted) chosen.delete(item.id);
   else if (isNew) add(item, above, path);
   return true;
 }
