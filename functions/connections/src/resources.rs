@@ -380,6 +380,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                             "selectable": true,
                             "reason": null,
                             "selected": false,
+                            "excluded": false,
                         },
                     ],
                     "total_count": 1,

@@ -136,7 +136,7 @@ const GROUPS = [
         part: "origins",
         label: "Pages that may show the picker",
         kind: "list",
-        help: `Origins of pages that may show the picker in a frame, like https://app.example.com. ${LISTS_HELP}`,
+        help: `Origins like https://example.com of pages that may show the picker in a frame. ${LISTS_HELP}`,
       },
       {
         name: "picker",
