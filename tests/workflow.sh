@@ -8,7 +8,7 @@ check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.ym
 zizmor --offline --quiet .github/workflows
 # `set -e` of lib.sh is not seen by the script that follows SC2164.
 shellcheck --external-sources --source-path SCRIPTDIR --exclude SC2164 packages/*.sh tests/packages.sh tests/image.sh
-# In every script that the workflow names
+# Each script that the workflow names has to exist.
 while read -r script; do
   [[ -x $script ]] || fail "the workflow runs $script, which is no executable file"
 done < <(grep -oh '\(packages\|tests\)/[a-z-]*\.sh' .github/workflows/*.yml | sort -u)

@@ -136,7 +136,7 @@ async fn excluded_items_are_left_out_of_a_selected_folder_until_they_are_taken_b
         .await;
     assert_eq!(client.list_paths().await, ["/My Drive/Plans/Ferry"]);
 
-    // What is added to an excluded folder later is left out as well.
+    // A file that is added to an excluded folder later is left out as well.
     client.add_doc(&archive, "Mast", "Tall.");
     client.add_doc(&plans, "Quay", "Eight.");
     client.run_import(&id).await;

@@ -77,14 +77,7 @@ pub(crate) struct ListRequest {
 
 /// Returns the schema of what [`deserialize_statuses`] reads.
 fn statuses_schema(generator: &mut SchemaGenerator) -> Schema {
-    let status = generator.subschema_for::<StatusFilter>();
-    json_schema!({
-        "anyOf": [
-            status,
-            {"type": "array", "maxItems": MAX_ENTRIES, "items": status},
-            {"type": "null"},
-        ],
-    })
+    one_or_several_schema(generator.subschema_for::<StatusFilter>())
 }
 
 /// A status that documents may have. No document has the status `unknown`.
@@ -124,14 +117,7 @@ fn deserialize_statuses<'de, D: Deserializer<'de>>(
 
 /// Returns the schema of what [`deserialize_types`] reads.
 fn types_schema(generator: &mut SchemaGenerator) -> Schema {
-    let kind = generator.subschema_for::<TypeName>();
-    json_schema!({
-        "anyOf": [
-            kind,
-            {"type": "array", "maxItems": MAX_ENTRIES, "items": kind},
-            {"type": "null"},
-        ],
-    })
+    one_or_several_schema(generator.subschema_for::<TypeName>())
 }
 
 /// Deserializes one type of document or several. Returns `None` for none.
@@ -151,6 +137,17 @@ fn deserialize_types<'de, D: Deserializer<'de>>(
             )))
         }
     }
+}
+
+/// Returns the schema of what [`deserialize_names`] reads, with the schema of a name.
+fn one_or_several_schema(name: Schema) -> Schema {
+    json_schema!({
+        "anyOf": [
+            name,
+            {"type": "array", "maxItems": MAX_ENTRIES, "items": name},
+            {"type": "null"},
+        ],
+    })
 }
 
 /// Deserializes one name or an array of names. Returns `None` for none. What is not a string is an

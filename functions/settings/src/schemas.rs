@@ -57,7 +57,7 @@ pub(crate) struct SettingsChangeShape {
     log_content: Option<LogContentMode>,
     /// The origins to which `redirectUrl` and `returnUrl` of connections may lead.
     allowed_redirect_urls: Option<Origins>,
-    /// How the hosted picker looks, and which pages may show it in a frame. It is set as a whole.
+    /// The look of the hosted picker, and the pages that may show it in a frame. It is set as a whole.
     picker: Option<NewPickerShape>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct SettingsShape {
     log_content: LogContentMode,
     /// The origins to which `redirectUrl` and `returnUrl` of connections may lead.
     allowed_redirect_urls: Option<Origins>,
-    /// How the hosted picker looks, and which pages may show it in a frame.
+    /// The look of the hosted picker, and the pages that may show it in a frame.
     picker: Option<PickerShape>,
 }
 
@@ -131,7 +131,7 @@ struct TrustedSourcesShape {
     hosts: Option<Vec<String>>,
 }
 
-/// What the picker is given. What is left out is not set.
+/// The look of the picker, and its origins. A field that is left out is not set.
 #[derive(JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = false))]
 struct NewPickerShape {

@@ -53,7 +53,7 @@ pub struct Settings {
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_redirect_urls: Option<Vec<String>>,
-    /// How the picker looks, and which pages may show it in a frame.
+    /// The look of the picker, and the pages that may show it in a frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picker: Option<PickerSettings>,
     /// The organization's own OAuth apps.

@@ -37,7 +37,7 @@ pub struct SettingsChange {
     pub log_content: Patch<LogContentMode>,
     /// The origins to which connections may send browsers.
     pub allowed_redirect_urls: Patch<Vec<String>>,
-    /// How the picker looks, and which pages may show it in a frame.
+    /// The look of the picker, and the pages that may show it in a frame.
     pub picker: Patch<PickerSettings>,
     /// The organization's own OAuth apps.
     pub apps: BTreeMap<AppProvider, AppChange>,

@@ -1,4 +1,4 @@
-//! How the pages of the picker look, and which pages may show them in a frame.
+//! The look of the pages of the picker, and the pages that may show them in a frame.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
