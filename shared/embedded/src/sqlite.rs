@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// The time that a call waits for another process that is writing to the same file.
@@ -21,6 +22,8 @@ pub(crate) fn open_database(file: &Path, schema: &str) -> anyhow::Result<Connect
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.set_prepared_statement_cache_capacity(64);
+    // Otherwise SQLite plans a statement again whenever a value in a comparison is another one.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection
         .execute_batch(schema)
         .with_context(|| format!("cannot prepare {}", file.display()))?;
