@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Deploys the built template with `sam deploy` to ministack, which plays AWS on the loopback interface: CloudFormation
-# makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions. Then drives
-# the API with the unmodified Python client, and sends a message that cannot be read, which must end in the dead-letter
-# queue and stay.
+# Deploys the built template with `recollect deploy` to ministack, which plays AWS on the loopback interface:
+# CloudFormation makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions.
+# Then drives the API with the unmodified Python client, exports and imports a container, updates the stack and rolls it
+# back, backs everything up and restores it into a data folder, and sends a message that cannot be read, which must end in the dead-letter queue and stay. `recollect doctor` must
+# tell a healthy stack from one with a dead letter.
 #   RECOLLECT_BIN        the binary recollect (otherwise it is built)
 #   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -22,10 +23,12 @@ start ministack env TMPDIR="$work" BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_
   STATE_DIR="$work/state" S3_DATA_DIR="$work/s3" "$tools/ministack/bin/python" tests/clients/start_ministack.py
 wait_while_running 60 ministack curl --silent --output /dev/null "$AWS_ENDPOINT_URL/"
 
+# The API of ministack answers at another address than the stack says, so the trial comes later.
+deploy() { "$recollect" "$@" --stack "$stack" --org demo --yes --no-trial; }
 say "deploying"
-sam deploy --template-file "$build/template.yaml" --stack-name "$stack" --resolve-s3 --capabilities CAPABILITY_IAM \
-  --no-confirm-changeset --no-progressbar --parameter-overrides "Arch=$(host_arch)" \
-  >"$work/deploy.log" 2>&1 || { grep FAILED "$work/deploy.log" >&2; fail "sam deploy"; }
+deploy deploy --functions "$build" >"$work/deploy.log" || fail "recollect deploy"
+key=$(tail -n 1 "$work/deploy.log")
+[[ $key == rk_* ]] || fail "the first key is not on the last line"
 
 "$python" tests/clients/after_deploy.py "$build/template.yaml" "$stack" >"$work/settings"
 # shellcheck source=/dev/null
@@ -33,9 +36,49 @@ source "$work/settings"
 
 say "calling the API at $api"
 wait_while_running 30 "GET /health" curl --silent --fail "$api/health"
-key=$("$recollect" keys create --aws --org demo --name deploy | tail -n 1)
 "$python" tests/clients/python_client.py --url "$api" --key "$key"
+
+doctor() { "$recollect" doctor --stack "$stack" --org demo --url "$api" "$@"; }
+say "looking for what is wrong"
+doctor --trial >"$work/doctor.log" || fail "recollect doctor"
+grep -q '^ok  *trial' "$work/doctor.log" || fail "no trial"
+
+say "exporting and importing"
+curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" --json \
+  '{"content": "The ferry leaves from quay nine.", "containerTag": "moved"}' >/dev/null
+export_moved() {
+  "$recollect" export --stack "$stack" --org demo --container-tag moved --output "$work/moved.jsonl" &&
+    grep -q '"status":"done"' "$work/moved.jsonl"
+}
+wait_for 60 "the exported document" export_moved
+"$recollect" import --stack "$stack" --org copy "$work/moved.jsonl" | grep -q '1 documents done' || fail "import"
+"$recollect" keys list --stack "$stack" --org demo | grep -q 'first key' || fail "keys list"
+
+say "updating and rolling back"
+memory() { "$python" -c 'import boto3, sys
+function = boto3.client("lambda").get_function_configuration(FunctionName=sys.argv[1])
+print(function["MemorySize"])' "$stack-search"; }
+before=$(memory)
+mkdir "$work/update"
+ln -s "$build"/* "$work/update/"
+rm "$work/update/template.yaml"
+sed "s/MemorySize: $before\$/MemorySize: $((before + 64))/" "$build/template.yaml" >"$work/update/template.yaml"
+deploy deploy --functions "$work/update" --parameter LogLevel=debug >"$work/update.log" || fail "update"
+[[ $(memory) == $((before + 64)) ]] || fail "the update did not arrive"
+if grep -q 'MAY BE LOST' "$work/update.log"; then fail "an update replaces a store"; fi
+deploy rollback >"$work/rollback.log" || fail "rollback"
+[[ $(memory) == "$before" ]] || fail "the rollback did not arrive"
+"$recollect" export --stack "$stack" --org demo --container-tag moved | grep -q ferry || fail "data after the rollback"
+
+say "backing up, restoring and checking"
+"$recollect" check --stack "$stack" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the stack"; }
+"$recollect" backup --stack "$stack" "$work/backup" >"$work/backup.log" || fail "backup"
+"$recollect" restore --data "$work/restored" "$work/backup" >"$work/restore.log" || { cat "$work/restore.log" >&2; fail "restore"; }
+grep -q '^Verified' "$work/restore.log" || fail "the restored data is not verified"
+"$recollect" check --data "$work/restored" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the restored folder"; }
 
 say "sending a message that cannot be read"
 "$python" tests/clients/poison.py "$RECOLLECT_PROCESS_QUEUE_URL" "$dead"
+doctor >"$work/doctor.log" && fail "the doctor overlooks a dead letter"
+grep -q '^problem  *queue process' "$work/doctor.log" || fail "the doctor does not name the queue"
 say "passed"

@@ -20,6 +20,7 @@ ministack=(
   ministack==1.5.33
   aws-sam-translator==1.115.0 # expands the SAM template
   cryptography==50.0.2        # signs and verifies for its IAM and STS
+  cbor2==6.3.0                # reads the requests of new SDKs to CloudWatch
 )
 # schemathesis (requests made up from openapi.yaml) wants newer libraries than SAM allows.
 schemathesis=(

@@ -4,6 +4,7 @@ mod client;
 mod data;
 mod keys;
 mod mcp;
+mod stack;
 mod transfer;
 
 use std::io::IsTerminal;
@@ -32,7 +33,8 @@ pub use keys::{Access, KeyAction, KeyStore, Keys};
 pub use mcp::{
     ConfigChange, Mcp, McpAction, McpClient, McpInstall, McpServe, McpTarget, McpUninstall,
 };
-pub use transfer::{Export, FileFormat, Import, Owner};
+pub use stack::{ChangeOptions, Deploy, Doctor, Rollback, StackChoice, StackOptions};
+pub use transfer::{Backup, Export, FileFormat, Import, Owner, Place};
 
 /// The port of the server on this machine, where commands look for it.
 pub const DEFAULT_PORT: u16 = 8787;
@@ -82,6 +84,17 @@ pub enum Command {
     /// interrupted. Conversations, and documents that were not done, are queued for a running
     /// server or `recollect work`.
     Import(Import),
+    /// Write everything of all organizations into a new folder
+    ///
+    /// The folder has an export of each container, and a manifest with counts and digests. API keys
+    /// and connections of drives are not in it. Documents that cannot be read are left out and
+    /// counted, and the exit code is 3.
+    Backup(Backup),
+    /// Read a backup back, and verify it
+    ///
+    /// Existing data is kept. Repeating it changes nothing, and continues one that was interrupted.
+    /// Afterwards each container is compared with the backup; the exit code is 3 if one differs.
+    Restore(Backup),
     /// Verify everything in the data folder, and repair what can be repaired
     ///
     /// Checks the databases, every record, the checksum of every stored blob, every index against
@@ -89,6 +102,24 @@ pub enum Command {
     /// exit code is 0 when all is well, 1 when something was found, 2 when the folder could not be
     /// checked. It may run while a server runs on the same folder.
     Check(Check),
+    /// Deploy to AWS, or update what is deployed
+    ///
+    /// Uploads the built functions, shows what would change and asks, changes the stack, and makes the
+    /// first API key. Then it adds a document, searches it, and prints the address and what the
+    /// deployment costs.
+    #[command(after_help = stack::DEPLOY_EXAMPLES)]
+    Deploy(Deploy),
+    /// Go back to what was deployed before
+    ///
+    /// Takes the functions and the template of the deployment before the present one. Stored data
+    /// stays as it is. A second rollback undoes the first.
+    #[command(after_help = stack::ROLLBACK_EXAMPLES)]
+    Rollback(Rollback),
+    /// Find what is wrong with a deployment on AWS
+    ///
+    /// Looks at the stack, its version, its queues with their dead letters, its alarms and its API.
+    #[command(after_help = stack::DOCTOR_EXAMPLES)]
+    Doctor(Doctor),
     /// Serve the embedded DynamoDB, S3 and SQS to the AWS CLI, `sam local` or any SDK
     ///
     /// Prints the environment variables that clients need. Several processes may use one data
@@ -113,9 +144,9 @@ pub enum Command {
 /// `recollect check`.
 #[derive(Debug, Clone, Args)]
 pub struct Check {
-    /// The data folder.
+    /// Where everything lies.
     #[command(flatten)]
-    pub data: Data,
+    pub place: Place,
     /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes
     /// that nothing names
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Result;
-use domain::ports::{BlobStore, StoredBlob};
+use domain::ports::StoredBlob;
 use domain::{ContainerId, ContainerOwner, Document, DocumentId, OrgId, Tenant};
 use indicatif::ProgressBar;
 use service::Ctx;
@@ -12,8 +12,7 @@ use service::{
     DocumentDamage, RepairOutcome, delete_orphans, find_orphans, inspect_document, repair_document,
 };
 
-/// The number of blobs that are examined at a time.
-const PAGE_BLOBS: usize = 1000;
+use crate::inventory::{PAGE_BLOBS, visit_blobs};
 
 /// A defect, and the repair that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,24 +87,11 @@ async fn list_blobs(
     report: &mut CheckReport,
 ) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
     let mut blobs_by_org: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
-    for store in [BlobStore::Inline, BlobStore::Objects] {
-        let mut after = None;
-        loop {
-            let page = ctx
-                .blobs
-                .list_inventory(store, after.as_deref(), PAGE_BLOBS)
-                .await?;
-            report.blobs += page.blobs.len();
-            for blob in page.blobs {
-                blobs_by_org.entry(blob.org.clone()).or_default().push(blob);
-            }
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-    }
-
+    visit_blobs(ctx, |blob| {
+        report.blobs += 1;
+        blobs_by_org.entry(blob.org.clone()).or_default().push(blob);
+    })
+    .await?;
     Ok(blobs_by_org)
 }
 

@@ -1,14 +1,19 @@
 //! The subcommands.
 
 mod aws_endpoints;
+mod backup;
 mod check;
 mod client;
 mod demo;
+mod deploy;
+mod doctor;
 mod generate;
 mod keys;
 mod mcp;
+mod place;
 mod serve;
 mod transfer;
+mod trial;
 mod work;
 
 use std::process::ExitCode;
@@ -39,9 +44,14 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                 Some(Command::Check(check)) => return Ok(check::run_check(check).await),
                 Some(Command::Export(export)) => return transfer::run_export(export).await,
                 Some(Command::Import(import)) => transfer::run_import(import).await?,
+                Some(Command::Backup(backup)) => return backup::run_backup(backup).await,
+                Some(Command::Restore(restore)) => return backup::run_restore(restore).await,
                 Some(Command::AwsEndpoints(endpoints)) => {
                     aws_endpoints::aws_endpoints(endpoints).await?
                 }
+                Some(Command::Deploy(deploy)) => return deploy::run_deploy(deploy).await,
+                Some(Command::Rollback(rollback)) => return deploy::run_rollback(rollback).await,
+                Some(Command::Doctor(doctor)) => return doctor::run_doctor(doctor).await,
                 Some(Command::Work(work)) => work::run_work(work).await?,
                 Some(Command::Completions(options)) => generate::print_completions(&options)?,
                 Some(Command::Manual(options)) => generate::print_manual(&options)?,

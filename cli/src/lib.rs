@@ -6,6 +6,7 @@ mod bytes_in_flight;
 pub mod check;
 mod command;
 mod external_services;
+mod inventory;
 mod listen;
 mod metrics;
 mod processing_places;

@@ -5,6 +5,7 @@
 //! callers' edits of memories. The memories themselves are included for other readers. An import
 //! computes them again from the rest. Files of other services can be imported too.
 
+mod backup;
 mod convert;
 mod export;
 mod export_lines;
@@ -18,6 +19,7 @@ mod restore;
 mod tests;
 mod zep;
 
+pub use backup::{BackupManifest, ContainerBackup, restore_backup, write_backup};
 pub use export::{ExportReport, export_container};
 pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};
 pub use indicatif::ProgressBar;

@@ -210,3 +210,67 @@ fn what_cannot_be_exported_or_imported_says_why() {
             .for_each(|word| assert!(help.contains(word), "{command}: {word}"));
     }
 }
+
+#[test]
+fn a_backup_has_everything_and_its_restoration_is_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+    let backup = folder.path().join("backup");
+    let server = RecollectServer::start(&here);
+    for (tag, text) in [
+        ("maps", "The atlas lies in the map room."),
+        ("keys", "The spare key hangs behind the door."),
+    ] {
+        let note = json!({"content": text, "containerTag": tag});
+        let answer = server.call("POST", "/v3/documents", &note);
+        server.wait_done(answer.body["id"].as_str().unwrap());
+    }
+    let memory = json!({"containerTag": "maps", "memories": [{"content": "User lives in Oslo."}]});
+    assert_eq!(server.call("POST", "/v4/memories", &memory).status, 201);
+
+    // While the server runs.
+    let backup = backup.to_str().unwrap();
+    let said = run_to_end(&here, &["backup", backup]);
+    assert!(said.contains("Saved 3 documents and"), "{said}");
+    assert!(said.contains("of 2 containers"), "{said}");
+    let again = run(&here, &["backup", backup]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+
+    for _ in 0..2 {
+        let said = run_to_end(&there, &["restore", backup]);
+        assert!(
+            said.contains("Verified: every container is as it was."),
+            "{said}"
+        );
+    }
+    let said = run_to_end(&there, &["check"]);
+    assert!(said.contains("0 findings"), "{said}");
+    let other = RecollectServer::start(&there);
+    let question =
+        json!({"q": "Where is the spare key?", "containerTag": "keys", "searchMode": "hybrid"});
+    let found = other.call("POST", "/v4/search", &question).body["results"].to_string();
+    assert!(found.contains("behind the door"), "{found}");
+
+    // What is not as in the backup is told.
+    let memory =
+        json!({"containerTag": "maps", "memories": [{"content": "User moved to Bergen."}]});
+    assert_eq!(other.call("POST", "/v4/memories", &memory).status, 201);
+    let differs = run(&there, &["restore", backup]);
+    assert_eq!(differs.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&differs.stdout);
+    assert!(
+        said.contains("Not as in the backup: local maps: 3 documents"),
+        "{said}"
+    );
+
+    // A backup that was interrupted has no manifest.
+    std::fs::remove_file(Path::new(backup).join("manifest.json")).unwrap();
+    let incomplete = run(&there, &["restore", backup]);
+    assert_eq!(incomplete.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&incomplete.stderr);
+    assert!(
+        said.contains("no backup, or one that was interrupted"),
+        "{said}"
+    );
+}

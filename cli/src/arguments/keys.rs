@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Data;
+use super::Place;
 
 /// `recollect keys`.
 #[derive(Debug, Clone, Args)]
@@ -69,12 +69,11 @@ pub enum KeyAction {
 /// The place of the keys.
 #[derive(Debug, Clone, Args)]
 pub struct KeyStore {
-    /// The data folder.
+    /// Where the keys lie.
     #[command(flatten)]
-    pub data: Data,
-    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and
-    /// `RECOLLECT_SECRETS_TABLE`
-    #[arg(long)]
+    pub place: Place,
+    /// Use the table `RECOLLECT_SECRETS_TABLE` on AWS in place of the data folder
+    #[arg(long, conflicts_with = "stack")]
     pub aws: bool,
     /// The organization: 1 to 40 of a-z, 0-9 and hyphen
     #[arg(long, default_value = "local")]

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Data;
+use super::{Data, StackChoice};
 
 /// Whose data it is and where it lies.
 #[derive(Debug, Clone, Args)]
 pub struct Owner {
-    /// The data folder.
+    /// Where it lies.
     #[command(flatten)]
-    pub data: Data,
+    pub place: Place,
     /// The organization: 1 to 40 of a-z, 0-9 and hyphen
     #[arg(long, default_value = "local")]
     pub org: String,
@@ -63,4 +63,26 @@ pub enum FileFormat {
     Mem0,
     /// Sessions or threads with messages, and facts or edges of Zep, as JSON or one object a line
     Zep,
+}
+
+/// Where everything lies.
+#[derive(Debug, Clone, Args)]
+pub struct Place {
+    /// The data folder.
+    #[command(flatten)]
+    pub data: Data,
+    /// The stack in place of the data folder.
+    #[command(flatten)]
+    pub stack: StackChoice,
+}
+
+/// `recollect backup` and `recollect restore`.
+#[derive(Debug, Clone, Args)]
+pub struct Backup {
+    /// Where everything lies.
+    #[command(flatten)]
+    pub place: Place,
+    /// The folder of the backup
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }

@@ -1,14 +1,15 @@
 //! `recollect check`: checks a data folder, and repairs it on request.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::log_to_stderr;
-use crate::arguments::Check;
+use super::place::open_place;
+use crate::arguments::{Check, Place};
 use crate::check::{CheckReport, check_stored_data};
-use crate::system::LocalSystem;
 
 /// The exit code if something stored is defective.
 const EXIT_FINDINGS: u8 = 1;
@@ -23,7 +24,7 @@ pub(super) async fn run_check(options: Check) -> ExitCode {
         Err(error) => {
             eprintln!(
                 "recollect: could not check {}: {error:#}",
-                options.data.data.display()
+                name_of(&options.place)
             );
             ExitCode::from(EXIT_NOT_CHECKED)
         }
@@ -34,7 +35,31 @@ pub(super) async fn run_check(options: Check) -> ExitCode {
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn check_and_print(options: &Check) -> Result<bool> {
     log_to_stderr(&options.log)?;
-    let folder = &options.data.data;
+    if options.place.stack.stack.is_none() && !check_folder(&options.place.data.data)? {
+        return Ok(false);
+    }
+
+    let ctx = open_place(&options.place).await?;
+    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
+    let bar =
+        ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
+    let bar = bar.with_message("Checking");
+
+    let report = check_stored_data(&ctx, options.repair, &bar).await;
+    bar.finish_and_clear();
+    let report = report.context("read what is stored")?;
+
+    for finding in &report.findings {
+        println!("{finding}");
+    }
+    print_summary(&report, options.repair);
+
+    Ok(report.findings.is_empty())
+}
+
+/// Checks the databases of a data folder. Returns whether they are intact.
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn check_folder(folder: &Path) -> Result<bool> {
     if !folder.is_dir() {
         bail!("there is no such folder; name one with --data");
     }
@@ -43,28 +68,18 @@ async fn check_and_print(options: &Check) -> Result<bool> {
     for (file, fault) in &faults {
         println!("{file}: {fault}; restore it from a backup");
     }
-
     if !faults.is_empty() {
         println!("The databases are damaged, so nothing else was checked and nothing was changed.");
-        return Ok(false);
     }
+    Ok(faults.is_empty())
+}
 
-    let system = LocalSystem::open(folder, options.data.power_cut.durability, None).await?;
-    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
-    let bar =
-        ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
-    let bar = bar.with_message("Checking");
-
-    let report = check_stored_data(&system.ctx, options.repair, &bar).await;
-    bar.finish_and_clear();
-    let report = report.context("read the data folder")?;
-
-    for finding in &report.findings {
-        println!("{finding}");
+/// Returns the stack or the data folder, as messages name it.
+fn name_of(place: &Place) -> String {
+    match &place.stack.stack {
+        Some(stack) => format!("the stack {stack}"),
+        None => place.data.data.display().to_string(),
     }
-    print_summary(&report, options.repair);
-
-    Ok(report.findings.is_empty())
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]

@@ -9,8 +9,8 @@ use domain::{ContainerTag, KeyId, OrgId, Tenant};
 use service::Ctx;
 use service::{create_key, expires_at, list_keys, set_key_enabled};
 
+use super::place::open_place;
 use crate::arguments::{Access, KeyAction, KeyStore};
-use crate::system::LocalSystem;
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
@@ -126,9 +126,7 @@ async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
 async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     let tenant = Tenant::for_operator(OrgId::parse(&store.org)?);
     if !store.aws {
-        let system =
-            LocalSystem::open(&store.data.data, store.data.power_cut.durability, None).await?;
-        return Ok((system.ctx, tenant));
+        return Ok((open_place(&store.place).await?, tenant));
     }
 
     #[expect(

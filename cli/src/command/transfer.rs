@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use domain::{ContainerTag, OrgId, Tenant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use service::Ctx;
 
+use super::place::open_place;
 use crate::arguments::{Export, FileFormat, Import, Owner};
-use crate::system::LocalSystem;
 use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
 #[expect(
@@ -19,12 +20,12 @@ use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 )]
 pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
-    let (system, tenant) = open_system(&options.owner).await?;
+    let (ctx, tenant) = open_owner(&options.owner).await?;
     let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents")?
         .with_message(format!("Exporting {tag}"));
     let export_file = ExportFile::new(&options.output)?;
     let mut writer = export_file.open()?;
-    let report = transfer::export_container(&system.ctx, &tenant, &tag, &mut writer, &bar).await;
+    let report = transfer::export_container(&ctx, &tenant, &tag, &mut writer, &bar).await;
     drop(writer);
     bar.finish_and_clear();
     let report = match report {
@@ -133,7 +134,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         Box::new(BufReader::new(file))
     };
 
-    let (system, tenant) = open_system(&options.owner).await?;
+    let (ctx, tenant) = open_owner(&options.owner).await?;
     let bar =
         progress_bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
     if let Some(length) = length {
@@ -146,7 +147,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         replaces_settings: options.settings,
     };
 
-    let report = transfer::import_file(&system.ctx, &tenant, &mut input, &options, &bar).await;
+    let report = transfer::import_file(&ctx, &tenant, &mut input, &options, &bar).await;
     bar.finish_and_clear();
     print_report(&report.with_context(|| format!("import {name}"))?);
 
@@ -191,14 +192,14 @@ fn print_report(report: &ImportReport) {
     }
 }
 
-async fn open_system(owner: &Owner) -> Result<(LocalSystem, Tenant)> {
+async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
     let tenant = Tenant::for_operator(OrgId::parse(&owner.org)?);
-    let system = LocalSystem::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
-    Ok((system, tenant))
+    let ctx = open_place(&owner.place).await?;
+    Ok((ctx, tenant))
 }
 
 /// Returns a progress bar on standard error, hidden if that is not a terminal.
-fn progress_bar(template: &str) -> Result<ProgressBar> {
+pub(super) fn progress_bar(template: &str) -> Result<ProgressBar> {
     let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
     Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))
 }

@@ -1,4 +1,4 @@
-//! The ports on DynamoDB, S3, SQS and KMS. No other crate names the AWS SDK.
+//! The ports on DynamoDB, S3, SQS and KMS. Only this crate and `stack`, which deploys, name the AWS SDK.
 //!
 //! The same adapters run on AWS, over the embedded services and against any endpoint that speaks
 //! the protocols. The resources that they need are described once, in [`layout`].

@@ -1,0 +1,123 @@
+//! The options of deployments on AWS.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// The name of a stack that is not named.
+const DEFAULT_STACK: &str = "recollect";
+
+/// A deployment in place of the data folder.
+#[derive(Debug, Clone, Default, Args)]
+pub struct StackChoice {
+    /// Use this stack on AWS in place of the data folder, with the standard AWS environment
+    #[arg(long, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// The region of the stack; that of the AWS environment when left out
+    #[arg(long, requires = "stack", value_name = "REGION")]
+    pub region: Option<String>,
+}
+
+/// The stack of a command about stacks.
+#[derive(Debug, Clone, Args)]
+pub struct StackOptions {
+    /// The name of the stack
+    #[arg(long, default_value = DEFAULT_STACK, value_name = "NAME")]
+    pub stack: String,
+    /// The region; that of the AWS environment when left out
+    #[arg(long, value_name = "REGION")]
+    pub region: Option<String>,
+}
+
+/// How changes are made and tried.
+#[derive(Debug, Clone, Args)]
+pub struct ChangeOptions {
+    /// A parameter of the template, as in `Stage=prod`; may be repeated. The others keep their
+    /// values
+    #[arg(long = "parameter", short, value_name = "NAME=VALUE", value_parser = parse_parameter)]
+    pub parameters: Vec<(String, String)>,
+    /// Change the stack without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// The minutes for which alarms are watched after an update; one that fires undoes it
+    #[arg(long, default_value_t = 0, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(0..=180))]
+    pub watch: u32,
+    /// The organization of the first key: 1 to 40 of a-z, 0-9 and hyphen
+    #[arg(long, default_value = "main")]
+    pub org: String,
+    /// Do not add and search a document afterwards
+    #[arg(long)]
+    pub no_trial: bool,
+}
+
+/// `recollect deploy`.
+#[derive(Debug, Clone, Args)]
+pub struct Deploy {
+    /// The stack.
+    #[command(flatten)]
+    pub stack: StackOptions,
+    /// The folder with the built functions: an unpacked `recollect-functions` archive of a release,
+    /// or the output of `sam build`
+    #[arg(long, default_value = ".aws-sam/build", value_name = "FOLDER")]
+    pub functions: PathBuf,
+    /// How it is changed.
+    #[command(flatten)]
+    pub change: ChangeOptions,
+}
+
+/// `recollect rollback`.
+#[derive(Debug, Clone, Args)]
+pub struct Rollback {
+    /// The stack.
+    #[command(flatten)]
+    pub stack: StackOptions,
+    /// How it is changed.
+    #[command(flatten)]
+    pub change: ChangeOptions,
+}
+
+/// `recollect doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct Doctor {
+    /// The stack.
+    #[command(flatten)]
+    pub stack: StackOptions,
+    /// Also add a document, search it and delete it, with a key that is made for it
+    #[arg(long)]
+    pub trial: bool,
+    /// The organization of the trial: 1 to 40 of a-z, 0-9 and hyphen
+    #[arg(long, default_value = "main")]
+    pub org: String,
+    /// The base address of the API; the stack's output when left out
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+}
+
+fn parse_parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write a parameter as NAME=VALUE".to_owned()),
+    }
+}
+
+pub(super) const DEPLOY_EXAMPLES: &str = "\
+Examples:
+  recollect deploy --functions recollect-functions-0.1.0-arm64
+  recollect deploy --stack recollect-prod --parameter Stage=prod --watch 5
+  sam build && recollect deploy                 what was built from source
+
+Exit codes: 0 deployed and tried, 1 failure, 2 wrong usage, 3 deployed, but the trial failed";
+
+pub(super) const ROLLBACK_EXAMPLES: &str = "\
+Examples:
+  recollect rollback
+  recollect rollback --stack recollect-prod --yes
+
+Exit codes: 0 rolled back and tried, 1 failure, 2 wrong usage, 3 rolled back, but the trial failed";
+
+pub(super) const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  recollect doctor
+  recollect doctor --stack recollect-prod --trial
+
+Exit codes: 0 all is well, 1 failure, 2 wrong usage, 3 something is wrong";

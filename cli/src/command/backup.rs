@@ -1,0 +1,76 @@
+//! `recollect backup` and `recollect restore`: everything of all organizations.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::place::open_place;
+use super::transfer::progress_bar;
+use crate::arguments::Backup;
+use crate::transfer::{BackupManifest, restore_backup, write_backup};
+
+/// The exit code if something is missing.
+const EXIT_INCOMPLETE: u8 = 3;
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
+    let ctx = open_place(&options.place).await?;
+    let bar = progress_bar("Saving {msg} [{bar:24}] {pos}/{len} documents")?;
+    let manifest = write_backup(&ctx, &options.folder, &bar).await;
+    bar.finish_and_clear();
+    let manifest = manifest?;
+    println!(
+        "Saved {} in {}.",
+        describe(&manifest),
+        options.folder.display()
+    );
+
+    let mut is_complete = true;
+    for container in &manifest.containers {
+        for id in &container.damaged {
+            is_complete = false;
+            println!(
+                "{} {}: document {id} cannot be read; it is left out",
+                container.org, container.container_tag
+            );
+        }
+    }
+    Ok(exit_code(is_complete))
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
+    let ctx = open_place(&options.place).await?;
+    let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%")?;
+    let restored = restore_backup(&ctx, &options.folder, &bar).await;
+    bar.finish_and_clear();
+    let (manifest, differences) = restored?;
+    println!(
+        "Restored {} of {}.",
+        describe(&manifest),
+        manifest.created_at
+    );
+    for difference in &differences {
+        println!("Not as in the backup: {difference}");
+    }
+    if differences.is_empty() {
+        println!("Verified: every container is as it was.");
+    }
+    Ok(exit_code(differences.is_empty()))
+}
+
+fn describe(manifest: &BackupManifest) -> String {
+    format!(
+        "{} documents and {} memories of {} containers",
+        manifest.documents(),
+        manifest.memories(),
+        manifest.containers.len()
+    )
+}
+
+fn exit_code(is_complete: bool) -> ExitCode {
+    match is_complete {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_INCOMPLETE),
+    }
+}

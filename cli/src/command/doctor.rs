@@ -1,0 +1,82 @@
+//! `recollect doctor`: finds what is wrong with a deployment on AWS.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use api_client::ApiClient;
+use domain::{OrgId, Tenant};
+use stack::{Account, DeployedStack, Finding, Severity};
+
+use super::place::open_stack;
+use super::trial::try_deployment;
+use crate::arguments::Doctor;
+
+/// The exit code if something is wrong.
+const EXIT_PROBLEMS: u8 = 3;
+/// The version of this program.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(super) async fn run_doctor(options: Doctor) -> Result<ExitCode> {
+    let account = Account::connect(options.stack.region.as_deref()).await?;
+    let stack = DeployedStack::get(&account, &options.stack.stack).await?;
+    let url = match &options.url {
+        Some(url) => url,
+        None => stack.api_url()?,
+    };
+
+    let mut findings = stack.inspect(&account, VERSION).await?;
+    findings.push(inspect_api(url).await);
+    if options.trial {
+        let ctx = open_stack(&account, &stack)?;
+        let tenant = Tenant::for_operator(OrgId::parse(&options.org)?);
+        findings.push(match try_deployment(&ctx, &tenant, url).await {
+            Ok(times) => Finding::new(
+                Severity::Fine,
+                "trial",
+                format!(
+                    "a document was done after {:.1} s and found within {} ms",
+                    times.done.as_secs_f64(),
+                    times.search.as_millis()
+                ),
+            ),
+            Err(error) => Finding::new(Severity::Problem, "trial", format!("{error:#}")),
+        });
+    }
+
+    print_findings(&findings);
+    let is_broken = findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Problem);
+    Ok(match is_broken {
+        true => ExitCode::from(EXIT_PROBLEMS),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+async fn inspect_api(url: &str) -> Finding {
+    let client = match ApiClient::over_http(url) {
+        Ok(client) => client,
+        Err(error) => return Finding::new(Severity::Problem, "API", error.to_string()),
+    };
+    match client.send(api_client::Method::GET, "/health", None).await {
+        Ok(_) => Finding::new(Severity::Fine, "API", format!("{url} answers")),
+        Err(error) => Finding::new(Severity::Problem, "API", format!("{url}: {error}")),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn print_findings(findings: &[Finding]) {
+    let width = findings
+        .iter()
+        .map(|finding| finding.subject.len())
+        .max()
+        .unwrap_or_default();
+    for finding in findings {
+        let mark = match finding.severity {
+            Severity::Fine => "ok",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
+        };
+        println!("{mark:<8} {:<width$}  {}", finding.subject, finding.message);
+    }
+}

@@ -1,0 +1,34 @@
+//! The place of an organization's data: a data folder, or a deployment on AWS.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use aws::SystemClock;
+use service::Ctx;
+use stack::{Account, DeployedStack};
+
+use crate::arguments::Place;
+use crate::system::LocalSystem;
+
+/// Opens the stack if one is chosen, and the data folder otherwise.
+pub(super) async fn open_place(place: &Place) -> Result<Ctx> {
+    let (data, choice) = (&place.data, &place.stack);
+    let Some(name) = &choice.stack else {
+        let system = LocalSystem::open(&data.data, data.power_cut.durability, None).await?;
+        return Ok(system.ctx);
+    };
+
+    let account = Account::connect(choice.region.as_deref()).await?;
+    let stack = DeployedStack::get(&account, name).await?;
+    open_stack(&account, &stack)
+}
+
+/// Returns the ports over the resources of a stack.
+pub(super) fn open_stack(account: &Account, stack: &DeployedStack) -> Result<Ctx> {
+    let names = stack.resource_names()?;
+    Ok(aws::build_context(
+        &account.clients(),
+        &names,
+        Arc::new(SystemClock),
+    ))
+}

@@ -1,0 +1,249 @@
+//! Backups of everything: an export of each container of each organization, and a manifest with which
+//! a restored backup is verified.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use domain::{ContainerTag, OrgId, Tenant, Timestamp};
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+use service::Ctx;
+use sha2::{Digest, Sha256};
+
+use super::export::export_container;
+use super::import::{ImportFormat, ImportOptions, import_file};
+use crate::inventory::visit_blobs;
+
+/// The file that says what is in a backup. A folder without it is incomplete.
+const MANIFEST: &str = "manifest.json";
+/// The version of the format of backups.
+const VERSION: u32 = 1;
+
+/// What is in a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupManifest {
+    /// The version of the format.
+    version: u32,
+    /// The time at which the backup was begun.
+    pub created_at: Timestamp,
+    /// The containers.
+    pub containers: Vec<ContainerBackup>,
+}
+
+/// The backup of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerBackup {
+    /// The organization.
+    pub org: OrgId,
+    /// The container tag.
+    pub container_tag: ContainerTag,
+    /// The name of the file in the folder.
+    file: String,
+    /// The number of documents.
+    pub documents: usize,
+    /// The number of memories, including forgotten ones and old versions.
+    pub memories: usize,
+    /// The SHA-256 of the file after its first line, which has the time of the export.
+    sha256: String,
+    /// The documents that could not be read.
+    pub damaged: Vec<String>,
+}
+
+impl BackupManifest {
+    /// Returns the number of documents in the backup.
+    pub fn documents(&self) -> usize {
+        self.containers
+            .iter()
+            .map(|container| container.documents)
+            .sum()
+    }
+
+    /// Returns the number of memories in the backup.
+    pub fn memories(&self) -> usize {
+        self.containers
+            .iter()
+            .map(|container| container.memories)
+            .sum()
+    }
+}
+
+/// Writes everything into `folder`, which must be new or empty. API keys and the connections of
+/// drives are not part of a backup: their secrets are known to nobody, or sealed by a key of the
+/// place.
+///
+/// # Errors
+/// Fails if the folder is not empty, or if something cannot be read or written.
+pub async fn write_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result<BackupManifest> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    if fs::read_dir(folder)?.next().is_some() {
+        bail!("{} is not empty: name a new folder", folder.display());
+    }
+
+    let mut manifest = BackupManifest {
+        version: VERSION,
+        created_at: ctx.clock.now(),
+        containers: Vec::new(),
+    };
+    for org in list_organizations(ctx).await? {
+        let tenant = Tenant::for_operator(org.clone());
+        for container in ctx.containers.list(&tenant).await? {
+            let file = format!("{}.jsonl", manifest.containers.len() + 1);
+            let path = folder.join(&file);
+            let out =
+                File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            let mut out = DigestWriter::new(BufWriter::new(out));
+            bar.set_message(format!("{org} {}", container.tag));
+            let report = export_container(ctx, &tenant, &container.tag, &mut out, bar).await?;
+            out.out.get_ref().sync_all()?;
+            manifest.containers.push(ContainerBackup {
+                org: org.clone(),
+                container_tag: container.tag,
+                file,
+                documents: report.documents,
+                memories: report.memories,
+                sha256: out.finish(),
+                damaged: report.damaged.iter().map(ToString::to_string).collect(),
+            });
+        }
+    }
+
+    let path = folder.join(MANIFEST);
+    let json = serde_json::to_vec_pretty(&manifest)?;
+    fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(manifest)
+}
+
+/// Reads everything of a backup back, and compares what is stored afterwards with the backup. Returns
+/// the manifest, and a line for each container that differs. What is there already stays as it is.
+///
+/// # Errors
+/// Fails if the folder has no complete backup, or if something cannot be read or written.
+pub async fn restore_backup(
+    ctx: &Ctx,
+    folder: &Path,
+    bar: &ProgressBar,
+) -> Result<(BackupManifest, Vec<String>)> {
+    let manifest = read_manifest(folder)?;
+    let mut organizations = BTreeSet::new();
+    for container in &manifest.containers {
+        let tenant = Tenant::for_operator(container.org.clone());
+        let path = folder.join(&container.file);
+        let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        bar.set_length(file.metadata()?.len());
+        bar.set_position(0);
+        bar.set_message(format!("{} {}", container.org, container.container_tag));
+        let options = ImportOptions {
+            tag: None,
+            format: ImportFormat::Recollect,
+            // Each file of an organization has the same settings.
+            replaces_settings: organizations.insert(container.org.clone()),
+        };
+        import_file(ctx, &tenant, &mut BufReader::new(file), &options, bar)
+            .await
+            .with_context(|| format!("cannot restore {}", path.display()))?;
+    }
+
+    let differences = find_differences(ctx, &manifest, bar).await?;
+    Ok((manifest, differences))
+}
+
+fn read_manifest(folder: &Path) -> Result<BackupManifest> {
+    let path = folder.join(MANIFEST);
+    let json = fs::read(&path).with_context(|| {
+        format!(
+            "cannot read {}: the folder has no backup, or one that was interrupted",
+            path.display()
+        )
+    })?;
+    let manifest: BackupManifest =
+        serde_json::from_slice(&json).with_context(|| format!("{} is damaged", path.display()))?;
+    if manifest.version != VERSION {
+        bail!(
+            "the backup has the format {}, and this program reads {VERSION}",
+            manifest.version
+        );
+    }
+    Ok(manifest)
+}
+
+/// Exports each container again, and returns a line for each that is not as it was.
+async fn find_differences(
+    ctx: &Ctx,
+    manifest: &BackupManifest,
+    bar: &ProgressBar,
+) -> Result<Vec<String>> {
+    let mut differences = Vec::new();
+    for container in &manifest.containers {
+        let tenant = Tenant::for_operator(container.org.clone());
+        let mut out = DigestWriter::new(io::sink());
+        let report =
+            export_container(ctx, &tenant, &container.container_tag, &mut out, bar).await?;
+        if out.finish() != container.sha256 {
+            differences.push(format!(
+                "{} {}: {} documents and {} memories, {} and {} in the backup",
+                container.org,
+                container.container_tag,
+                report.documents,
+                report.memories,
+                container.documents,
+                container.memories
+            ));
+        }
+    }
+    Ok(differences)
+}
+
+/// Returns the organizations for which something is stored.
+async fn list_organizations(ctx: &Ctx) -> Result<BTreeSet<OrgId>> {
+    let mut organizations = BTreeSet::new();
+    visit_blobs(ctx, |blob| {
+        organizations.insert(blob.org);
+    })
+    .await?;
+    Ok(organizations)
+}
+
+/// Hashes what is written after the first line.
+struct DigestWriter<W> {
+    out: W,
+    hasher: Sha256,
+    is_after_first_line: bool,
+}
+
+impl<W: Write> DigestWriter<W> {
+    fn new(out: W) -> Self {
+        Self {
+            out,
+            hasher: Sha256::new(),
+            is_after_first_line: false,
+        }
+    }
+
+    /// Returns the digest in hexadecimal digits.
+    fn finish(self) -> String {
+        hex::encode(self.hasher.finalize())
+    }
+}
+
+impl<W: Write> Write for DigestWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        let mut hashed = &bytes[..written];
+        if !self.is_after_first_line {
+            let end = hashed.iter().position(|&byte| byte == b'\n');
+            self.is_after_first_line = end.is_some();
+            hashed = end.map_or(&[], |end| &hashed[end + 1..]);
+        }
+        self.hasher.update(hashed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

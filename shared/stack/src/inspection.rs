@@ -1,0 +1,169 @@
+//! What is wrong with a deployment.
+
+use anyhow::{Context, Result};
+use aws::QueueReceiver;
+use aws_sdk_cloudformation::types::StackStatus;
+use aws_sdk_cloudwatch::types::StateValue;
+
+use crate::account::Account;
+use crate::deployed::DeployedStack;
+
+/// The number of messages in a queue from which work is behind.
+const MANY_MESSAGES: u64 = 1_000;
+
+/// What was looked at, and whether it is as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How serious it is.
+    pub severity: Severity,
+    /// What was looked at, such as `stack`.
+    pub subject: String,
+    /// What was found, and what to do about it.
+    pub message: String,
+}
+
+/// How serious a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// All is well.
+    Fine,
+    /// Somebody should look at it.
+    Warning,
+    /// Something does not work.
+    Problem,
+}
+
+impl Finding {
+    /// Creates a finding.
+    pub fn new(severity: Severity, subject: &str, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            subject: subject.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+impl DeployedStack {
+    /// Looks at the stack, its version, its queues and its alarms. `version` is that of this program.
+    ///
+    /// # Errors
+    /// Fails if AWS refuses a call.
+    pub async fn inspect(&self, account: &Account, version: &str) -> Result<Vec<Finding>> {
+        let mut findings = vec![self.inspect_status(), self.inspect_release(version)];
+        self.inspect_queues(account, &mut findings).await?;
+        self.inspect_alarms(account, &mut findings).await?;
+        Ok(findings)
+    }
+
+    fn inspect_status(&self) -> Finding {
+        let status = &self.status;
+        let severity = match status {
+            StackStatus::CreateComplete
+            | StackStatus::UpdateComplete
+            | StackStatus::UpdateCompleteCleanupInProgress => Severity::Fine,
+            status if status.as_str().ends_with("_IN_PROGRESS") => Severity::Warning,
+            StackStatus::UpdateRollbackComplete => Severity::Warning,
+            _ => Severity::Problem,
+        };
+        let message = match (&self.status_reason, severity) {
+            (Some(reason), Severity::Warning | Severity::Problem) => format!("{status}: {reason}"),
+            _ => status.to_string(),
+        };
+        Finding::new(severity, "stack", message)
+    }
+
+    fn inspect_release(&self, version: &str) -> Finding {
+        match self.release() {
+            Some(release) if release == version => Finding::new(Severity::Fine, "version", release),
+            Some(release) => Finding::new(
+                Severity::Warning,
+                "version",
+                format!(
+                    "{release} is deployed, and this program is {version}: use the same version for both"
+                ),
+            ),
+            None => Finding::new(
+                Severity::Warning,
+                "version",
+                "unknown, because the stack was not deployed by `recollect deploy`",
+            ),
+        }
+    }
+
+    async fn inspect_queues(&self, account: &Account, findings: &mut Vec<Finding>) -> Result<()> {
+        for (name, queue, dead_letter_queue) in self.queues()? {
+            let subject = format!("queue {name}");
+            let depth = depth_of(account, queue).await?;
+            let severity = match depth.waiting {
+                MANY_MESSAGES.. => Severity::Warning,
+                _ => Severity::Fine,
+            };
+            let message = format!(
+                "{} waiting, {} in progress",
+                depth.waiting, depth.in_progress
+            );
+            findings.push(Finding::new(severity, &subject, message));
+
+            let dead = depth_of(account, dead_letter_queue).await?;
+            let count = dead.waiting + dead.in_progress;
+            if count > 0 {
+                let message = format!(
+                    "{count} messages could not be handled. Look at the log of the function and at one message of \
+                     {dead_letter_queue}, then send them back: aws sqs start-message-move-task"
+                );
+                findings.push(Finding::new(Severity::Problem, &subject, message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn inspect_alarms(&self, account: &Account, findings: &mut Vec<Finding>) -> Result<()> {
+        let mut names = Vec::new();
+        let mut count = 0;
+        let mut token = None;
+        loop {
+            let describe = account.cloudwatch.describe_alarms();
+            let page = describe
+                .alarm_name_prefix(format!("{}-", self.name))
+                .set_next_token(token)
+                .send()
+                .await
+                .context("cannot read the alarms")?;
+            for alarm in page.metric_alarms() {
+                count += 1;
+                if alarm.state_value() == Some(&StateValue::Alarm) {
+                    names.push(alarm.alarm_name().unwrap_or_default().to_owned());
+                }
+            }
+            token = page.next_token().map(ToOwned::to_owned);
+            if token.is_none() {
+                break;
+            }
+        }
+
+        let finding = match (count, names.as_slice()) {
+            (0, _) => Finding::new(
+                Severity::Warning,
+                "alarms",
+                "none: nobody is told when something fails (parameter Monitoring=on)",
+            ),
+            (_, []) => Finding::new(Severity::Fine, "alarms", format!("none of {count} fires")),
+            (_, names) => Finding::new(
+                Severity::Problem,
+                "alarms",
+                format!("firing: {}", names.join(", ")),
+            ),
+        };
+        findings.push(finding);
+        Ok(())
+    }
+}
+
+async fn depth_of(account: &Account, queue: &str) -> Result<aws::QueueDepth> {
+    let receiver = QueueReceiver::new(account.sqs.clone(), queue.to_owned());
+    receiver
+        .depth()
+        .await
+        .with_context(|| format!("cannot look at the queue {queue}"))
+}
