@@ -91,7 +91,7 @@ impl BuiltTemplate {
     /// Returns the value of the parameter `Arch` for which the functions were built.
     ///
     /// # Errors
-    /// Fails if a function is not a program for Linux on arm64 or x86_64.
+    /// Fails if a function is not a program for Linux on `arm64` or `x86_64`.
     pub fn architecture(&self) -> Result<&'static str> {
         let functions = self.functions();
         let folder = functions.values().next().context("no functions")?;
