@@ -44,8 +44,8 @@ doctor --trial >"$work/doctor.log" || fail "recollect doctor"
 grep -q '^ok  *trial' "$work/doctor.log" || fail "no trial"
 
 say "exporting and importing"
-curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" --json \
-  '{"content": "The ferry leaves from quay nine.", "containerTag": "moved"}' >/dev/null
+curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" \
+  --header 'Content-Type: application/json' --data '{"content": "The ferry leaves from quay nine.", "containerTag": "moved"}' >/dev/null
 export_moved() {
   "$recollect" export --stack "$stack" --org demo --container-tag moved --output "$work/moved.jsonl" &&
     grep -q '"status":"done"' "$work/moved.jsonl"

@@ -95,8 +95,8 @@ fn an_unlimited_tenant_is_created_in_these_places_only() {
     places.retain(|path| !path.contains("/tests/"));
     let expected = [
         "cli/src/check.rs",
-        "cli/src/command/keys.rs",
-        "cli/src/command/transfer.rs",
+        "cli/src/command/place.rs",
+        "cli/src/transfer/backup.rs",
         "shared/aws/src/api_keys.rs",
         "shared/aws/src/request_log.rs",
         "shared/domain/src/job.rs",

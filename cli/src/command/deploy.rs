@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use domain::Tenant;
 use domain::key::{KeyKind, KeySpec, Permission};
-use domain::{OrgId, Tenant};
 use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
@@ -14,7 +14,7 @@ use stack::{
 };
 
 use super::doctor::VERSION;
-use super::place::open_stack;
+use super::place::{open_stack, operator_tenant};
 use super::trial::try_deployment;
 use crate::arguments::{ChangeOptions, Deploy, Rollback, StackOptions};
 
@@ -102,7 +102,7 @@ async fn change_stack(
     parameters: &BTreeMap<String, String>,
     options: &ChangeOptions,
 ) -> Result<ExitCode> {
-    let tenant = Tenant::for_operator(OrgId::parse(&options.org)?);
+    let tenant = operator_tenant(&options.org)?;
     let request = ChangeSetRequest {
         stack: name,
         template_url: &deployment.template_url,

@@ -4,10 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use api_client::ApiClient;
-use domain::{OrgId, Tenant};
 use stack::{Account, DeployedStack, Finding, Severity};
 
-use super::place::open_stack;
+use super::place::{open_stack, operator_tenant};
 use super::trial::try_deployment;
 use crate::arguments::Doctor;
 
@@ -28,7 +27,7 @@ pub(super) async fn run_doctor(options: Doctor) -> Result<ExitCode> {
     findings.push(inspect_api(url).await);
     if options.trial {
         let ctx = open_stack(&account, &stack)?;
-        let tenant = Tenant::for_operator(OrgId::parse(&options.org)?);
+        let tenant = operator_tenant(&options.org)?;
         findings.push(match try_deployment(&ctx, &tenant, url).await {
             Ok(times) => Finding::new(
                 Severity::Fine,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use aws::{Clients, ResourceNames, SystemClock};
 use domain::key::{KeyKind, KeySpec, Permission};
-use domain::{ContainerTag, KeyId, OrgId, Tenant};
+use domain::{ContainerTag, KeyId, Tenant};
 use service::Ctx;
 use service::{create_key, expires_at, list_keys, set_key_enabled};
 
-use super::place::open_place;
+use super::place::{open_place, operator_tenant};
 use crate::arguments::{Access, KeyAction, KeyStore};
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
@@ -124,7 +124,7 @@ async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
 }
 
 async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
-    let tenant = Tenant::for_operator(OrgId::parse(&store.org)?);
+    let tenant = operator_tenant(&store.org)?;
     if !store.aws {
         return Ok((open_place(&store.place).await?, tenant));
     }

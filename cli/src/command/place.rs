@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use aws::SystemClock;
+use domain::{OrgId, Tenant};
 use service::Ctx;
 use stack::{Account, DeployedStack};
 
 use crate::arguments::Place;
 use crate::system::LocalSystem;
+
+/// Returns the tenant of an organization, with every right.
+pub(super) fn operator_tenant(org: &str) -> Result<Tenant> {
+    Ok(Tenant::for_operator(OrgId::parse(org)?))
+}
 
 /// Opens the stack if one is chosen, and the data folder otherwise.
 pub(super) async fn open_place(place: &Place) -> Result<Ctx> {

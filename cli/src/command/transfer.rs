@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use domain::{ContainerTag, OrgId, Tenant};
+use domain::{ContainerTag, Tenant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use service::Ctx;
 
-use super::place::open_place;
+use super::place::{open_place, operator_tenant};
 use crate::arguments::{Export, FileFormat, Import, Owner};
 use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
@@ -193,7 +193,7 @@ fn print_report(report: &ImportReport) {
 }
 
 async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
-    let tenant = Tenant::for_operator(OrgId::parse(&owner.org)?);
+    let tenant = operator_tenant(&owner.org)?;
     let ctx = open_place(&owner.place).await?;
     Ok((ctx, tenant))
 }
