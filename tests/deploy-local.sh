@@ -26,7 +26,7 @@ wait_while_running 60 ministack curl --silent --output /dev/null "$AWS_ENDPOINT_
 # The API of ministack answers at another address than the stack says, so the trial comes later.
 deploy() { "$recollect" "$@" --stack "$stack" --org demo --yes --no-trial; }
 say "deploying"
-deploy deploy --functions "$build" >"$work/deploy.log" || fail "recollect deploy"
+deploy deploy --functions "$build" --parameter Monitoring=on >"$work/deploy.log" || fail "recollect deploy"
 key=$(tail -n 1 "$work/deploy.log")
 [[ $key == rk_* ]] || fail "the first key is not on the last line"
 

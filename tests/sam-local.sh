@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the deployable functions in `sam local start-api` against `recollect aws-endpoints`, and drives them with the
-# unmodified Python client: a text and a PDF are accepted, processed, listed, found and deleted. Then calls them from a
+# Runs the deployable functions by `recollect dev`, in `sam local start-api` over embedded AWS services, and drives them
+# with the unmodified Python client: a text and a PDF are accepted, processed, listed, found and deleted. Then calls them from a
 # web page of another origin with the unmodified npm client (CORS).
 # `sam local` does not poll queues: the script hands the waiting messages to the processor's function, and `recollect
 # work` does what follows, over the same data folder.
@@ -37,33 +37,28 @@ fi
 bridge=$(docker network inspect bridge --format '{{(index .IPAM.Config 0).Gateway}}')
 [[ -n $bridge ]] || bridge=172.17.0.1
 
-say "starting the embedded AWS services on $bridge"
+say "starting recollect dev, with the AWS services on $bridge"
 data=$work/data
 aws_port=$(free_port)
-start endpoints "$recollect" aws-endpoints --bind "$bridge" --port "$aws_port" --data "$data"
-wait_while_running 30 "recollect aws-endpoints" curl --silent --output /dev/null "http://$bridge:$aws_port/"
-wait_while_running 10 "its settings" grep --quiet RECOLLECT_KEEPER_QUEUE_URL "$work/endpoints.log"
-# It prints `export` lines; SAM takes the variables of the functions as a file, the rest is for SAM itself.
-grep '^export ' "$work/endpoints.log" >"$work/environment"
-# shellcheck source=/dev/null
-source "$work/environment"
-"$python" - >"$work/variables.json" <<'PYTHON'
-import json, os
-variables = {name: value for name, value in os.environ.items() if name.startswith("RECOLLECT_")}
-print(json.dumps({"Parameters": variables}))
-PYTHON
-key=$("$recollect" keys create --data "$data" --org demo --name sam | tail -n 1)
-
-say "starting sam local start-api"
 api_port=$(free_port)
-settings=(--template "$build/template.yaml" --parameter-overrides "Arch=$(host_arch) EndpointUrl=$AWS_ENDPOINT_URL"
-  --env-vars "$work/variables.json" --skip-pull-image)
-start sam sam local start-api --host 127.0.0.1 --port "$api_port" --warm-containers LAZY "${settings[@]}"
+start dev "$recollect" dev --functions "$build" --data "$data" --bind "$bridge" --aws-port "$aws_port" --port "$api_port" \
+  --no-workers -- --skip-pull-image
+wait_while_running 60 "the key of recollect dev" grep --quiet '^Key: ' "$work/dev.log"
+key=$(sed -n 's/^Key: *//p' "$work/dev.log")
 # The first call builds SAM's image and starts the container.
 wait_while_running 180 "GET /health through sam local" curl --silent --fail "http://127.0.0.1:$api_port/health"
 
+# What calls of single functions need beside.
+export AWS_ENDPOINT_URL=http://$bridge:$aws_port AWS_ACCESS_KEY_ID=embedded \
+  AWS_SECRET_ACCESS_KEY=embedded-services-have-no-secrets
+export AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
+settings=(--template "$build/template.yaml" --parameter-overrides "Arch=$(host_arch) EndpointUrl=$AWS_ENDPOINT_URL"
+  --env-vars "$data/sam-variables.json" --skip-pull-image)
+queue=$("$python" -c 'import json, sys
+print(json.load(open(sys.argv[1]))["Parameters"]["RECOLLECT_PROCESS_QUEUE_URL"])' "$data/sam-variables.json")
+
 # The processor's function reads the documents in its container; the rest is left to `recollect work`.
-processor=$(printf '%q ' "$python" tests/clients/invoke_worker.py ProcessorFunction "$RECOLLECT_PROCESS_QUEUE_URL" "${settings[@]}")
+processor=$(printf '%q ' "$python" tests/clients/invoke_worker.py ProcessorFunction "$queue" "${settings[@]}")
 "$python" tests/clients/python_client.py --url "http://127.0.0.1:$api_port" --key "$key" \
   --work "$processor && '$recollect' work --data '$data' --until-idle"
 

@@ -2,6 +2,7 @@
 
 mod client;
 mod data;
+mod dev;
 mod keys;
 mod mcp;
 mod stack;
@@ -29,6 +30,7 @@ pub use client::{
     TargetOptions, Watch,
 };
 pub use data::{Data, Durability, PowerCut};
+pub use dev::Dev;
 pub use keys::{Access, KeyAction, KeyStore, Keys};
 pub use mcp::{
     ConfigChange, Mcp, McpAction, McpClient, McpInstall, McpServe, McpTarget, McpUninstall,
@@ -125,6 +127,12 @@ pub enum Command {
     /// Prints the environment variables that clients need. Several processes may use one data
     /// folder at a time.
     AwsEndpoints(AwsEndpoints),
+    /// Run the Lambda functions on this machine, in `sam local start-api`
+    ///
+    /// Serves the embedded AWS services to the functions, processes what they queue, makes a key that
+    /// works for a day, and prints the address of the API. Needs the SAM CLI and a container engine.
+    #[command(after_help = dev::DEV_EXAMPLES)]
+    Dev(Dev),
     /// Process what is queued, without serving
     Work(Work),
     /// Give assistants a memory: serve the Model Context Protocol on the standard streams

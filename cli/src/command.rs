@@ -6,6 +6,7 @@ mod check;
 mod client;
 mod demo;
 mod deploy;
+mod dev;
 mod doctor;
 mod generate;
 mod keys;
@@ -52,6 +53,7 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                 Some(Command::Deploy(deploy)) => return deploy::run_deploy(deploy).await,
                 Some(Command::Rollback(rollback)) => return deploy::run_rollback(rollback).await,
                 Some(Command::Doctor(doctor)) => return doctor::run_doctor(doctor).await,
+                Some(Command::Dev(dev)) => dev::run_dev(dev).await?,
                 Some(Command::Work(work)) => work::run_work(work).await?,
                 Some(Command::Completions(options)) => generate::print_completions(&options)?,
                 Some(Command::Manual(options)) => generate::print_manual(&options)?,

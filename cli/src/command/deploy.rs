@@ -131,7 +131,7 @@ async fn change_stack(
     let ctx = open_stack(account, &stack)?;
     let url = stack.api_url()?;
     println!("\nAPI:      {url}\nConsole:  {url}/");
-    println!("Idle, it costs what docs/deploy.md lists under \"What it costs\".");
+    println!("Cost:     less than $3 a month without requests, with the default parameters");
     let exit_code = match options.no_trial {
         true => ExitCode::SUCCESS,
         false => report_trial(&ctx, &tenant, url).await,

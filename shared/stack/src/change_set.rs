@@ -20,6 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(300);
 /// The alarms that undo an update, without the name of the stack in front.
 const WATCHED_ALARMS: [&str; 2] = ["server-errors", "function-errors"];
+const ALARM: &str = "AWS::CloudWatch::Alarm";
 
 /// What a stack is to become.
 #[derive(Debug, Clone)]
@@ -98,7 +99,7 @@ impl ChangeSet {
         create = match &present {
             Some(_) => create
                 .change_set_type(ChangeSetType::Update)
-                .rollback_configuration(watched_alarms(account, request)),
+                .rollback_configuration(watched_alarms(account, request).await?),
             None => create.change_set_type(ChangeSetType::Create),
         };
 
@@ -365,30 +366,40 @@ fn list_parameters(request: &ChangeSetRequest<'_>, known: &[String]) -> Result<V
     Ok(parameters)
 }
 
-/// Returns the alarms that undo an update.
-fn watched_alarms(account: &Account, request: &ChangeSetRequest<'_>) -> RollbackConfiguration {
-    let mut configuration = RollbackConfiguration::builder();
-    if request.watch_minutes > 0 {
-        configuration =
-            configuration.monitoring_time_in_minutes(request.watch_minutes.cast_signed());
-        for alarm in WATCHED_ALARMS {
-            let Account {
-                id,
-                region,
-                partition,
-                ..
-            } = account;
-            let arn = format!(
-                "arn:{partition}:cloudwatch:{region}:{id}:alarm:{}-{alarm}",
-                request.stack
-            );
-            let trigger = RollbackTrigger::builder()
-                .arn(arn)
-                .r#type("AWS::CloudWatch::Alarm");
-            configuration = configuration.rollback_triggers(trigger.build());
-        }
+/// Returns the alarms that undo an update. CloudFormation refuses alarms that do not exist.
+async fn watched_alarms(
+    account: &Account,
+    request: &ChangeSetRequest<'_>,
+) -> Result<RollbackConfiguration> {
+    let configuration = RollbackConfiguration::builder();
+    if request.watch_minutes == 0 {
+        return Ok(configuration.build());
     }
-    configuration.build()
+
+    let names = WATCHED_ALARMS.map(|alarm| format!("{}-{alarm}", request.stack));
+    let describe = account.cloudwatch.describe_alarms();
+    let found = describe
+        .set_alarm_names(Some(names.to_vec()))
+        .send()
+        .await
+        .context("cannot read the alarms")?;
+    let arns = found
+        .metric_alarms()
+        .iter()
+        .filter_map(|alarm| alarm.alarm_arn());
+    let triggers: Vec<RollbackTrigger> = arns
+        .map(|arn| RollbackTrigger::builder().arn(arn).r#type(ALARM).build())
+        .collect();
+    if triggers.is_empty() {
+        bail!(
+            "the stack {} has no alarms to watch: leave out --watch, or deploy first with --parameter Monitoring=on",
+            request.stack
+        );
+    }
+    Ok(configuration
+        .monitoring_time_in_minutes(request.watch_minutes.cast_signed())
+        .set_rollback_triggers(Some(triggers))
+        .build())
 }
 
 /// Returns the end of the name of a change set: the digest in the address of the template, and the time.

@@ -146,7 +146,7 @@ impl DeployedStack {
             (0, _) => Finding::new(
                 Severity::Warning,
                 "alarms",
-                "none: nobody is told when something fails (parameter Monitoring=on)",
+                "none: nobody is told when something fails (deploy with --parameter Monitoring=on)",
             ),
             (_, []) => Finding::new(Severity::Fine, "alarms", format!("none of {count} fires")),
             (_, names) => Finding::new(
