@@ -46,7 +46,7 @@ pub(super) async fn run_dev(options: Dev) -> Result<()> {
         format!("listen on {address}, where containers reach this machine: see --bind")
     })?;
     let endpoint = endpoint_url(listener.local_addr()?);
-    let variables = write_variables(&system, &options.data.data)?;
+    let variables = write_variables(&system, &endpoint, &options.data.data)?;
     let key = create_local_key(&system).await?;
 
     let interrupted = wait_for_interrupt()?;
@@ -122,8 +122,9 @@ fn endpoint_url(address: SocketAddr) -> String {
 }
 
 /// Writes the variables of the functions in the form that SAM takes. Returns the file.
-fn write_variables(system: &LocalSystem, folder: &Path) -> Result<PathBuf> {
-    let variables: BTreeMap<&str, String> = system.names.to_environment().into_iter().collect();
+fn write_variables(system: &LocalSystem, endpoint: &str, folder: &Path) -> Result<PathBuf> {
+    let mut variables: BTreeMap<&str, String> = system.names.to_environment().into_iter().collect();
+    variables.insert("AWS_ENDPOINT_URL", endpoint.to_owned());
     let json = serde_json::json!({"Parameters": variables}).to_string();
     let file = folder.join(VARIABLES);
     std::fs::write(&file, json).with_context(|| format!("write {}", file.display()))?;
