@@ -42,6 +42,7 @@ doctor() { "$recollect" doctor --stack "$stack" --org demo --url "$api" "$@"; }
 say "looking for what is wrong"
 doctor --trial >"$work/doctor.log" || fail "recollect doctor"
 grep -q '^ok  *trial' "$work/doctor.log" || fail "no trial"
+grep -q 'none of 8 fires' "$work/doctor.log" || fail "the doctor does not know the alarms"
 
 say "exporting and importing"
 curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" \

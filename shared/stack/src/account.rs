@@ -1,7 +1,13 @@
 //! The account and the region of a deployment.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
+use aws_config::timeout::TimeoutConfig;
 use aws_config::{Region, SdkConfig};
+
+/// The time for the upload of a function over a slow line.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// An AWS account in a region, with clients of the services that deployments need.
 #[derive(Debug, Clone)]
@@ -51,10 +57,15 @@ impl Account {
             partition: partition.unwrap_or("aws").to_owned(),
             cloudformation: aws_sdk_cloudformation::Client::new(&config),
             cloudwatch: aws_sdk_cloudwatch::Client::new(&config),
-            // Every endpoint that plays S3 knows addresses with the bucket in the path.
             s3: aws_sdk_s3::Client::from_conf(
                 aws_sdk_s3::config::Builder::from(&config)
+                    // Every endpoint that plays S3 knows addresses with the bucket in the path.
                     .force_path_style(config.endpoint_url().is_some())
+                    .timeout_config(
+                        TimeoutConfig::builder()
+                            .operation_attempt_timeout(UPLOAD_TIMEOUT)
+                            .build(),
+                    )
                     .build(),
             ),
             sqs: aws_sdk_sqs::Client::new(&config),

@@ -1,7 +1,7 @@
 //! Changes of a stack: described first, then carried out.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use aws_sdk_cloudformation::types::{
@@ -18,6 +18,8 @@ use crate::deployed::DeployedStack;
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The longest wait for the description of changes.
 const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(300);
+/// The time within which changes begin.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The alarms that undo an update, without the name of the stack in front.
 const WATCHED_ALARMS: [&str; 2] = ["server-errors", "function-errors"];
 const ALARM: &str = "AWS::CloudWatch::Alarm";
@@ -237,6 +239,7 @@ impl ChangeSet {
 
         let mut told = HashSet::new();
         let mut first_failure = None;
+        let (begun, mut is_seen) = (Instant::now(), false);
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
             // The status is read before the events, so that the last look has the last events.
@@ -245,9 +248,12 @@ impl ChangeSet {
                 if let StackProgress::Failed(resource, reason) = &progress {
                     first_failure.get_or_insert_with(|| format!("{resource}: {reason}"));
                 }
+                is_seen = true;
                 report(progress);
             }
-            if is_changing(&stack.status) {
+            // Until CloudFormation begins, the stack has the status of the change before.
+            is_seen |= is_changing(&stack.status);
+            if is_changing(&stack.status) || (!is_seen && begun.elapsed() < START_TIMEOUT) {
                 continue;
             }
 

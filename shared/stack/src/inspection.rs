@@ -10,6 +10,17 @@ use crate::deployed::DeployedStack;
 
 /// The number of messages in a queue from which work is behind.
 const MANY_MESSAGES: u64 = 1_000;
+/// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
+const ALARMS: [&str; 8] = [
+    "dead-letters",
+    "oldest-message",
+    "server-errors",
+    "function-errors",
+    "function-throttles",
+    "mcp-errors",
+    "table-throttles",
+    "sweep-silent",
+];
 
 /// What was looked at, and whether it is as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,40 +130,31 @@ impl DeployedStack {
     }
 
     async fn inspect_alarms(&self, account: &Account, findings: &mut Vec<Finding>) -> Result<()> {
-        let mut names = Vec::new();
-        let mut count = 0;
-        let mut token = None;
-        loop {
-            let describe = account.cloudwatch.describe_alarms();
-            let page = describe
-                .alarm_name_prefix(format!("{}-", self.name))
-                .set_next_token(token)
-                .send()
-                .await
-                .context("cannot read the alarms")?;
-            for alarm in page.metric_alarms() {
-                count += 1;
-                if alarm.state_value() == Some(&StateValue::Alarm) {
-                    names.push(alarm.alarm_name().unwrap_or_default().to_owned());
-                }
-            }
-            token = page.next_token().map(ToOwned::to_owned);
-            if token.is_none() {
-                break;
+        let names = ALARMS.map(|alarm| format!("{}-{alarm}", self.name));
+        let describe = account.cloudwatch.describe_alarms();
+        let found = describe
+            .set_alarm_names(Some(names.to_vec()))
+            .send()
+            .await
+            .context("cannot read the alarms")?;
+        let mut firing = Vec::new();
+        for alarm in found.metric_alarms() {
+            if alarm.state_value() == Some(&StateValue::Alarm) {
+                firing.extend(alarm.alarm_name());
             }
         }
 
-        let finding = match (count, names.as_slice()) {
+        let finding = match (found.metric_alarms().len(), firing.as_slice()) {
             (0, _) => Finding::new(
                 Severity::Warning,
                 "alarms",
                 "none: nobody is told when something fails (deploy with --parameter Monitoring=on)",
             ),
-            (_, []) => Finding::new(Severity::Fine, "alarms", format!("none of {count} fires")),
-            (_, names) => Finding::new(
+            (count, []) => Finding::new(Severity::Fine, "alarms", format!("none of {count} fires")),
+            (_, firing) => Finding::new(
                 Severity::Problem,
                 "alarms",
-                format!("firing: {}", names.join(", ")),
+                format!("firing: {}", firing.join(", ")),
             ),
         };
         findings.push(finding);
