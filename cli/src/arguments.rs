@@ -94,8 +94,9 @@ pub enum Command {
     Backup(Backup),
     /// Read a backup back, and verify it
     ///
-    /// Existing data is kept. Repeating it changes nothing, and continues one that was interrupted.
-    /// Afterwards each container is compared with the backup; the exit code is 3 if one differs.
+    /// Existing documents and memories are kept; the settings of each organization become those of the
+    /// backup. It can be repeated, and continues a restoration that was interrupted. Afterwards each
+    /// container is compared with the backup; the exit code is 3 if one differs.
     Restore(Backup),
     /// Verify everything in the data folder, and repair what can be repaired
     ///
@@ -106,9 +107,8 @@ pub enum Command {
     Check(Check),
     /// Deploy to AWS, or update what is deployed
     ///
-    /// Uploads the built functions, shows what would change and asks, changes the stack, and makes the
-    /// first API key. Then it adds a document, searches it, and prints the address and what the
-    /// deployment costs.
+    /// Uploads the built functions, shows what would change, asks, and changes the stack. Then it adds and
+    /// searches a document, and prints the address, the cost and the first API key.
     #[command(after_help = stack::DEPLOY_EXAMPLES)]
     Deploy(Deploy),
     /// Go back to what was deployed before

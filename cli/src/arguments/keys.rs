@@ -1,8 +1,10 @@
 //! The options of `recollect keys`.
 
+use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Place;
+use super::stack::STACK_ORGANIZATION;
 
 /// `recollect keys`.
 #[derive(Debug, Clone, Args)]
@@ -69,14 +71,18 @@ pub enum KeyAction {
 /// The place of the keys.
 #[derive(Debug, Clone, Args)]
 pub struct KeyStore {
-    /// Where the keys lie.
+    /// Where the keys are stored.
     #[command(flatten)]
     pub place: Place,
-    /// Use the table `RECOLLECT_SECRETS_TABLE` on AWS in place of the data folder
+    /// Use the table `RECOLLECT_SECRETS_TABLE` on AWS instead of the data folder
     #[arg(long, conflicts_with = "stack")]
     pub aws: bool,
-    /// The organization: 1 to 40 of a-z, 0-9 and hyphen
-    #[arg(long, default_value = "local")]
+    /// The organization: 1 to 40 of a-z, 0-9 and hyphen; `main` with --stack
+    #[arg(
+        long,
+        default_value = "local",
+        default_value_if("stack", ArgPredicate::IsPresent, STACK_ORGANIZATION)
+    )]
     pub org: String,
 }
 

@@ -4,16 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// The organization of a stack, if none is named.
+pub(super) const STACK_ORGANIZATION: &str = "main";
 /// The name of a stack that is not named.
 const DEFAULT_STACK: &str = "recollect";
 
-/// A deployment in place of the data folder.
+/// A deployment instead of the data folder.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StackChoice {
-    /// Use this stack on AWS in place of the data folder, with the standard AWS environment
+    /// Use this stack on AWS instead of the data folder, with the standard AWS environment
     #[arg(long, value_name = "NAME")]
     pub stack: Option<String>,
-    /// The region of the stack; that of the AWS environment when left out
+    /// The region of the stack; by default that of the AWS environment
     #[arg(long, requires = "stack", value_name = "REGION")]
     pub region: Option<String>,
 }
@@ -24,7 +26,7 @@ pub struct StackOptions {
     /// The name of the stack
     #[arg(long, default_value = DEFAULT_STACK, value_name = "NAME")]
     pub stack: String,
-    /// The region; that of the AWS environment when left out
+    /// The region; by default that of the AWS environment
     #[arg(long, value_name = "REGION")]
     pub region: Option<String>,
 }
@@ -43,11 +45,18 @@ pub struct ChangeOptions {
     #[arg(long, default_value_t = 0, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(0..=180))]
     pub watch: u32,
     /// The organization of the first key: 1 to 40 of a-z, 0-9 and hyphen
-    #[arg(long, default_value = "main")]
+    #[arg(long, default_value = STACK_ORGANIZATION)]
     pub org: String,
     /// Do not add and search a document afterwards
     #[arg(long)]
     pub no_trial: bool,
+    /// Do not make the first key, which would be printed
+    #[arg(long)]
+    pub no_key: bool,
+    /// With --yes, also change what makes CloudFormation replace or remove a table, bucket, queue or
+    /// key
+    #[arg(long, requires = "yes")]
+    pub allow_data_loss: bool,
 }
 
 /// `recollect deploy`.
@@ -86,7 +95,7 @@ pub struct Doctor {
     #[arg(long)]
     pub trial: bool,
     /// The organization of the trial: 1 to 40 of a-z, 0-9 and hyphen
-    #[arg(long, default_value = "main")]
+    #[arg(long, default_value = STACK_ORGANIZATION)]
     pub org: String,
     /// The base address of the API; the stack's output when left out
     #[arg(long, value_name = "URL")]

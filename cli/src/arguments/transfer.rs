@@ -2,18 +2,24 @@
 
 use std::path::PathBuf;
 
+use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum};
 
+use super::stack::STACK_ORGANIZATION;
 use super::{Data, StackChoice};
 
 /// Whose data it is and where it lies.
 #[derive(Debug, Clone, Args)]
 pub struct Owner {
-    /// Where it lies.
+    /// Where it is stored.
     #[command(flatten)]
     pub place: Place,
-    /// The organization: 1 to 40 of a-z, 0-9 and hyphen
-    #[arg(long, default_value = "local")]
+    /// The organization: 1 to 40 of a-z, 0-9 and hyphen; `main` with --stack
+    #[arg(
+        long,
+        default_value = "local",
+        default_value_if("stack", ArgPredicate::IsPresent, STACK_ORGANIZATION)
+    )]
     pub org: String,
 }
 
@@ -65,13 +71,13 @@ pub enum FileFormat {
     Zep,
 }
 
-/// Where everything lies.
+/// Where the data is stored.
 #[derive(Debug, Clone, Args)]
 pub struct Place {
     /// The data folder.
     #[command(flatten)]
     pub data: Data,
-    /// The stack in place of the data folder.
+    /// The stack instead of the data folder.
     #[command(flatten)]
     pub stack: StackChoice,
 }
@@ -79,7 +85,7 @@ pub struct Place {
 /// `recollect backup` and `recollect restore`.
 #[derive(Debug, Clone, Args)]
 pub struct Backup {
-    /// Where everything lies.
+    /// Where the data is stored.
     #[command(flatten)]
     pub place: Place,
     /// The folder of the backup

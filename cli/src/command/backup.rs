@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::place::open_place;
 use super::transfer::progress_bar;
@@ -14,6 +14,13 @@ const EXIT_INCOMPLETE: u8 = 3;
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
+    let folder = &options.place.data.data;
+    if options.place.stack.stack.is_none() && !folder.is_dir() {
+        bail!(
+            "there is no data folder {}; name one with --data",
+            folder.display()
+        );
+    }
     let ctx = open_place(&options.place).await?;
     let bar = progress_bar("Saving {msg} [{bar:24}] {pos}/{len} documents")?;
     let manifest = write_backup(&ctx, &options.folder, &bar).await;

@@ -1,4 +1,4 @@
-//! `recollect deploy` and `recollect rollback`: change a stack on AWS, and try it.
+//! `recollect deploy` and `recollect rollback`: change a stack on AWS, and test it.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -10,12 +10,13 @@ use domain::key::{KeyKind, KeySpec, Permission};
 use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
-    Account, BuiltTemplate, ChangeSet, ChangeSetRequest, DeployedStack, Deployment, StackProgress,
+    Account, BuiltTemplate, ChangeSet, ChangeSetRequest, DeployedStack, Deployment, ResourceChange,
+    StackProgress,
 };
 
 use super::doctor::VERSION;
 use super::place::{open_stack, operator_tenant};
-use super::trial::try_deployment;
+use super::trial::{TRIAL_KEY_NAME, try_deployment};
 use crate::arguments::{ChangeOptions, Deploy, Rollback, StackOptions};
 
 /// The exit code if the stack was changed, but does not do its work.
@@ -32,11 +33,9 @@ const STORES: [&str; 4] = [
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
+    let change = StackChange::new(options.change)?;
     let built = BuiltTemplate::open(&options.functions)?;
     let account = connect(&options.stack).await?;
-    let mut parameters: BTreeMap<String, String> =
-        options.change.parameters.iter().cloned().collect();
-    set_architecture(&built, &mut parameters)?;
 
     let bar = progress_bar(built.functions().len(), "Uploading")?;
     let uploaded = Deployment::upload(&account, &built, VERSION, |function| {
@@ -45,28 +44,23 @@ pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
     });
     let deployment = uploaded.await;
     bar.finish_and_clear();
-    let deployment = deployment?;
-    println!("The functions of version {VERSION} are in the bucket of artifacts.");
-    change_stack(
-        &account,
-        &options.stack.stack,
-        &deployment,
-        &parameters,
-        &options.change,
-    )
-    .await
+    println!("Uploaded the functions.");
+    change
+        .apply(&account, &options.stack.stack, &deployment?)
+        .await
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_rollback(options: Rollback) -> Result<ExitCode> {
+    let change = StackChange::new(options.change)?;
     let account = connect(&options.stack).await?;
     let name = &options.stack.stack;
-    let Some(previous) = Deployment::previous(&account, name).await? else {
-        bail!("nothing else was deployed to the stack {name} by `recollect deploy`");
+    let stack = DeployedStack::get(&account, name).await?;
+    let Some(previous) = Deployment::previous(&account, &stack).await? else {
+        bail!("there is no earlier deployment of the stack {name} to go back to");
     };
-    println!("The deployment before was of version {}.", previous.version);
-    let parameters = options.change.parameters.iter().cloned().collect();
-    change_stack(&account, name, &previous, &parameters, &options.change).await
+    println!("Going back to version {}.", previous.version);
+    change.apply(&account, name, &previous).await
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
@@ -79,65 +73,121 @@ async fn connect(options: &StackOptions) -> Result<Account> {
     Ok(account)
 }
 
-/// Sets the parameter [`ARCHITECTURE`] to that of the functions, unless it is set to it.
-fn set_architecture(
-    built: &BuiltTemplate,
-    parameters: &mut BTreeMap<String, String>,
-) -> Result<()> {
-    let architecture = built.architecture()?;
-    let wanted = parameters.entry(ARCHITECTURE.to_owned());
-    let wanted = wanted.or_insert_with(|| architecture.to_owned());
-    if wanted != architecture {
-        bail!("the functions are built for {architecture}, not for {wanted}");
-    }
-    Ok(())
+/// How a stack is changed.
+struct StackChange {
+    options: ChangeOptions,
+    parameters: BTreeMap<String, String>,
+    tenant: Tenant,
 }
 
-/// Changes the stack to a deployment, makes the first key, and tries it.
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn change_stack(
-    account: &Account,
-    name: &str,
-    deployment: &Deployment,
-    parameters: &BTreeMap<String, String>,
-    options: &ChangeOptions,
-) -> Result<ExitCode> {
-    let tenant = operator_tenant(&options.org)?;
-    let request = ChangeSetRequest {
-        stack: name,
-        template_url: &deployment.template_url,
-        declared_parameters: &deployment.parameters,
-        parameters,
-        watch_minutes: options.watch,
-    };
-    let stack = match ChangeSet::create(account, &request).await? {
-        None => {
-            println!("The stack is as it should be already.");
-            DeployedStack::get(account, name).await?
+impl StackChange {
+    /// Checks the options before anything is done.
+    fn new(options: ChangeOptions) -> Result<Self> {
+        if !options.yes && !std::io::stdin().is_terminal() {
+            bail!("there is no terminal to ask on: use --yes to change the stack without asking");
         }
-        Some(changes) => {
-            print_changes(&changes);
-            if !options.yes && !confirm()? {
-                changes.discard(account).await?;
-                println!("Nothing was changed.");
-                return Ok(ExitCode::SUCCESS);
-            }
-            let stack = execute(account, &changes).await?;
-            deployment.record(account, name).await?;
-            stack
-        }
-    };
+        Ok(Self {
+            parameters: options.parameters.iter().cloned().collect(),
+            tenant: operator_tenant(&options.org)?,
+            options,
+        })
+    }
 
-    let ctx = open_stack(account, &stack)?;
-    let url = stack.api_url()?;
-    println!("\nAPI:      {url}\nConsole:  {url}/");
-    println!("Cost:     less than $3 a month without requests, with the default parameters");
-    let exit_code = match options.no_trial {
-        true => ExitCode::SUCCESS,
-        false => report_trial(&ctx, &tenant, url).await,
-    };
-    create_first_key(&ctx, &tenant, &options.org).await?;
-    Ok(exit_code)
+    /// Changes the stack to a deployment, tries it, and makes the first key.
+    #[expect(clippy::print_stdout, reason = "the answer of a command")]
+    async fn apply(
+        mut self,
+        account: &Account,
+        name: &str,
+        deployment: &Deployment,
+    ) -> Result<ExitCode> {
+        self.set_architecture(&deployment.architecture)?;
+        let request = ChangeSetRequest {
+            stack: name,
+            template_url: &deployment.template_url,
+            declared_parameters: &deployment.parameters,
+            parameters: &self.parameters,
+            watch_minutes: self.options.watch,
+        };
+        let stack = match ChangeSet::create(account, &request).await? {
+            None => {
+                println!("The stack is already up to date.");
+                DeployedStack::get(account, name).await?
+            }
+            Some(changes) => {
+                print_changes(&changes);
+                let confirmed = self.is_confirmed(&changes);
+                if !matches!(confirmed, Ok(true)) {
+                    changes.discard(account).await?;
+                    println!("Nothing was changed.");
+                    return confirmed.map(|_| ExitCode::SUCCESS);
+                }
+                execute(account, &changes).await?
+            }
+        };
+        deployment.record(account, &stack).await?;
+
+        let ctx = open_stack(account, &stack)?;
+        let url = stack.api_url()?;
+        println!("\nAPI:      {url}\nConsole:  {url}/");
+        println!("Cost:     less than $3 a month without requests, with the default parameters");
+        let exit_code = match self.options.no_trial {
+            true => ExitCode::SUCCESS,
+            false => self.report_trial(account, &ctx, name, url).await,
+        };
+        if !self.options.no_key {
+            create_first_key(&ctx, &self.tenant).await?;
+        }
+        Ok(exit_code)
+    }
+
+    /// Sets the parameter [`ARCHITECTURE`] to that of the functions, unless it is set to it.
+    fn set_architecture(&mut self, architecture: &str) -> Result<()> {
+        let wanted = self.parameters.entry(ARCHITECTURE.to_owned());
+        let wanted = wanted.or_insert_with(|| architecture.to_owned());
+        if wanted != architecture {
+            bail!("the functions are built for {architecture}, not for {wanted}");
+        }
+        Ok(())
+    }
+
+    /// Returns whether the changes may be made. Asks on the terminal, unless that is not wanted.
+    fn is_confirmed(&self, changes: &ChangeSet) -> Result<bool> {
+        if !self.options.yes {
+            return ask();
+        }
+        let loses_data = changes
+            .changes
+            .iter()
+            .any(|change| data_loss(change).is_some());
+        if loses_data && !self.options.allow_data_loss {
+            bail!(
+                "data may be lost: look at the changes, and give --allow-data-loss if you mean it"
+            );
+        }
+        Ok(true)
+    }
+
+    /// Tries the deployment, and prints how that went.
+    #[expect(clippy::print_stdout, reason = "the answer of a command")]
+    async fn report_trial(&self, account: &Account, ctx: &Ctx, name: &str, url: &str) -> ExitCode {
+        match try_deployment(ctx, &self.tenant, url).await {
+            Ok(times) => {
+                let (done, search) = (times.done.as_secs_f64(), times.search.as_millis());
+                println!(
+                    "Trial:    a document was done after {done:.1} s and found within {search} ms"
+                );
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                let region = &account.region;
+                println!(
+                    "The trial failed: {error:#}\nLook further with: recollect doctor --stack {name} --region {region}"
+                );
+                ExitCode::from(EXIT_TRIAL_FAILED)
+            }
+        }
+    }
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
@@ -148,10 +198,7 @@ fn print_changes(changes: &ChangeSet) {
     }
     println!("{} resources change:", changes.changes.len());
     for change in &changes.changes {
-        let warning = match change.is_replaced && STORES.contains(&change.kind.as_str()) {
-            true => "  REPLACED: ITS DATA MAY BE LOST",
-            false => "",
-        };
+        let warning = data_loss(change).unwrap_or_default();
         println!(
             "  {:<7} {:<32} {}{warning}",
             change.action, change.name, change.kind
@@ -159,12 +206,22 @@ fn print_changes(changes: &ChangeSet) {
     }
 }
 
+/// Returns the warning about a change of a resource that holds data.
+fn data_loss(change: &ResourceChange) -> Option<&'static str> {
+    if !STORES.contains(&change.kind.as_str()) {
+        None
+    } else if change.is_replaced {
+        Some("  REPLACED: ITS DATA MAY BE LOST")
+    } else if change.action == "Remove" {
+        Some("  REMOVED: ITS DATA MAY BE LOST")
+    } else {
+        None
+    }
+}
+
 /// Asks on the terminal whether to go on.
 #[expect(clippy::print_stdout, reason = "a question to the user")]
-fn confirm() -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("nobody can be asked here: give --yes to change the stack");
-    }
+fn ask() -> Result<bool> {
     print!("Change the stack? [y/N] ");
     std::io::stdout().flush()?;
     let mut answer = String::new();
@@ -197,29 +254,11 @@ fn progress_bar(length: usize, message: &'static str) -> Result<ProgressBar> {
     Ok(bar.with_message(message))
 }
 
-/// Tries the deployment, and prints how that went.
+/// Makes a key for an organization that never had one, but for trials, and prints it on the last line.
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn report_trial(ctx: &Ctx, tenant: &Tenant, url: &str) -> ExitCode {
-    match try_deployment(ctx, tenant, url).await {
-        Ok(times) => {
-            let (done, search) = (times.done.as_secs_f64(), times.search.as_millis());
-            println!(
-                "Tried:    a document was done after {done:.1} s and found within {search} ms"
-            );
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            println!("The trial failed: {error:#}\nLook further with: recollect doctor");
-            ExitCode::from(EXIT_TRIAL_FAILED)
-        }
-    }
-}
-
-/// Makes a key for an organization that has none, and prints it on the last line.
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn create_first_key(ctx: &Ctx, tenant: &Tenant, org: &str) -> Result<()> {
-    let has_key = list_keys(ctx, tenant).await?.iter().any(|key| key.enabled);
-    if has_key {
+async fn create_first_key(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
+    let keys = list_keys(ctx, tenant).await?;
+    if keys.iter().any(|key| key.name != TRIAL_KEY_NAME) {
         return Ok(());
     }
     let spec = KeySpec {
@@ -232,7 +271,8 @@ async fn create_first_key(ctx: &Ctx, tenant: &Tenant, org: &str) -> Result<()> {
     };
     let key = create_key(ctx, tenant, spec).await?;
     println!(
-        "The first key of the organization {org}. It is shown only now:\n{}",
+        "The first key of the organization {}. It is shown only now:\n{}",
+        tenant.org(),
         key.key_text
     );
     Ok(())

@@ -18,28 +18,16 @@ pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) async fn run_doctor(options: Doctor) -> Result<ExitCode> {
     let account = Account::connect(options.stack.region.as_deref()).await?;
     let stack = DeployedStack::get(&account, &options.stack.stack).await?;
-    let url = match &options.url {
-        Some(url) => url,
-        None => stack.api_url()?,
-    };
-
-    let mut findings = stack.inspect(&account, VERSION).await?;
-    findings.push(inspect_api(url).await);
-    if options.trial {
-        let ctx = open_stack(&account, &stack)?;
-        let tenant = operator_tenant(&options.org)?;
-        findings.push(match try_deployment(&ctx, &tenant, url).await {
-            Ok(times) => Finding::new(
-                Severity::Fine,
-                "trial",
-                format!(
-                    "a document was done after {:.1} s and found within {} ms",
-                    times.done.as_secs_f64(),
-                    times.search.as_millis()
-                ),
-            ),
-            Err(error) => Finding::new(Severity::Problem, "trial", format!("{error:#}")),
-        });
+    let mut findings = stack.inspect(&account, VERSION).await;
+    let url = options.url.as_deref().map_or_else(|| stack.api_url(), Ok);
+    match url {
+        Ok(url) => {
+            findings.push(inspect_api(url).await);
+            if options.trial {
+                findings.push(try_api(&account, &stack, &options.org, url).await);
+            }
+        }
+        Err(error) => findings.push(Finding::failure("API", &error)),
     }
 
     print_findings(&findings);
@@ -50,6 +38,23 @@ pub(super) async fn run_doctor(options: Doctor) -> Result<ExitCode> {
         true => ExitCode::from(EXIT_PROBLEMS),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Adds, searches and deletes a document.
+async fn try_api(account: &Account, stack: &DeployedStack, org: &str, url: &str) -> Finding {
+    let trial = async {
+        let ctx = open_stack(account, stack)?;
+        try_deployment(&ctx, &operator_tenant(org)?, url).await
+    };
+    match trial.await {
+        Ok(times) => {
+            let (done, search) = (times.done.as_secs_f64(), times.search.as_millis());
+            let message =
+                format!("a document was done after {done:.1} s and found within {search} ms");
+            Finding::new(Severity::Fine, "trial", message)
+        }
+        Err(error) => Finding::failure("trial", &error),
+    }
 }
 
 async fn inspect_api(url: &str) -> Finding {

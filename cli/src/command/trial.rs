@@ -9,6 +9,8 @@ use domain::{Secret, Tenant};
 use serde_json::{Value, json};
 use service::{Ctx, create_key, expires_at, set_key_enabled};
 
+/// The name of the keys that trials use.
+pub(super) const TRIAL_KEY_NAME: &str = "trial of the deployment";
 /// The container of the document.
 const TAG: &str = "recollect-trial";
 const TEXT: &str =
@@ -49,7 +51,7 @@ pub(super) async fn wait_for_api(url: &str) -> Result<()> {
 pub(super) async fn try_deployment(ctx: &Ctx, tenant: &Tenant, url: &str) -> Result<TrialTimes> {
     wait_for_api(url).await?;
     let spec = KeySpec {
-        name: "trial of the deployment".to_owned(),
+        name: TRIAL_KEY_NAME.to_owned(),
         kind: KeyKind::Full,
         permission: Permission::Write,
         tags: None,

@@ -2,15 +2,16 @@
 //! a restored backup is verified.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use domain::{ContainerTag, OrgId, Tenant, Timestamp};
+use domain::{ContainerTag, Error, OrgId, Tenant, Timestamp};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
-use service::Ctx;
+use service::{Ctx, find_existing_container};
 use sha2::{Digest, Sha256};
 
 use super::export::export_container;
@@ -48,7 +49,7 @@ pub struct ContainerBackup {
     pub documents: usize,
     /// The number of memories, including forgotten ones and old versions.
     pub memories: usize,
-    /// The SHA-256 of the file after its first line, which has the time of the export.
+    /// The SHA-256 of the file without its lines about the time of the export and the settings.
     sha256: String,
     /// The documents that could not be read.
     pub damaged: Vec<String>,
@@ -73,13 +74,18 @@ impl BackupManifest {
 }
 
 /// Writes everything into `folder`, which must be new or empty. API keys and the connections of
-/// drives are not part of a backup: their secrets are known to nobody, or sealed by a key of the
-/// place.
+/// drives are not part of a backup: only digests of keys are stored, and the secrets of connections
+/// are sealed with a key that stays where it is.
 ///
 /// # Errors
 /// Fails if the folder is not empty, or if something cannot be read or written.
 pub async fn write_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result<BackupManifest> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // A backup is readable by its user only, as a data folder is.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     if fs::read_dir(folder)?.next().is_some() {
         bail!("{} is not empty: name a new folder", folder.display());
     }
@@ -94,11 +100,16 @@ pub async fn write_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result
         for container in ctx.containers.list(&tenant).await? {
             let file = format!("{}.jsonl", manifest.containers.len() + 1);
             let path = folder.join(&file);
-            let out =
-                File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            let out = create_file(&path)?;
             let mut out = DigestWriter::new(BufWriter::new(out));
             bar.set_message(format!("{org} {}", container.tag));
-            let report = export_container(ctx, &tenant, &container.tag, &mut out, bar).await?;
+            let exported = export_container(ctx, &tenant, &container.tag, &mut out, bar).await;
+            if exported.is_err() && is_gone(ctx, &tenant, &container.tag).await? {
+                // It was deleted or merged while others were saved.
+                fs::remove_file(&path)?;
+                continue;
+            }
+            let report = exported?;
             out.out.get_ref().sync_all()?;
             manifest.containers.push(ContainerBackup {
                 org: org.clone(),
@@ -112,14 +123,34 @@ pub async fn write_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result
         }
     }
 
-    let path = folder.join(MANIFEST);
-    let json = serde_json::to_vec_pretty(&manifest)?;
-    fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut file = create_file(&folder.join(MANIFEST))?;
+    file.write_all(&serde_json::to_vec_pretty(&manifest)?)
+        .and_then(|()| file.sync_all())
+        .context("cannot write the manifest")?;
+    File::open(folder)?.sync_all()?;
     Ok(manifest)
 }
 
+/// Creates a file that only its user can read.
+fn create_file(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let file = options.open(path);
+    file.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Checks whether a container tag does not exist any more.
+async fn is_gone(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<bool> {
+    match find_existing_container(ctx, tenant, tag).await {
+        Ok(_) => Ok(false),
+        Err(Error::NotFound(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Reads everything of a backup back, and compares what is stored afterwards with the backup. Returns
-/// the manifest, and a line for each container that differs. What is there already stays as it is.
+/// the manifest, and a line for each container that differs. Documents and memories that are there already
+/// stay as they are. The settings of each organization become those of the backup.
 ///
 /// # Errors
 /// Fails if the folder has no complete backup, or if something cannot be read or written.
@@ -184,15 +215,15 @@ async fn find_differences(
         let report =
             export_container(ctx, &tenant, &container.container_tag, &mut out, bar).await?;
         if out.finish() != container.sha256 {
-            differences.push(format!(
-                "{} {}: {} documents and {} memories, {} and {} in the backup",
-                container.org,
-                container.container_tag,
-                report.documents,
-                report.memories,
-                container.documents,
-                container.memories
-            ));
+            let (org, tag) = (&container.org, &container.container_tag);
+            let counts = (report.documents, report.memories);
+            differences.push(match counts == (container.documents, container.memories) {
+                true => format!("{org} {tag}: the content differs"),
+                false => format!(
+                    "{org} {tag}: {} documents and {} memories, {} and {} in the backup",
+                    counts.0, counts.1, container.documents, container.memories
+                ),
+            });
         }
     }
     Ok(differences)
@@ -208,11 +239,15 @@ async fn list_organizations(ctx: &Ctx) -> Result<BTreeSet<OrgId>> {
     Ok(organizations)
 }
 
-/// Hashes what is written after the first line.
+/// The lines that are not hashed, from 0: the header with the time of the export, and the settings,
+/// whose secrets are not exported.
+const UNHASHED_LINES: [usize; 2] = [0, 2];
+
+/// Hashes what is written, but for [`UNHASHED_LINES`].
 struct DigestWriter<W> {
     out: W,
     hasher: Sha256,
-    is_after_first_line: bool,
+    line: usize,
 }
 
 impl<W: Write> DigestWriter<W> {
@@ -220,7 +255,7 @@ impl<W: Write> DigestWriter<W> {
         Self {
             out,
             hasher: Sha256::new(),
-            is_after_first_line: false,
+            line: 0,
         }
     }
 
@@ -233,17 +268,42 @@ impl<W: Write> DigestWriter<W> {
 impl<W: Write> Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
-        let mut hashed = &bytes[..written];
-        if !self.is_after_first_line {
-            let end = hashed.iter().position(|&byte| byte == b'\n');
-            self.is_after_first_line = end.is_some();
-            hashed = end.map_or(&[], |end| &hashed[end + 1..]);
+        for part in bytes[..written].split_inclusive(|&byte| byte == b'\n') {
+            if !UNHASHED_LINES.contains(&self.line) {
+                self.hasher.update(part);
+            }
+            if part.ends_with(b"\n") {
+                self.line += 1;
+            }
         }
-        self.hasher.update(hashed);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(pieces: &[&str]) -> String {
+        let mut writer = DigestWriter::new(Vec::new());
+        for piece in pieces {
+            writer.write_all(piece.as_bytes()).unwrap();
+        }
+        writer.finish()
+    }
+
+    #[test]
+    fn time_and_settings_are_not_compared() {
+        let first = digest(&["time 1\ncontainer\nsettings 1\ndocument\n"]);
+        assert_eq!(
+            first,
+            digest(&["time", " 2\ncontainer\nset", "tings 2\n", "document\n"])
+        );
+        assert_ne!(first, digest(&["time 1\ncontainer\nsettings 1\nother\n"]));
+        assert_ne!(first, digest(&["time 1\nother\nsettings 1\ndocument\n"]));
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::operation::head_bucket::HeadBucketError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{
     BucketLocationConstraint, CreateBucketConfiguration, PublicAccessBlockConfiguration,
@@ -22,8 +23,8 @@ const FIRST_REGION: &str = "us-east-1";
 /// The bucket of an account and region for the artifacts of all stacks. The key of an artifact contains
 /// its digest, so nothing is stored twice.
 ///
-/// Anybody could create a bucket of this name before we do. Each request therefore names the owner
-/// that the bucket must have.
+/// Anybody could create a bucket of this name before we do. Each request to a bucket that exists
+/// therefore names the owner that it must have. What CloudFormation reads itself is not checked.
 #[derive(Debug, Clone)]
 pub(crate) struct ArtifactBucket<'a> {
     account: &'a Account,
@@ -40,10 +41,22 @@ impl<'a> ArtifactBucket<'a> {
         let name = Self::name_of(account);
         let bucket = Self { account, name };
         let head = account.s3.head_bucket().bucket(&bucket.name);
-        let head = head.expected_bucket_owner(&account.id).send().await;
-        if head.is_err() {
-            bucket.create().await?;
+        match head.expected_bucket_owner(&account.id).send().await {
+            Ok(_) => {}
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(HeadBucketError::is_not_found) =>
+            {
+                bucket.create().await?;
+            }
+            Err(error) => {
+                return Err(error).with_context(|| {
+                    format!("cannot use the bucket {}: it belongs to another account, or you lack the right", bucket.name)
+                });
+            }
         }
+        bucket.make_private().await?;
         Ok(bucket)
     }
 
@@ -69,13 +82,17 @@ impl<'a> ArtifactBucket<'a> {
             .send()
             .await
             .with_context(|| format!("cannot create the bucket {} for artifacts", self.name))?;
+        Ok(())
+    }
+
+    async fn make_private(&self) -> Result<()> {
         let block = PublicAccessBlockConfiguration::builder()
             .block_public_acls(true)
             .ignore_public_acls(true)
             .block_public_policy(true)
             .restrict_public_buckets(true);
-        s3.put_public_access_block()
-            .bucket(&self.name)
+        let put = self.account.s3.put_public_access_block().bucket(&self.name);
+        put.expected_bucket_owner(&self.account.id)
             .public_access_block_configuration(block.build())
             .send()
             .await

@@ -18,6 +18,8 @@ use crate::deployed::DeployedStack;
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The longest wait for the description of changes.
 const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(300);
+/// The time for which a change goes on without a look at it that succeeds.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The time within which changes begin.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The alarms that undo an update, without the name of the stack in front.
@@ -47,6 +49,8 @@ pub struct ChangeSet {
     /// `true` if there is no stack yet.
     pub is_new_stack: bool,
     stack: String,
+    /// The id of the stack. A later stack of the same name has another one.
+    stack_id: String,
     arn: String,
     created_at: DateTime,
 }
@@ -83,7 +87,7 @@ impl ChangeSet {
         let present = DeployedStack::find(account, request.stack).await?;
         let present = present.filter(|stack| stack.status != StackStatus::ReviewInProgress);
         if let Some(stack) = &present {
-            check_changeable(stack)?;
+            check_changeable(stack, &account.region)?;
         }
 
         let known: &[String] = match &present {
@@ -115,6 +119,7 @@ impl ChangeSet {
             changes: Vec::new(),
             is_new_stack: present.is_none(),
             stack: request.stack.to_owned(),
+            stack_id: created.stack_id().unwrap_or(request.stack).to_owned(),
             arn: created
                 .id()
                 .context("CloudFormation names no change set")?
@@ -138,16 +143,20 @@ impl ChangeSet {
                 }
             }
         });
-        let mut page = description
-            .await
-            .context("CloudFormation works on the change set for too long")??;
+        let described = description.await;
+        if described.is_err() {
+            self.discard(account).await.ok();
+        }
+        let mut page =
+            described.context("CloudFormation has not described the changes in time")??;
 
         if page.status() != Some(&ChangeSetStatus::CreateComplete) {
             let reason = page
                 .status_reason()
                 .unwrap_or("no reason is given")
                 .to_owned();
-            self.discard(account).await?;
+            // The reason counts more than what is left of the attempt.
+            self.discard(account).await.ok();
             if reason.contains("didn't contain changes")
                 || reason.contains("No updates are to be performed")
             {
@@ -211,8 +220,10 @@ impl ChangeSet {
             .send()
             .await
             .context("cannot delete the change set")?;
-        if self.is_new_stack {
-            let delete = client.delete_stack().stack_name(&self.stack);
+        // Somebody else may have begun to create the stack meanwhile.
+        let stack = DeployedStack::find(account, &self.stack_id).await?;
+        if stack.is_some_and(|stack| stack.status == StackStatus::ReviewInProgress) {
+            let delete = client.delete_stack().stack_name(&self.stack_id);
             delete
                 .send()
                 .await
@@ -235,16 +246,26 @@ impl ChangeSet {
             .change_set_name(&self.arn)
             .send()
             .await
-            .context("CloudFormation does not begin the changes")?;
+            .context("cannot start the changes")?;
 
         let mut told = HashSet::new();
         let mut first_failure = None;
         let (begun, mut is_seen) = (Instant::now(), false);
+        let mut last_look = begun;
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            // The status is read before the events, so that the last look has the last events.
-            let stack = DeployedStack::get(account, &self.stack).await?;
-            for progress in self.list_progress(account, &mut told).await? {
+            let (stack, news) = match self.look(account, &mut told).await {
+                Ok(seen) => seen,
+                Err(error) if last_look.elapsed() > LOOK_TIMEOUT => {
+                    let stack = &self.stack;
+                    return Err(error.context(format!(
+                        "cannot see how the stack {stack} goes on. When it is done, run the same command again"
+                    )));
+                }
+                Err(_) => continue,
+            };
+            last_look = Instant::now();
+            for progress in news {
                 if let StackProgress::Failed(resource, reason) = &progress {
                     first_failure.get_or_insert_with(|| format!("{resource}: {reason}"));
                 }
@@ -266,6 +287,18 @@ impl ChangeSet {
                 }
             };
         }
+    }
+
+    /// Returns the stack, and what has happened since the last call. The status is read before the events,
+    /// so that the last look has the last events.
+    async fn look(
+        &self,
+        account: &Account,
+        told: &mut HashSet<String>,
+    ) -> Result<(DeployedStack, Vec<StackProgress>)> {
+        let stack = DeployedStack::get(account, &self.stack).await?;
+        let news = self.list_progress(account, told).await?;
+        Ok((stack, news))
     }
 
     /// Returns what has happened since the last call, oldest first. `told` has the events that were
@@ -307,7 +340,10 @@ impl ChangeSet {
                     Some(
                         ResourceStatus::CreateFailed
                         | ResourceStatus::UpdateFailed
-                        | ResourceStatus::DeleteFailed,
+                        | ResourceStatus::DeleteFailed
+                        // An alarm that undoes an update is named by the stack itself.
+                        | ResourceStatus::RollbackInProgress
+                        | ResourceStatus::UpdateRollbackInProgress,
                     ) => progress.push(StackProgress::Failed(resource, reason())),
                     _ => {}
                 }
@@ -323,21 +359,23 @@ impl ChangeSet {
 }
 
 /// Checks whether CloudFormation takes changes of a stack.
-fn check_changeable(stack: &DeployedStack) -> Result<()> {
+fn check_changeable(stack: &DeployedStack, region: &str) -> Result<()> {
     let name = &stack.name;
     match &stack.status {
         StackStatus::RollbackComplete | StackStatus::RollbackFailed | StackStatus::CreateFailed => {
             bail!(
                 "the stack {name} was never completely created. Delete it, then deploy again: \
-             aws cloudformation delete-stack --stack-name {name}"
+             aws cloudformation delete-stack --region {region} --stack-name {name}"
             )
         }
         StackStatus::UpdateRollbackFailed => bail!(
             "CloudFormation could not undo the last change of the stack {name}. Run first: \
-             aws cloudformation continue-update-rollback --stack-name {name}"
+             aws cloudformation continue-update-rollback --region {region} --stack-name {name}"
         ),
         status if is_changing(status) => {
-            bail!("the stack {name} is just being changed ({status}); try again when that is done")
+            bail!(
+                "the stack {name} is being changed by somebody ({status}); try again when that is done"
+            )
         }
         _ => Ok(()),
     }
@@ -379,7 +417,11 @@ async fn watched_alarms(
 ) -> Result<RollbackConfiguration> {
     let configuration = RollbackConfiguration::builder();
     if request.watch_minutes == 0 {
-        return Ok(configuration.build());
+        // Without these, CloudFormation keeps what an earlier update has set.
+        return Ok(configuration
+            .monitoring_time_in_minutes(0)
+            .set_rollback_triggers(Some(Vec::new()))
+            .build());
     }
 
     let names = WATCHED_ALARMS.map(|alarm| format!("{}-{alarm}", request.stack));
@@ -398,7 +440,7 @@ async fn watched_alarms(
         .collect();
     if triggers.is_empty() {
         bail!(
-            "the stack {} has no alarms to watch: leave out --watch, or deploy first with --parameter Monitoring=on",
+            "the stack {} has no alarms to watch: leave out --watch, or deploy first with --parameter Monitoring=basic",
             request.stack
         );
     }

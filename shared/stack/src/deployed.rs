@@ -14,6 +14,8 @@ use crate::account::Account;
 pub struct DeployedStack {
     /// The name.
     pub name: String,
+    /// The id. Another stack of the same name has another one.
+    pub(crate) id: String,
     /// The status.
     pub(crate) status: StackStatus,
     /// The reason of the status, if there is one.
@@ -63,6 +65,7 @@ impl DeployedStack {
         });
         Self {
             name: stack.stack_name().unwrap_or_default().to_owned(),
+            id: stack.stack_id().unwrap_or_default().to_owned(),
             status: stack
                 .stack_status()
                 .cloned()
@@ -83,7 +86,7 @@ impl DeployedStack {
         let output = self.outputs.get(name);
         output.map(String::as_str).with_context(|| {
             format!(
-                "the stack {} has no output {name}: is it one of Recollect, and deployed?",
+                "the stack {} has no output {name}: is it a stack of Recollect, and is its deployment complete?",
                 self.name
             )
         })

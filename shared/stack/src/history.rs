@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::artifacts::ArtifactBucket;
+use crate::deployed::DeployedStack;
 use crate::template::BuiltTemplate;
 
 /// The number of deployments of a stack that are remembered.
@@ -20,6 +21,8 @@ pub struct Deployment {
     pub template_url: String,
     /// The names of the template's parameters.
     pub parameters: Vec<String>,
+    /// The value of the parameter `Arch` for which the functions are built.
+    pub architecture: String,
     /// The time of the deployment in milliseconds since 1970.
     pub deployed_at: i64,
 }
@@ -43,6 +46,7 @@ impl Deployment {
             version: version.to_owned(),
             template_url,
             parameters: parameters.collect(),
+            architecture: built.architecture()?.to_owned(),
             deployed_at: aws::SystemClock.now().as_millis(),
         })
     }
@@ -51,7 +55,7 @@ impl Deployment {
     ///
     /// # Errors
     /// Fails if S3 refuses.
-    pub async fn record(&self, account: &Account, stack: &str) -> Result<()> {
+    pub async fn record(&self, account: &Account, stack: &DeployedStack) -> Result<()> {
         let mut deployments = list_deployments(account, stack).await?;
         // Going back to the deployment before twice goes forward again.
         deployments.retain(|known| known.template_url != self.template_url);
@@ -68,7 +72,7 @@ impl Deployment {
     ///
     /// # Errors
     /// Fails if S3 refuses.
-    pub async fn previous(account: &Account, stack: &str) -> Result<Option<Self>> {
+    pub async fn previous(account: &Account, stack: &DeployedStack) -> Result<Option<Self>> {
         let mut deployments = list_deployments(account, stack).await?;
         deployments.pop();
         Ok(deployments.pop())
@@ -76,7 +80,7 @@ impl Deployment {
 }
 
 /// Returns the deployments of a stack, oldest first.
-async fn list_deployments(account: &Account, stack: &str) -> Result<Vec<Deployment>> {
+async fn list_deployments(account: &Account, stack: &DeployedStack) -> Result<Vec<Deployment>> {
     let key = history_key(stack);
     let Some(bytes) = ArtifactBucket::existing(account).get_object(&key).await? else {
         return Ok(Vec::new());
@@ -85,6 +89,8 @@ async fn list_deployments(account: &Account, stack: &str) -> Result<Vec<Deployme
         .with_context(|| format!("{key} in the bucket of artifacts is damaged"))
 }
 
-fn history_key(stack: &str) -> String {
-    format!("stacks/{stack}.json")
+/// Returns the key of the deployments of a stack. Its id ends with an UUID.
+fn history_key(stack: &DeployedStack) -> String {
+    let id = stack.id.rsplit('/').next().unwrap_or_default();
+    format!("stacks/{}-{id}.json", stack.name)
 }

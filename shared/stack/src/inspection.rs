@@ -8,7 +8,7 @@ use aws_sdk_cloudwatch::types::StateValue;
 use crate::account::Account;
 use crate::deployed::DeployedStack;
 
-/// The number of messages in a queue from which work is behind.
+/// From this number of messages on, a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
 /// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
 const ALARMS: [&str; 8] = [
@@ -53,18 +53,26 @@ impl Finding {
             message: message.into(),
         }
     }
+
+    /// Returns the finding that something could not be looked at, or failed.
+    pub fn failure(subject: &str, error: &anyhow::Error) -> Self {
+        Self::new(Severity::Problem, subject, format!("{error:#}"))
+    }
 }
 
 impl DeployedStack {
     /// Looks at the stack, its version, its queues and its alarms. `version` is that of this program.
-    ///
-    /// # Errors
-    /// Fails if AWS refuses a call.
-    pub async fn inspect(&self, account: &Account, version: &str) -> Result<Vec<Finding>> {
+    /// What cannot be looked at is a problem of its own.
+    pub async fn inspect(&self, account: &Account, version: &str) -> Vec<Finding> {
         let mut findings = vec![self.inspect_status(), self.inspect_release(version)];
-        self.inspect_queues(account, &mut findings).await?;
-        self.inspect_alarms(account, &mut findings).await?;
-        Ok(findings)
+        if let Err(error) = self.inspect_queues(account, &mut findings).await {
+            findings.push(Finding::failure("queues", &error));
+        }
+        match self.inspect_alarms(account).await {
+            Ok(finding) => findings.push(finding),
+            Err(error) => findings.push(Finding::failure("alarms", &error)),
+        }
+        findings
     }
 
     fn inspect_status(&self) -> Finding {
@@ -91,7 +99,7 @@ impl DeployedStack {
                 Severity::Warning,
                 "version",
                 format!(
-                    "{release} is deployed, and this program is {version}: use the same version for both"
+                    "{release} is deployed, but this program is {version}: use the same version"
                 ),
             ),
             None => Finding::new(
@@ -120,8 +128,8 @@ impl DeployedStack {
             let count = dead.waiting + dead.in_progress;
             if count > 0 {
                 let message = format!(
-                    "{count} messages could not be handled. Look at the log of the function and at one message of \
-                     {dead_letter_queue}, then send them back: aws sqs start-message-move-task"
+                    "could not handle {count} messages; they are in {dead_letter_queue}: see \"a message is in a \
+                     dead-letter queue\" in docs/operate.md"
                 );
                 findings.push(Finding::new(Severity::Problem, &subject, message));
             }
@@ -129,7 +137,7 @@ impl DeployedStack {
         Ok(())
     }
 
-    async fn inspect_alarms(&self, account: &Account, findings: &mut Vec<Finding>) -> Result<()> {
+    async fn inspect_alarms(&self, account: &Account) -> Result<Finding> {
         let names = ALARMS.map(|alarm| format!("{}-{alarm}", self.name));
         let describe = account.cloudwatch.describe_alarms();
         let found = describe
@@ -144,7 +152,7 @@ impl DeployedStack {
             }
         }
 
-        let finding = match (found.metric_alarms().len(), firing.as_slice()) {
+        Ok(match (found.metric_alarms().len(), firing.as_slice()) {
             (0, _) => Finding::new(
                 Severity::Warning,
                 "alarms",
@@ -156,9 +164,7 @@ impl DeployedStack {
                 "alarms",
                 format!("firing: {}", firing.join(", ")),
             ),
-        };
-        findings.push(finding);
-        Ok(())
+        })
     }
 }
 
