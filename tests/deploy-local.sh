@@ -2,8 +2,8 @@
 # Deploys the built template with `recollect deploy` to ministack, which plays AWS on the loopback interface:
 # CloudFormation makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions.
 # Then drives the API with the unmodified Python client, exports and imports a container, updates the stack and rolls it
-# back, backs everything up and restores it into a data folder, and sends a message that cannot be read, which must end in the dead-letter queue and stay. `recollect doctor` must
-# tell a healthy stack from one with a dead letter.
+# back, backs everything up and restores it into a data folder, and sends a message that cannot be read, which must end
+# in the dead-letter queue and stay. `recollect doctor` must tell a healthy stack from one with a dead letter.
 #   RECOLLECT_BIN        the binary recollect (otherwise it is built)
 #   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -152,7 +152,7 @@ pub enum Command {
 /// `recollect check`.
 #[derive(Debug, Clone, Args)]
 pub struct Check {
-    /// Where everything lies.
+    /// The place of the data.
     #[command(flatten)]
     pub place: Place,
     /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes

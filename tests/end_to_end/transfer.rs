@@ -252,7 +252,7 @@ fn a_backup_has_everything_and_its_restoration_is_verified() {
     let found = other.call("POST", "/v4/search", &question).body["results"].to_string();
     assert!(found.contains("behind the door"), "{found}");
 
-    // What is not as in the backup is told.
+    // A container that differs from the backup is reported.
     let memory =
         json!({"containerTag": "maps", "memories": [{"content": "User moved to Bergen."}]});
     assert_eq!(other.call("POST", "/v4/memories", &memory).status, 201);

@@ -71,7 +71,7 @@ pub enum KeyAction {
 /// The place of the keys.
 #[derive(Debug, Clone, Args)]
 pub struct KeyStore {
-    /// Where the keys are stored.
+    /// The data folder or the stack.
     #[command(flatten)]
     pub place: Place,
     /// Use the table `RECOLLECT_SECRETS_TABLE` on AWS instead of the data folder

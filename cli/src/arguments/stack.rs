@@ -31,7 +31,7 @@ pub struct StackOptions {
     pub region: Option<String>,
 }
 
-/// How changes are made and tried.
+/// The options of changes.
 #[derive(Debug, Clone, Args)]
 pub struct ChangeOptions {
     /// A parameter of the template, as in `Stage=prod`; may be repeated. The others keep their
@@ -69,7 +69,7 @@ pub struct Deploy {
     /// or the output of `sam build`
     #[arg(long, default_value = ".aws-sam/build", value_name = "FOLDER")]
     pub functions: PathBuf,
-    /// How it is changed.
+    /// The options of the change.
     #[command(flatten)]
     pub change: ChangeOptions,
 }
@@ -80,7 +80,7 @@ pub struct Rollback {
     /// The stack.
     #[command(flatten)]
     pub stack: StackOptions,
-    /// How it is changed.
+    /// The options of the change.
     #[command(flatten)]
     pub change: ChangeOptions,
 }

@@ -11,7 +11,7 @@ use super::{Data, StackChoice};
 /// Whose data it is and where it lies.
 #[derive(Debug, Clone, Args)]
 pub struct Owner {
-    /// Where it is stored.
+    /// The place of the data.
     #[command(flatten)]
     pub place: Place,
     /// The organization: 1 to 40 of a-z, 0-9 and hyphen; `main` with --stack
@@ -71,7 +71,7 @@ pub enum FileFormat {
     Zep,
 }
 
-/// Where the data is stored.
+/// The place of the data.
 #[derive(Debug, Clone, Args)]
 pub struct Place {
     /// The data folder.
@@ -85,7 +85,7 @@ pub struct Place {
 /// `recollect backup` and `recollect restore`.
 #[derive(Debug, Clone, Args)]
 pub struct Backup {
-    /// Where the data is stored.
+    /// The place of the data.
     #[command(flatten)]
     pub place: Place,
     /// The folder of the backup

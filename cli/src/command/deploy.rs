@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use domain::Tenant;
-use domain::key::{KeyKind, KeySpec, Permission};
 use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
@@ -15,7 +14,7 @@ use stack::{
 };
 
 use super::doctor::VERSION;
-use super::place::{open_stack, operator_tenant};
+use super::place::{full_key, open_stack, operator_tenant};
 use super::trial::{TRIAL_KEY_NAME, try_deployment};
 use crate::arguments::{ChangeOptions, Deploy, Rollback, StackOptions};
 
@@ -73,7 +72,7 @@ async fn connect(options: &StackOptions) -> Result<Account> {
     Ok(account)
 }
 
-/// How a stack is changed.
+/// A change of a stack, with its checked options.
 struct StackChange {
     options: ChangeOptions,
     parameters: BTreeMap<String, String>,
@@ -173,10 +172,7 @@ impl StackChange {
     async fn report_trial(&self, account: &Account, ctx: &Ctx, name: &str, url: &str) -> ExitCode {
         match try_deployment(ctx, &self.tenant, url).await {
             Ok(times) => {
-                let (done, search) = (times.done.as_secs_f64(), times.search.as_millis());
-                println!(
-                    "Trial:    a document was done after {done:.1} s and found within {search} ms"
-                );
+                println!("Trial:    {times}");
                 ExitCode::SUCCESS
             }
             Err(error) => {
@@ -261,14 +257,7 @@ async fn create_first_key(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     if keys.iter().any(|key| key.name != TRIAL_KEY_NAME) {
         return Ok(());
     }
-    let spec = KeySpec {
-        name: "first key".to_owned(),
-        kind: KeyKind::Full,
-        permission: Permission::Write,
-        tags: None,
-        expires_at: None,
-        rate_limit: None,
-    };
+    let spec = full_key("first key", None);
     let key = create_key(ctx, tenant, spec).await?;
     println!(
         "The first key of the organization {}. It is shown only now:\n{}",

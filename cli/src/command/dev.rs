@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use domain::key::{KeyKind, KeySpec, Permission};
 use embedded::{ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY};
-use service::create_key;
+use service::{create_key, expires_at};
 use stack::BuiltTemplate;
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
-use super::place::operator_tenant;
+use super::place::{full_key, operator_tenant};
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::arguments::Dev;
 use crate::system::LocalSystem;
@@ -134,14 +133,8 @@ fn write_variables(system: &LocalSystem, endpoint: &str, folder: &Path) -> Resul
 /// Makes a key, because the key `local` works without functions only.
 async fn create_local_key(system: &LocalSystem) -> Result<String> {
     let tenant = operator_tenant(ORGANIZATION)?;
-    let spec = KeySpec {
-        name: "recollect dev".to_owned(),
-        kind: KeyKind::Full,
-        permission: Permission::Write,
-        tags: None,
-        expires_at: service::expires_at(system.ctx.clock.now(), Some(1))?,
-        rate_limit: None,
-    };
+    let expires_at = expires_at(system.ctx.clock.now(), Some(1))?;
+    let spec = full_key("recollect dev", expires_at);
     Ok(create_key(&system.ctx, &tenant, spec).await?.key_text)
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use aws::SystemClock;
-use domain::{OrgId, Tenant};
+use domain::key::{KeyKind, KeySpec, Permission};
+use domain::{OrgId, Tenant, Timestamp};
 use service::Ctx;
 use stack::{Account, DeployedStack};
 
@@ -14,6 +15,18 @@ use crate::system::LocalSystem;
 /// Returns the tenant of an organization, with every right.
 pub(super) fn operator_tenant(org: &str) -> Result<Tenant> {
     Ok(Tenant::for_operator(OrgId::parse(org)?))
+}
+
+/// Returns the description of a key for everything in an organization.
+pub(super) fn full_key(name: &str, expires_at: Option<Timestamp>) -> KeySpec {
+    KeySpec {
+        name: name.to_owned(),
+        kind: KeyKind::Full,
+        permission: Permission::Write,
+        tags: None,
+        expires_at,
+        rate_limit: None,
+    }
 }
 
 /// Opens the stack if one is chosen, and the data folder otherwise.

@@ -1,13 +1,15 @@
 //! Tries a deployment as a client would: adds a document, searches it, and deletes it.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use api_client::{ApiClient, Method};
-use domain::key::{KeyKind, KeySpec, Permission};
 use domain::{Secret, Tenant};
 use serde_json::{Value, json};
 use service::{Ctx, create_key, expires_at, set_key_enabled};
+
+use super::place::full_key;
 
 /// The name of the keys that trials use.
 pub(super) const TRIAL_KEY_NAME: &str = "trial of the deployment";
@@ -27,13 +29,23 @@ const POLL_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrialTimes {
     /// The time from adding the document until it was done.
-    pub(super) done: Duration,
+    done: Duration,
     /// The time of the search.
-    pub(super) search: Duration,
+    search: Duration,
+}
+
+impl fmt::Display for TrialTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (done, search) = (self.done.as_secs_f64(), self.search.as_millis());
+        write!(
+            f,
+            "a document was done after {done:.1} s and found within {search} ms"
+        )
+    }
 }
 
 /// Waits until the API at `url` answers.
-pub(super) async fn wait_for_api(url: &str) -> Result<()> {
+async fn wait_for_api(url: &str) -> Result<()> {
     let client = ApiClient::over_http(url)?.without_retries();
     let begun = Instant::now();
     loop {
@@ -50,14 +62,7 @@ pub(super) async fn wait_for_api(url: &str) -> Result<()> {
 /// Tries the API at `url` with a key that is made for it, and disabled afterwards.
 pub(super) async fn try_deployment(ctx: &Ctx, tenant: &Tenant, url: &str) -> Result<TrialTimes> {
     wait_for_api(url).await?;
-    let spec = KeySpec {
-        name: TRIAL_KEY_NAME.to_owned(),
-        kind: KeyKind::Full,
-        permission: Permission::Write,
-        tags: None,
-        expires_at: expires_at(ctx.clock.now(), Some(1))?,
-        rate_limit: None,
-    };
+    let spec = full_key(TRIAL_KEY_NAME, expires_at(ctx.clock.now(), Some(1))?);
     let key = create_key(ctx, tenant, spec).await?;
     let client = ApiClient::over_http(url)?.with_key(Secret::new(key.key_text));
     let outcome = add_and_search(&client).await;

@@ -23,7 +23,7 @@ const MANIFEST: &str = "manifest.json";
 /// The version of the format of backups.
 const VERSION: u32 = 1;
 
-/// What is in a backup.
+/// The list of the containers in a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupManifest {

@@ -26,7 +26,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const WATCHED_ALARMS: [&str; 2] = ["server-errors", "function-errors"];
 const ALARM: &str = "AWS::CloudWatch::Alarm";
 
-/// What a stack is to become.
+/// The wanted state of a stack.
 #[derive(Debug, Clone)]
 pub struct ChangeSetRequest<'a> {
     /// The name of the stack.
@@ -273,8 +273,8 @@ impl ChangeSet {
                 report(progress);
             }
             // Until CloudFormation begins, the stack has the status of the change before.
-            is_seen |= is_changing(&stack.status);
-            if is_changing(&stack.status) || (!is_seen && begun.elapsed() < START_TIMEOUT) {
+            is_seen |= stack.is_changing();
+            if stack.is_changing() || (!is_seen && begun.elapsed() < START_TIMEOUT) {
                 continue;
             }
 
@@ -372,18 +372,13 @@ fn check_changeable(stack: &DeployedStack, region: &str) -> Result<()> {
             "CloudFormation could not undo the last change of the stack {name}. Run first: \
              aws cloudformation continue-update-rollback --region {region} --stack-name {name}"
         ),
-        status if is_changing(status) => {
+        status if stack.is_changing() => {
             bail!(
                 "the stack {name} is being changed by somebody ({status}); try again when that is done"
             )
         }
         _ => Ok(()),
     }
-}
-
-/// Checks whether CloudFormation is working on a stack.
-fn is_changing(status: &StackStatus) -> bool {
-    status.as_str().ends_with("_IN_PROGRESS")
 }
 
 /// Returns the parameters of the change: those that are set, and for the others of a present stack the

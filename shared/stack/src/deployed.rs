@@ -78,6 +78,11 @@ impl DeployedStack {
         }
     }
 
+    /// Checks whether CloudFormation is working on the stack.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.status.as_str().ends_with("_IN_PROGRESS")
+    }
+
     /// Returns an output of the stack.
     ///
     /// # Errors

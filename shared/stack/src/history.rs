@@ -1,4 +1,4 @@
-//! What was deployed to a stack before.
+//! The earlier deployments of a stack.
 
 use anyhow::{Context, Result};
 use domain::ports::Clock;
@@ -89,7 +89,7 @@ async fn list_deployments(account: &Account, stack: &DeployedStack) -> Result<Ve
         .with_context(|| format!("{key} in the bucket of artifacts is damaged"))
 }
 
-/// Returns the key of the deployments of a stack. Its id ends with an UUID.
+/// Returns the key of the deployments of a stack. Its id ends with a UUID.
 fn history_key(stack: &DeployedStack) -> String {
     let id = stack.id.rsplit('/').next().unwrap_or_default();
     format!("stacks/{}-{id}.json", stack.name)

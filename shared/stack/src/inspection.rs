@@ -1,4 +1,4 @@
-//! What is wrong with a deployment.
+//! Finds faults of a deployment.
 
 use anyhow::{Context, Result};
 use aws::QueueReceiver;
@@ -8,7 +8,7 @@ use aws_sdk_cloudwatch::types::StateValue;
 use crate::account::Account;
 use crate::deployed::DeployedStack;
 
-/// From this number of messages on, a queue counts as behind.
+/// The number of waiting messages from which a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
 /// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
 const ALARMS: [&str; 8] = [
@@ -22,18 +22,18 @@ const ALARMS: [&str; 8] = [
     "sweep-silent",
 ];
 
-/// What was looked at, and whether it is as it should be.
+/// The state of a part of the deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How serious it is.
+    /// The severity.
     pub severity: Severity,
-    /// What was looked at, such as `stack`.
+    /// The name of the part, such as `stack`.
     pub subject: String,
-    /// What was found, and what to do about it.
+    /// The state of the part, with advice if something is wrong.
     pub message: String,
 }
 
-/// How serious a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// All is well.
@@ -62,7 +62,7 @@ impl Finding {
 
 impl DeployedStack {
     /// Looks at the stack, its version, its queues and its alarms. `version` is that of this program.
-    /// What cannot be looked at is a problem of its own.
+    /// A part that cannot be inspected is a problem too.
     pub async fn inspect(&self, account: &Account, version: &str) -> Vec<Finding> {
         let mut findings = vec![self.inspect_status(), self.inspect_release(version)];
         if let Err(error) = self.inspect_queues(account, &mut findings).await {
@@ -81,7 +81,7 @@ impl DeployedStack {
             StackStatus::CreateComplete
             | StackStatus::UpdateComplete
             | StackStatus::UpdateCompleteCleanupInProgress => Severity::Fine,
-            status if status.as_str().ends_with("_IN_PROGRESS") => Severity::Warning,
+            _ if self.is_changing() => Severity::Warning,
             StackStatus::UpdateRollbackComplete => Severity::Warning,
             _ => Severity::Problem,
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,9 @@ const FUNCTION: &str = "AWS::Serverless::Function";
 const NESTED_STACK: &str = "AWS::CloudFormation::Stack";
 /// The name of the program in the folder of a function.
 pub(crate) const BOOTSTRAP: &str = "bootstrap";
+
+/// The part of a program that names its processor.
+const ELF_HEADER_BYTES: u64 = 20;
 
 /// A built template.
 #[derive(Debug, Clone)]
@@ -96,10 +100,12 @@ impl BuiltTemplate {
         let functions = self.functions();
         let folder = functions.values().next().context("no functions")?;
         let program = folder.join(BOOTSTRAP);
-        let bytes =
-            fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+        let mut header = Vec::new();
+        fs::File::open(&program)
+            .and_then(|file| file.take(ELF_HEADER_BYTES).read_to_end(&mut header))
+            .with_context(|| format!("cannot read {}", program.display()))?;
         // The machine of an ELF file is at offset 18: 0x3e is x86-64, 0xb7 is AArch64.
-        match (bytes.get(..4), bytes.get(18)) {
+        match (header.get(..4), header.get(18)) {
             (Some(b"\x7fELF"), Some(0x3e)) => Ok("x86_64"),
             (Some(b"\x7fELF"), Some(0xb7)) => Ok("arm64"),
             _ => bail!("{} is not a program for Lambda", program.display()),
