@@ -25,9 +25,9 @@ use transformer::FolderSettings;
 use crate::listen::DEFAULT_BODY_BYTES;
 
 pub use client::{
-    Add, Ask, ClientCommand, Completions, ConfigOptions, Forget, List, Manual, Marking, Open,
-    OutputOptions, Profile, ProfileAction, Profiles, Search, SearchMode, Show, Status,
-    TargetOptions, Watch,
+    Add, Ask, ClientCommand, Completions, ConfigOptions, ErasureReport, Forget, List, Manual,
+    Marking, Open, OutputOptions, Profile, ProfileAction, Profiles, Search, SearchMode, Show,
+    Status, TargetOptions, Watch,
 };
 pub use data::{Data, Durability, PowerCut};
 pub use dev::Dev;

@@ -10,6 +10,7 @@ use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     the_last_secret_under_a_name_is_read_back,
+    the_first_of_created_secrets_stays,
     names_and_organizations_are_apart,
     what_is_stored_does_not_show_the_secret,
     a_secret_that_was_moved_or_changed_does_not_open,
@@ -47,6 +48,27 @@ async fn the_last_secret_under_a_name_is_read_back(setting: &PortFixture) {
         retry_unavailable(delete).await.expect("a deleted secret");
         assert_eq!(get(setting, &setting.alpha, "drive").await, None);
     }
+}
+
+async fn the_first_of_created_secrets_stays(setting: &PortFixture) {
+    let create = async |tenant: &Tenant, text: &str| {
+        let secret = Secret::new(text);
+        retry_unavailable(async || setting.ctx().vault.create(tenant, "signing", &secret).await)
+            .await
+            .expect("an answer")
+    };
+    // The retry of a write whose answer was lost may find its own secret.
+    create(&setting.alpha, "first").await;
+    assert!(!create(&setting.alpha, "second").await);
+    create(&setting.beta, "another").await;
+    assert_eq!(
+        get(setting, &setting.alpha, "signing").await.as_deref(),
+        Some("first")
+    );
+    assert_eq!(
+        get(setting, &setting.beta, "signing").await.as_deref(),
+        Some("another")
+    );
 }
 
 async fn names_and_organizations_are_apart(setting: &PortFixture) {

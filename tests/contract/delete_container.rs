@@ -4,7 +4,7 @@ use cli::transfer::ImportOptions;
 use domain::key::Permission;
 use domain::{TaskId, TaskState};
 use serde_json::{Value, json};
-use service::run_task;
+use service::{run_task, verify_erasure_report};
 use testkit::TestApp;
 
 use crate::client::OrgClient;
@@ -308,6 +308,70 @@ async fn seen_elsewhere(client: &OrgClient, ids: &[String]) -> Vec<String> {
     let mut all = requests_that_show(client, &client.app, "box", ids).await;
     all.extend(requests_that_show(client, &cold, "box", ids).await);
     all
+}
+
+#[tokio::test]
+async fn a_completed_deletion_has_a_signed_report() {
+    let client = OrgClient::new().await;
+    fill_container(&client, "box").await;
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
+    let report_path = |answer: &Value| {
+        let id = answer["deletionId"].as_str().expect("an id");
+        format!("/v3/container-tags/deletions/{id}/report")
+    };
+    let path = report_path(&answer);
+    let early = client.get(&path).await;
+    expect_error(&early, 409, "ConflictError", "not completed");
+
+    client.run_until_settled().await;
+    let status = deletion_status(&client, &answer["deletionId"]).await;
+    // The first requests race for the organization's key.
+    let answers = futures::join!(client.get(&path), client.get(&path));
+    let again = client.get(&path).await;
+    for answer in [&answers.0, &answers.1, &again] {
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        assert_eq!(answer.body, again.body);
+    }
+
+    let signed = again.body;
+    let report = &signed["report"];
+    assert_eq!(
+        verify_erasure_report(&signed).expect("a valid signature"),
+        signed["publicKey"]["kid"]
+    );
+    assert_eq!(report["organization"], "acme");
+    assert_eq!(report["containerTag"], "box");
+    assert_eq!(report["removed"], status["report"]);
+    assert_eq!(report["deletedAt"], status["deletedAt"]);
+    assert_eq!(report["completedAt"], status["completedAt"]);
+    assert_eq!(
+        report["stores"],
+        json!(["records", "objects", "requestLog"])
+    );
+
+    // Another report has the same key, and another organization has its own.
+    client
+        .add_document(json!({"content": "A crane.", "containerTag": "box"}))
+        .await;
+    let second = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
+    let other = OrgClient::of(
+        TestApp::start(&client.app.environment, 1)
+            .await
+            .expect("an app"),
+        "other",
+    )
+    .await;
+    expect_error(&other.get(&path).await, 404, "NotFoundError", "Deletion");
+    other
+        .add_document(json!({"content": "A crane.", "containerTag": "box"}))
+        .await;
+    let theirs = expect_ok(other.delete(&tag_path("box")).await, &deletion_shape());
+    client.run_until_settled().await;
+    other.run_until_settled().await;
+    let second = client.get(&report_path(&second)).await;
+    assert_eq!(second.body["publicKey"], signed["publicKey"]);
+    let theirs = other.get(&report_path(&theirs)).await;
+    assert_ne!(theirs.body["publicKey"], signed["publicKey"]);
 }
 
 #[tokio::test]

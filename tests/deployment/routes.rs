@@ -17,7 +17,7 @@ use crate::template::{
 use crate::tree::read_file;
 
 /// All routes: function, method, path.
-const ROUTES: [(&str, &str, &str); 135] = [
+const ROUTES: [(&str, &str, &str); 136] = [
     ("documents", "GET", "/health"),
     ("documents", "GET", "/healthz"),
     ("documents", "POST", "/v3/documents"),
@@ -73,6 +73,11 @@ const ROUTES: [(&str, &str, &str); 135] = [
         "container-tags",
         "GET",
         "/v3/container-tags/deletions/{deletionId}",
+    ),
+    (
+        "container-tags",
+        "GET",
+        "/v3/container-tags/deletions/{deletionId}/report",
     ),
     ("container-tags", "DELETE", "/v3/container-tags/{tag}"),
     ("settings", "GET", "/v3/settings"),

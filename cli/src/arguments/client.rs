@@ -14,7 +14,7 @@ use clap_complete::Shell;
 pub use content::{Add, Forget, Marking, Watch};
 pub(super) use help::{COMPLETION_EXAMPLES, MANUAL_EXAMPLES};
 pub use profiles::{ProfileAction, Profiles};
-pub use reading::{Ask, List, Open, Profile, Search, SearchMode, Show, Status};
+pub use reading::{Ask, ErasureReport, List, Open, Profile, Search, SearchMode, Show, Status};
 pub use target::{OutputOptions, TargetOptions};
 
 /// The commands that call the API.
@@ -51,6 +51,12 @@ pub enum ClientCommand {
     /// its document is processed again.
     #[command(after_help = help::FORGET_EXAMPLES)]
     Forget(Forget),
+    /// Show the signed report of the deletion of a container, or verify one
+    ///
+    /// The report says what was removed, when and from which stores. Whoever gets it can verify with
+    /// the signature that nothing in it was changed.
+    #[command(after_help = help::ERASURE_REPORT_EXAMPLES)]
+    ErasureReport(ErasureReport),
     /// Show whether the service answers, what it holds, and what failed
     #[command(after_help = help::STATUS_EXAMPLES)]
     Status(Status),

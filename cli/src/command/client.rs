@@ -4,6 +4,7 @@ mod add;
 mod api;
 mod ask;
 mod config_file;
+mod erasure_report;
 mod forget;
 mod hits;
 mod list;
@@ -34,6 +35,9 @@ pub(super) async fn run_client(command: ClientCommand) -> Result<ExitCode> {
         ClientCommand::List(options) => list::run_list(options).await?,
         ClientCommand::Show(options) => show::run_show(options).await?,
         ClientCommand::Forget(options) => forget::run_forget(options).await?,
+        ClientCommand::ErasureReport(options) => {
+            erasure_report::run_erasure_report(options).await?
+        }
         ClientCommand::Status(options) => status::run_status(options).await?,
         ClientCommand::Watch(options) => watch::run_watch(options).await?,
         ClientCommand::Open(options) => open::run_open(options).await?,

@@ -8,10 +8,10 @@ use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use service::{
-    EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
-    find_writable_container,
+    EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, SignedErasureReport, count_documents, delete_container,
+    find_writable_container, sign_erasure_report,
 };
 
 use crate::TagsState;
@@ -199,6 +199,18 @@ pub(crate) async fn get_deletion(
     }))
 }
 
+pub(crate) async fn get_erasure_report(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<SignedErasureReport>> {
+    let Some(deletion) = find_task(&app, &tenant, &id).await? else {
+        return Err(Error::NotFound("Deletion").into());
+    };
+    let signed = sign_erasure_report(&app.ctx, &tenant, deletion).await?;
+    Ok(Json(signed))
+}
+
 /// Returns the organization's task with this id.
 pub(crate) async fn find_task(app: &App, tenant: &Tenant, id: &str) -> Result<Option<Task>> {
     match TaskId::parse(id) {
@@ -274,5 +286,57 @@ pub(crate) fn operations() -> Vec<Operation> {
                 }),
             )
             .error(ErrorAnswer::NotFound, "There is no such deletion."),
+        Operation::get(
+            "/v3/container-tags/deletions/{deletionId}/report",
+            "get_erasure_report",
+        )
+        .group("Container Tags")
+        .summary("Get the signed report of a completed deletion.")
+        .description(
+            "The report says what was removed and when. Its signature proves that it was not \
+             changed: `jws` is a JSON Web Signature by Ed25519, which libraries for JSON Web \
+             Tokens verify with `publicKey`. All reports of the organization have the same key.",
+        )
+        .path_parameter::<PathId>("deletionId", "The id of a deletion.")
+        .answer::<SignedErasureReport>("The report.", report_example())
+        .error(ErrorAnswer::NotFound, "There is no such deletion.")
+        .error(
+            ErrorAnswer::Conflict,
+            "The deletion is not completed yet. Get the report when its `status` is `completed`.",
+        ),
     ]
+}
+
+fn report_example() -> Value {
+    json!({
+        "report": {
+            "organization": "acme",
+            "deletionId": "7Qm4x2BvNc8sJtKfWyEh3d",
+            "containerTag": "user_42",
+            "deletedAt": "2026-03-05T08:12:40.000Z",
+            "completedAt": "2026-03-05T08:28:46.000Z",
+            "removed": {
+                "documents": 12,
+                "chunks": 40,
+                "statements": 35,
+                "inlineBlobs": 36,
+                "objects": 2,
+                "objectBytes": 81920,
+                "indexRecords": 9,
+                "segments": 1,
+                "logContents": 14,
+            },
+            "stores": ["records", "objects", "requestLog"],
+            "verification": "Each store was listed and emptied until it returned nothing of the \
+                             container.",
+            "notCovered": "Copies outside of these stores.",
+        },
+        "jws": "eyJhbGciOiJFZERTQSJ9.eyJkZWxldGlvbklkIjoiN1FtNHgyQnZOYzhzSnRLZld5RWgzZCJ9.c2ln",
+        "publicKey": {
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            "kid": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+        },
+    })
 }

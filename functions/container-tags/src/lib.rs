@@ -46,6 +46,10 @@ pub fn router(app: App) -> Router {
             get(delete::get_deletion),
         )
         .route(
+            "/v3/container-tags/deletions/{deletionId}/report",
+            get(delete::get_erasure_report),
+        )
+        .route(
             "/v3/container-tags/{tag}",
             one.delete(delete::delete_container_tag),
         )

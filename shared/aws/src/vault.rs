@@ -9,9 +9,9 @@ use bytes::Bytes;
 use domain::ports::{PortResult, Vault};
 use domain::{PortError, Secret, Tenant};
 
-use crate::error::port_error;
+use crate::error::{condition_held, port_error};
 use crate::records::secrets::SealedSecretRecord;
-use crate::records::{read_record, record_item};
+use crate::records::{Item, item_absent, read_record, record_item};
 use crate::table::Table;
 use crate::table_keys;
 
@@ -27,15 +27,9 @@ impl KmsVault {
     pub(crate) fn new(table: Table, kms: aws_sdk_kms::Client, key: String) -> Self {
         Self { table, kms, key }
     }
-}
 
-fn corrupt_secret() -> PortError {
-    PortError::Corrupt("sealed secret".into())
-}
-
-#[async_trait]
-impl Vault for KmsVault {
-    async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()> {
+    /// Seals a secret, and returns the item to store.
+    async fn sealed_item(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<Item> {
         let request = self
             .kms
             .encrypt()
@@ -52,8 +46,26 @@ impl Vault for KmsVault {
         let record = SealedSecretRecord {
             ciphertext: Bytes::from(sealed.into_inner()),
         };
-        let item = record_item(&table_keys::sealed_secret_key(tenant, name), &record)?;
+        record_item(&table_keys::sealed_secret_key(tenant, name), &record)
+    }
+}
+
+fn corrupt_secret() -> PortError {
+    PortError::Corrupt("sealed secret".into())
+}
+
+#[async_trait]
+impl Vault for KmsVault {
+    async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()> {
+        let item = self.sealed_item(tenant, name, secret).await?;
         self.table.put(item).await
+    }
+
+    async fn create(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<bool> {
+        let item = self.sealed_item(tenant, name, secret).await?;
+        let put = self.table.client.put_item().table_name(&self.table.name);
+        let put = put.set_item(Some(item)).condition_expression(item_absent());
+        condition_held(put.send().await)
     }
 
     async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>> {

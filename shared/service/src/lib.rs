@@ -14,6 +14,7 @@ mod counts;
 mod ctx;
 mod damage;
 mod describe;
+mod erasure_report;
 mod export;
 mod files;
 mod find;
@@ -68,6 +69,10 @@ pub use counts::{
 pub use ctx::Ctx;
 pub use damage::{DocumentDamage, RepairOutcome, inspect_document, repair_document, report_damage};
 pub use describe::DocumentDescription;
+pub use erasure_report::{
+    ErasedStore, ErasureReport, PublicKey, SignedErasureReport, sign_erasure_report,
+    verify_erasure_report,
+};
 pub use export::{
     BodyCopy, ContainerCopy, CopyOutcome, DocumentCopy, ServedCopy, SharedContainerCopy,
     StatementsCopy, copy_container, copy_document,

@@ -1,5 +1,7 @@
 //! The options of commands that only read.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::{OutputOptions, TargetOptions};
@@ -163,6 +165,26 @@ pub struct Show {
     /// Show all passages in full
     #[arg(long)]
     pub full: bool,
+    /// The form of the output.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// The server or data folder.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// `recollect erasure-report`.
+#[derive(Debug, Clone, Args)]
+pub struct ErasureReport {
+    /// The id of the deletion, which the answer to `DELETE /v3/container-tags/TAG` has
+    #[arg(value_name = "ID", required_unless_present = "verify")]
+    pub id: Option<String>,
+    /// Verify the signature of a report that was saved with --json; needs no server
+    #[arg(long, value_name = "FILE", conflicts_with = "id")]
+    pub verify: Option<PathBuf>,
+    /// The id of the key that must have signed it
+    #[arg(long, value_name = "KEY-ID", requires = "verify")]
+    pub key: Option<String>,
     /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,

@@ -41,6 +41,10 @@ pub trait Vault: Send + Sync {
     /// Seals a secret and stores it under a name, replacing the previous one.
     async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()>;
 
+    /// Seals a secret and stores it under a name that has none. Returns `false`, and stores nothing,
+    /// when the name has one.
+    async fn create(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<bool>;
+
     /// Returns the secret with this name.
     async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>>;
 
