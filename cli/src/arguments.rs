@@ -384,6 +384,8 @@ impl ModelOptions {
         let settings = ModelSettings {
             url: non_empty(&self.model_url),
             key: non_empty(&self.model_key).map(Secret::new),
+            // On this machine, Bedrock is called with a key.
+            role: None,
             vision_model: non_empty(&self.vision_model),
             transcription_model: non_empty(&self.transcription_model),
             memory_model: non_empty(&self.memory_model),

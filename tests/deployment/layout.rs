@@ -132,11 +132,14 @@ fn drive_variables() -> BTreeSet<String> {
     asked.into_inner()
 }
 
-/// Returns the environment variables for models that the processor reads.
+/// Returns the environment variables for models that the processor reads, without the credentials of
+/// its role, which Lambda sets.
 fn model_variables() -> BTreeSet<String> {
     let asked = RefCell::new(BTreeSet::new());
     remote::ModelSettings::from_environment(|name| {
-        asked.borrow_mut().insert(name.to_owned());
+        if !name.starts_with("AWS_") {
+            asked.borrow_mut().insert(name.to_owned());
+        }
         None
     });
     asked.into_inner()

@@ -86,6 +86,36 @@ fn every_function_has_a_role_of_its_own() {
 }
 
 #[test]
+fn functions_that_ask_models_may_call_the_named_models_of_bedrock() {
+    let template = load_template();
+    let [(_, policy)] = resources(&template, "AWS::IAM::Policy")[..] else {
+        panic!("one policy beside the roles");
+    };
+    let statement = &policy["PolicyDocument"]["Statement"][0];
+    assert_eq!(
+        statement["Action"],
+        json!(["bedrock:InvokeModel", "bedrock-mantle:CreateInference"])
+    );
+    assert_eq!(referenced_id(&statement["Resource"]), "BedrockModels");
+
+    let roles: BTreeSet<&str> = as_list(&policy["Roles"])
+        .into_iter()
+        .map(referenced_id)
+        .collect();
+    let mut asking = BTreeSet::new();
+    for (_, function) in resources(&template, "AWS::Serverless::Function") {
+        let variables = &function["Environment"]["Variables"];
+        // Those that only embed have no model of Bedrock: it embeds by another protocol.
+        if !variables["RECOLLECT_MODEL_URL"].is_null()
+            && !variables["RECOLLECT_MEMORY_MODEL"].is_null()
+        {
+            asking.insert(referenced_id(&function["Role"]));
+        }
+    }
+    assert_eq!(roles, asking);
+}
+
+#[test]
 fn functions_receive_from_their_queues_and_from_no_other() {
     let template = load_template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {

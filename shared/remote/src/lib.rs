@@ -45,4 +45,4 @@ pub use models::{AnswerError, EmbeddingClient, ModelClient, ModelError, Question
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]
-pub use settings::ModelSettings;
+pub use settings::{ModelSettings, RoleCredentials};

@@ -2,6 +2,7 @@
 //! does not apply. Its answers are not trusted: they are limited in size and time, and read as
 //! text.
 
+mod bedrock;
 mod chat;
 mod embedding;
 mod multipart;
@@ -9,7 +10,7 @@ mod reranking;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +28,7 @@ use crate::fetch::USER_AGENT_VALUE;
 use crate::settings::{self, ModelSettings};
 use crate::tls::system_tls;
 
+use bedrock::BedrockEndpoint;
 pub use chat::{AnswerError, Question};
 pub use embedding::EmbeddingClient;
 pub use reranking::RerankClient;
@@ -110,6 +112,7 @@ impl ModelClient {
         let endpoint = ModelSettings {
             url: url.cloned(),
             key: key.cloned(),
+            role: self.settings.role.clone(),
             ..ModelSettings::default()
         };
         Self {
@@ -270,6 +273,8 @@ impl ModelClient {
         Some(url)
     }
 
+    /// Returns a request with the key, or for Bedrock with a signature by the role where there is no
+    /// key.
     fn build_request<B: Buf>(
         &self,
         url: &Url,
@@ -288,6 +293,16 @@ impl ModelClient {
             };
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
+        } else if let (Some(role), Some(endpoint)) = (&self.settings.role, BedrockEndpoint::at(url))
+        {
+            // A file of a recording is in pieces, but Bedrock takes none.
+            let signed = (url, media_type, body.chunk());
+            let Ok(headers) = endpoint.sign(signed, role, SystemTime::now()) else {
+                return Err(not_configured(settings::URL_VARIABLE));
+            };
+            for (name, value) in headers {
+                request = request.header(name, value);
+            }
         }
 
         request

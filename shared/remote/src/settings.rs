@@ -14,6 +14,22 @@ pub(crate) const RERANK_URL: &str = "RECOLLECT_RERANK_URL";
 pub(crate) const RERANK_KEY: &str = "RECOLLECT_RERANK_KEY";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 
+/// The environment variables with the credentials of a function's role, which Lambda sets.
+const ACCESS_KEY_ID: &str = "AWS_ACCESS_KEY_ID";
+const SECRET_ACCESS_KEY: &str = "AWS_SECRET_ACCESS_KEY";
+const SESSION_TOKEN: &str = "AWS_SESSION_TOKEN";
+
+/// The credentials of the role under which a process runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleCredentials {
+    /// The id of the access key.
+    pub access_key_id: String,
+    /// The secret of the access key.
+    pub secret_access_key: Secret,
+    /// The token of temporary credentials.
+    pub session_token: Option<Secret>,
+}
+
 /// An endpoint that speaks OpenAI's protocol, and the models to use there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelSettings {
@@ -22,6 +38,8 @@ pub struct ModelSettings {
     pub url: Option<String>,
     /// The key, sent as a bearer token. Endpoints on the same machine often need none.
     pub key: Option<Secret>,
+    /// The role that signs requests to Amazon Bedrock without a key. Other endpoints get no signature.
+    pub role: Option<RoleCredentials>,
     /// The model that describes images.
     pub vision_model: Option<String>,
     /// The model that transcribes audio and video.
@@ -45,7 +63,7 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Reads the settings from environment variables. An empty variable counts as absent.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let value = |name| {
+        let value = |name: &str| {
             let value = lookup(name)?;
             let value = value.trim();
             (!value.is_empty()).then(|| value.to_owned())
@@ -53,6 +71,7 @@ impl ModelSettings {
         Self {
             url: value(URL_VARIABLE),
             key: value(KEY_VARIABLE).map(Secret::new),
+            role: read_role(&value),
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
             memory_model: value(MEMORY_MODEL),
@@ -64,4 +83,12 @@ impl ModelSettings {
             rerank_key: value(RERANK_KEY).map(Secret::new),
         }
     }
+}
+
+fn read_role(value: impl Fn(&str) -> Option<String>) -> Option<RoleCredentials> {
+    Some(RoleCredentials {
+        access_key_id: value(ACCESS_KEY_ID)?,
+        secret_access_key: Secret::new(value(SECRET_ACCESS_KEY)?),
+        session_token: value(SESSION_TOKEN).map(Secret::new),
+    })
 }

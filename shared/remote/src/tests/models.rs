@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
-use crate::{ModelClient, ModelError, ModelSettings};
+use crate::{ModelClient, ModelError, ModelSettings, RoleCredentials};
 
 const KEY: &str = "sk-very-secret";
 
@@ -364,6 +364,24 @@ async fn what_is_not_set_or_unusable_is_named() {
     );
 }
 
+#[tokio::test]
+async fn the_role_signs_nothing_for_other_endpoints() {
+    let server = Server::start(|_| said("A cat.")).await;
+    let role = RoleCredentials {
+        access_key_id: "ASIAEXAMPLE".into(),
+        secret_access_key: Secret::new("role-secret"),
+        session_token: None,
+    };
+    let settings = ModelSettings {
+        key: None,
+        role: Some(role),
+        ..settings(format!("http://{}/v1", server.address))
+    };
+    let models = ModelClient::new(settings);
+    models.describe_image(b"x", "image/png").await.unwrap();
+    assert!(!only(&server).head.to_lowercase().contains("authorization"));
+}
+
 #[test]
 fn settings_come_from_the_environment_and_never_show_the_key() {
     let settings = ModelSettings::from_environment(|name| match name {
@@ -378,6 +396,9 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         "RECOLLECT_RERANK_MODEL" => Some("judge".into()),
         "RECOLLECT_RERANK_URL" => Some("http://127.0.0.1:11436/v1".into()),
         "RECOLLECT_RERANK_KEY" => Some("third-secret".into()),
+        "AWS_ACCESS_KEY_ID" => Some("ASIAEXAMPLE".into()),
+        "AWS_SECRET_ACCESS_KEY" => Some("role-secret".into()),
+        "AWS_SESSION_TOKEN" => Some("role-token-secret".into()),
         other => panic!("{other} is no setting of ours"),
     });
 
@@ -396,9 +417,12 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         settings.rerank_url.as_deref(),
         Some("http://127.0.0.1:11436/v1")
     );
+    let role = settings.role.as_ref().unwrap();
+    assert_eq!(role.access_key_id, "ASIAEXAMPLE");
+    assert_eq!(role.secret_access_key.expose(), "role-secret");
     let debug_output = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
     assert!(
-        debug_output.contains("eye") && !debug_output.contains("secret"),
+        debug_output.contains("eye") && !debug_output.contains("-secret"),
         "{debug_output}"
     );
     assert_eq!(
