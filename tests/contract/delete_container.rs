@@ -311,6 +311,28 @@ async fn seen_elsewhere(client: &OrgClient, ids: &[String]) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_custom_id_stays_one_document_while_its_former_container_is_removed() {
+    let client = OrgClient::new().await;
+    let body = |tag: &str| json!({"content": format!("A heron in {tag}."), "containerTag": tag, "customId": "bird"});
+    let former = client.add_document(body("box")).await;
+    expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
+
+    // The record of the former document is still stored.
+    let id = client.send_document(body("crate")).await;
+    assert_ne!(id, former);
+    client.run_until_settled().await;
+    assert_eq!(client.add_document(body("shed")).await, id);
+    let listed = client.post("/v3/documents/list", json!({})).await;
+    assert_eq!(
+        listed.body["pagination"]["totalItems"], 1,
+        "{}",
+        listed.body
+    );
+    let found = client.get("/v3/documents/bird").await;
+    assert_eq!(found.body["id"], Value::from(id));
+}
+
+#[tokio::test]
 async fn a_completed_deletion_has_a_signed_report() {
     let client = OrgClient::new().await;
     fill_container(&client, "box").await;

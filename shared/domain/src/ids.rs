@@ -218,6 +218,12 @@ impl DocumentId {
         Self::from_mac(org, &[b"customId", custom_id.as_str().as_bytes()])
     }
 
+    /// Derives the second id of the document with this `customId` in the organization. A new document
+    /// has it while one of a deleted container still has the first.
+    pub fn second_of_custom_id(org: &OrgId, custom_id: &CustomId) -> Self {
+        Self::from_mac(org, &[b"customId/2", custom_id.as_str().as_bytes()])
+    }
+
     /// Derives the id of the document with this `customId` in a container. Documents have it whose
     /// id in the organization was taken, and those from before there was one.
     pub fn in_container(org: &OrgId, container: &ContainerId, custom_id: &CustomId) -> Self {

@@ -3,10 +3,11 @@
 //! ([`CreationConditions`]). One customId is therefore one document, whatever else is sent, deleted
 //! or merged meanwhile.
 //!
-//! A document with a customId has the id that is derived from it in the organization. If another
-//! document has that id, it has the one that is derived in its container, as all documents had
-//! in earlier versions. A document that got its customId later has kept its id, and a
-//! reference under the derived id leads to it.
+//! A document with a customId has the id that is derived from it in the organization, or a second
+//! one while a document of a deleted container still has the first. If another document has that id,
+//! it has the one that is derived in its container, as all documents had in earlier versions. A
+//! document that got its customId later has kept its id, and a reference under the derived id leads
+//! to it.
 
 use crate::Ctx;
 use crate::find::{read_document, read_present_tags};
@@ -20,6 +21,8 @@ use domain::tenant::Tenant;
 
 /// The number of records that one read fetches.
 const BATCH_SIZE: usize = 100;
+/// The number of ids that are derived from a customId in the organization.
+const ORGANIZATION_IDS: usize = 2;
 
 /// The place of an existing or future document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +78,7 @@ pub(crate) async fn place_of(
     custom_id: &CustomId,
     reach: Reach<'_>,
 ) -> Result<FoundPlace> {
-    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let mut candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
     let newest = active
         .into_iter()
@@ -88,7 +91,8 @@ pub(crate) async fn place_of(
             creation_conditions: CreationConditions::default(),
         },
         None => {
-            let (id, creation_conditions) = free_place(&candidates, custom_id)?;
+            let (id, creation_conditions) =
+                free_place(ctx, tenant, &mut candidates, custom_id).await?;
             Place {
                 container: container.primary_id().clone(),
                 id,
@@ -117,7 +121,7 @@ pub(crate) async fn reference_to(
     custom_id: &CustomId,
     document: &Document,
 ) -> Result<(Option<CustomIdReference>, Vec<AlternativeId>)> {
-    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let mut candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
     let reach = Reach::of_tags(tags, Reach::Organization);
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
     if let Some(other) = active.iter().find(|other| other.id != document.id) {
@@ -133,11 +137,14 @@ pub(crate) async fn reference_to(
         Some(DocumentEntry::Reference(target)) => *target == document.id,
         _ => candidate.id == document.id,
     };
-    let known = candidates.iter().take(2).find(leads_here);
+    let known = candidates
+        .iter()
+        .take(ORGANIZATION_IDS + 1)
+        .find(leads_here);
     let (id, reference) = match known {
         Some(candidate) => (candidate.id.clone(), None),
         None => {
-            let (id, conditions) = free_place(&candidates, custom_id)?;
+            let (id, conditions) = free_place(ctx, tenant, &mut candidates, custom_id).await?;
             let reference = CustomIdReference {
                 id: id.clone(),
                 replaces: conditions.replaces,
@@ -205,6 +212,8 @@ pub(crate) struct Candidate {
     entry: Option<DocumentEntry>,
     /// The document that the reference leads to.
     referenced: Option<Document>,
+    /// `true` if no document may get the id.
+    is_reserved: bool,
 }
 
 impl Candidate {
@@ -238,9 +247,10 @@ impl Candidate {
     }
 
     /// Returns the outdated reference that a new document would replace, or nothing if there is
-    /// nothing to replace. Returns `None` if the id is taken.
+    /// nothing to replace. Returns `None` if the id is taken or reserved.
     fn replaceable(&self, custom_id: &CustomId) -> Option<Option<DocumentId>> {
         match &self.entry {
+            _ if self.is_reserved => None,
             None => Some(None),
             Some(DocumentEntry::Document(_)) => None,
             Some(DocumentEntry::Reference(target)) => {
@@ -255,7 +265,8 @@ impl Candidate {
 }
 
 /// Reads what is stored under the ids that the document with a customId in these containers could
-/// have: first the one in the organization, then those in the containers.
+/// have: first those in the organization, then those in the containers. The second in the
+/// organization is reserved.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -266,7 +277,10 @@ pub(crate) async fn read_candidates(
     custom_id: &CustomId,
 ) -> Result<Vec<Candidate>> {
     let org = tenant.org();
-    let mut ids = vec![DocumentId::of_custom_id(org, custom_id)];
+    let mut ids = vec![
+        DocumentId::of_custom_id(org, custom_id),
+        DocumentId::second_of_custom_id(org, custom_id),
+    ];
     for container in containers {
         ids.push(DocumentId::in_container(org, container, custom_id));
     }
@@ -286,6 +300,7 @@ pub(crate) async fn read_candidates(
             id,
             entry,
             referenced,
+            is_reserved: candidates.len() == 1,
         });
     }
 
@@ -293,11 +308,21 @@ pub(crate) async fn read_candidates(
 }
 
 /// Returns the first id that no document has, with the conditions of a creation there.
-fn free_place(
-    candidates: &[Candidate],
+async fn free_place(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    candidates: &mut [Candidate],
     custom_id: &CustomId,
 ) -> Result<(DocumentId, CreationConditions)> {
-    for candidate in candidates {
+    if let [first, second, ..] = candidates
+        && let Some(DocumentEntry::Document(document)) = &first.entry
+    {
+        // The document of a deleted container is about to be removed, and must not let the customId
+        // become two documents.
+        second.is_reserved = read_present_tags(ctx, tenant, document).await?.is_some();
+    }
+
+    for candidate in &*candidates {
         let Some(replaces) = candidate.replaceable(custom_id) else {
             continue;
         };
