@@ -4,6 +4,7 @@ mod aws_endpoints;
 mod backup;
 mod check;
 mod client;
+mod confirm;
 mod demo;
 mod deploy;
 mod dev;

@@ -1,10 +1,9 @@
 //! `recollect deploy` and `recollect rollback`: change a stack on AWS, and test it.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use domain::Tenant;
 use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
@@ -13,6 +12,7 @@ use stack::{
     StackProgress,
 };
 
+use super::confirm::{ask, check_terminal};
 use super::doctor::VERSION;
 use super::place::{full_key, open_stack, operator_tenant};
 use super::trial::{TRIAL_KEY_NAME, try_deployment};
@@ -82,8 +82,8 @@ struct StackChange {
 impl StackChange {
     /// Checks the options before anything is done.
     fn new(options: ChangeOptions) -> Result<Self> {
-        if !options.yes && !std::io::stdin().is_terminal() {
-            bail!("there is no terminal to ask on: use --yes to change the stack without asking");
+        if !options.yes {
+            check_terminal()?;
         }
         Ok(Self {
             parameters: options.parameters.iter().cloned().collect(),
@@ -153,7 +153,7 @@ impl StackChange {
     /// Returns whether the changes may be made. Asks on the terminal, unless that is not wanted.
     fn is_confirmed(&self, changes: &ChangeSet) -> Result<bool> {
         if !self.options.yes {
-            return ask();
+            return ask("Change the stack?");
         }
         let loses_data = changes
             .changes
@@ -213,18 +213,6 @@ fn data_loss(change: &ResourceChange) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Asks on the terminal whether to go on.
-#[expect(clippy::print_stdout, reason = "a question to the user")]
-fn ask() -> Result<bool> {
-    print!("Change the stack? [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .context("read the answer")?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 async fn execute(account: &Account, changes: &ChangeSet) -> Result<DeployedStack> {

@@ -1,16 +1,14 @@
 //! `recollect forget`: forgets memories, or deletes documents.
 
-use std::io::IsTerminal;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use api_client::{ApiClient, ApiError, Method, StatusCode};
-use console::Term;
 use serde_json::{Value, json};
 
 use super::api::{choose_container, document_path, found, get, live_memories, post};
 use super::output::{Outcome, Output, count, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Forget;
+use crate::command::confirm::{ask, check_terminal};
 
 /// A memory or document to forget: its id, and the text by which people recognize it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +19,8 @@ struct Candidate {
 
 pub(super) async fn run_forget(options: Forget) -> Result<Outcome> {
     let output = Output::stdout(options.output.json);
-    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if !options.yes && !can_ask {
-        bail!("nobody can be asked here; say --yes to go on without a question");
+    if !options.yes {
+        check_terminal()?;
     }
 
     let service = OpenService::open(&options.target, Purpose::Change).await?;
@@ -191,11 +188,8 @@ fn is_confirmed(
         return Ok(true);
     }
 
-    let terminal = Term::stderr();
-    let question = format!("{verb} {}? [y/N] ", count(candidates.len(), noun));
-    terminal.write_str(&format!("{text}{question}"))?;
-    let answer = terminal.read_line()?;
-    let is_yes = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    let question = format!("{text}{verb} {}?", count(candidates.len(), noun));
+    let is_yes = ask(&question)?;
     if !is_yes {
         print_note("Nothing was changed.");
     }

@@ -1,16 +1,17 @@
 //! `recollect mcp install` and `uninstall`.
 
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::clients::{ConfigForm, ENTRY_NAME, KEY_PLACEHOLDER, KEY_VARIABLE};
 use super::edit::TextEdit;
 use super::{json_text, toml_text};
 use crate::arguments::{ConfigChange, McpClient, McpInstall, McpUninstall};
+use crate::command::confirm::ask;
 
 /// The ending of the name of a copy.
 const BACKUP_SUFFIX: &str = ".recollect-backup";
@@ -161,15 +162,8 @@ impl ConfigFile {
         if change.yes {
             return Ok(true);
         }
-        if !io::stdin().is_terminal() {
-            bail!("nothing was changed; add --yes to write without being asked");
-        }
 
-        print!("Write this change? [y/N] ");
-        io::stdout().flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        let is_confirmed = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+        let is_confirmed = ask("Write this change?")?;
         if !is_confirmed {
             println!("Nothing was changed.");
         }
