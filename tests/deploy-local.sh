@@ -55,7 +55,12 @@ wait_for 60 "the exported document" export_moved
 "$recollect" import --stack "$stack" --org copy "$work/moved.jsonl" | grep -q '1 documents done' || fail "import"
 "$recollect" keys list --stack "$stack" --org demo | grep -q 'first key' || fail "keys list"
 
-say "updating and rolling back"
+say "updating with a secret, and rolling back"
+start model "$python" tests/clients/chat_stub.py --key sk-stub --model stub
+wait_while_running 30 model grep -q . "$work/model.log"
+secret=$("$python" -c 'import boto3
+secret = boto3.client("secretsmanager").create_secret(Name="recollect", SecretString="{\"ModelKey\": \"sk-stub\"}")
+print(secret["ARN"])')
 memory() { "$python" -c 'import boto3, sys
 function = boto3.client("lambda").get_function_configuration(FunctionName=sys.argv[1])
 print(function["MemorySize"])' "$stack-search"; }
@@ -64,9 +69,22 @@ mkdir "$work/update"
 ln -s "$build"/* "$work/update/"
 rm "$work/update/template.yaml"
 sed "s/MemorySize: $before\$/MemorySize: $((before + 64))/" "$build/template.yaml" >"$work/update/template.yaml"
-deploy deploy --functions "$work/update" --parameter LogLevel=debug >"$work/update.log" || fail "update"
+deploy deploy --functions "$work/update" --parameter LogLevel=debug --parameter SecretArn="$secret" \
+  --parameter ModelUrl="$(<"$work/model.log")" --parameter MemoryModel=stub >"$work/update.log" || fail "update"
 [[ $(memory) == $((before + 64)) ]] || fail "the update did not arrive"
 if grep -q 'MAY BE LOST' "$work/update.log"; then fail "an update replaces a store"; fi
+# The stub answers only the key in the secret, with words that are no memories.
+ask_model() {
+  id=$(curl --silent --fail "$api/v3/documents?wait=true" --header "Authorization: Bearer $key" \
+    --header 'Content-Type: application/json' --data '{"content": "I live in Bonn."}' | "$python" -c 'import json, sys
+print(json.load(sys.stdin)["id"])')
+  wait_for 60 "the document" model_was_asked
+}
+model_was_asked() {
+  curl --silent --fail "$api/v3/documents/$id" --header "Authorization: Bearer $key" >"$work/asked.log" &&
+    grep -q "answer was not usable" "$work/asked.log"
+}
+ask_model
 deploy rollback >"$work/rollback.log" || fail "rollback"
 [[ $(memory) == "$before" ]] || fail "the rollback did not arrive"
 "$recollect" export --stack "$stack" --org demo --container-tag moved | grep -q ferry || fail "data after the rollback"

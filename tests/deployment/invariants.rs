@@ -43,6 +43,7 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
         "shared/aws/src/clock.rs",
         "shared/embedded/src/clock.rs",
         "shared/lambda/src/lib.rs",
+        "shared/remote/src/models/bedrock.rs",
     ];
     assert_eq!(places, wanted);
 

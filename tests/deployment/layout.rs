@@ -12,7 +12,8 @@ use aws::layout::{
 use serde_json::{Value, json};
 
 use crate::template::{
-    crate_of_function, function_events, load_template, referenced_id, resources,
+    crate_of_function, function_events, load_template, referenced_id, resource_properties,
+    resources,
 };
 use crate::tree::{list_folders, read_file};
 
@@ -37,10 +38,6 @@ fn logical_id_of<'a>(template: &'a Value, name: &str) -> &'a str {
         .find(|(_, value)| value == name)
         .expect("a variable for each name");
     referenced_id(&template["Globals"]["Function"]["Environment"]["Variables"][variable])
-}
-
-fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Value {
-    &template["Resources"][id]["Properties"]
 }
 
 #[test]
@@ -115,7 +112,40 @@ fn functions_get_exactly_the_variables_that_are_read() {
             }
             _ => BTreeSet::new(),
         };
+        let mut wanted = wanted;
+        let may_be_secret = |variable: &&str| wanted.contains(*variable);
+        let secrets = lambda::SECRET_SETTINGS.map(|(_, variable)| variable);
+        if secrets.iter().any(may_be_secret) {
+            wanted.insert("RECOLLECT_SECRET_ARN".to_owned());
+        }
         assert_eq!(own, wanted.iter().map(String::as_str).collect(), "{id}");
+    }
+}
+
+#[test]
+fn the_secret_may_hold_every_parameter_that_is_not_shown() {
+    let template = load_template();
+    let parameters = template["Parameters"].as_object().unwrap();
+    let mut hidden: BTreeSet<&str> = BTreeSet::new();
+    for (name, parameter) in parameters {
+        if parameter["NoEcho"] == true {
+            hidden.insert(name);
+        }
+    }
+    // Traces begin before the secret is read.
+    hidden.remove("TracesHeaders");
+    let names = lambda::SECRET_SETTINGS.map(|(name, _)| name);
+    assert_eq!(hidden, BTreeSet::from(names));
+
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let variables = &function["Environment"]["Variables"];
+        for (name, variable) in lambda::SECRET_SETTINGS {
+            let value = &variables[variable];
+            assert!(
+                value.is_null() || referenced_id(value) == name,
+                "{id}: {variable}"
+            );
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::template::{as_list, function_events, load_template, referenced_id, resources};
+use crate::template::{
+    as_list, function_events, load_template, referenced_id, resource_properties, resources,
+};
 
 /// Returns the statements of a role.
 fn role_statements(role: &Value) -> Vec<&Value> {
@@ -85,34 +87,51 @@ fn every_function_has_a_role_of_its_own() {
     }
 }
 
-#[test]
-fn functions_that_ask_models_may_call_the_named_models_of_bedrock() {
-    let template = load_template();
-    let [(_, policy)] = resources(&template, "AWS::IAM::Policy")[..] else {
-        panic!("one policy beside the roles");
+/// Returns the only statement of a policy beside the roles, and the roles that have the policy.
+fn shared_policy<'a>(template: &'a Value, id: &str) -> (&'a Value, BTreeSet<&'a str>) {
+    let policy = resource_properties(template, id);
+    let [statement] = as_list(&policy["PolicyDocument"]["Statement"])[..] else {
+        panic!("one statement in {id}");
     };
-    let statement = &policy["PolicyDocument"]["Statement"][0];
-    assert_eq!(
-        statement["Action"],
-        json!(["bedrock:InvokeModel", "bedrock-mantle:CreateInference"])
-    );
-    assert_eq!(referenced_id(&statement["Resource"]), "BedrockModels");
+    let roles = as_list(&policy["Roles"]).into_iter().map(referenced_id);
+    (statement, roles.collect())
+}
 
-    let roles: BTreeSet<&str> = as_list(&policy["Roles"])
-        .into_iter()
-        .map(referenced_id)
-        .collect();
-    let mut asking = BTreeSet::new();
-    for (_, function) in resources(&template, "AWS::Serverless::Function") {
+/// Returns the roles of the functions that have all of these variables.
+fn roles_with_variables<'a>(template: &'a Value, names: &[&str]) -> BTreeSet<&'a str> {
+    let functions = resources(template, "AWS::Serverless::Function").into_iter();
+    let has_all = |function: &Value| {
         let variables = &function["Environment"]["Variables"];
-        // Those that only embed have no model of Bedrock: it embeds by another protocol.
-        if !variables["RECOLLECT_MODEL_URL"].is_null()
-            && !variables["RECOLLECT_MEMORY_MODEL"].is_null()
-        {
-            asking.insert(referenced_id(&function["Role"]));
-        }
-    }
-    assert_eq!(roles, asking);
+        names.iter().all(|name| !variables[*name].is_null())
+    };
+    functions
+        .filter(|(_, function)| has_all(function))
+        .map(|(_, function)| referenced_id(&function["Role"]))
+        .collect()
+}
+
+#[test]
+fn policies_beside_the_roles_reach_what_a_parameter_names() {
+    let template = load_template();
+    let policies = resources(&template, "AWS::IAM::Policy").into_iter();
+    let policies: BTreeSet<&str> = policies.map(|(id, _)| id).collect();
+    assert_eq!(policies, BTreeSet::from(["BedrockPolicy", "SecretPolicy"]));
+
+    let (models, roles) = shared_policy(&template, "BedrockPolicy");
+    let actions = json!(["bedrock:InvokeModel", "bedrock-mantle:CreateInference"]);
+    assert_eq!(models["Action"], actions);
+    assert_eq!(referenced_id(&models["Resource"]), "BedrockModels");
+    // Those that only embed have no model of Bedrock: it embeds by another protocol.
+    let asking = ["RECOLLECT_MODEL_URL", "RECOLLECT_MEMORY_MODEL"];
+    assert_eq!(roles, roles_with_variables(&template, &asking));
+
+    let (secret, roles) = shared_policy(&template, "SecretPolicy");
+    assert_eq!(secret["Action"], "secretsmanager:GetSecretValue");
+    assert_eq!(referenced_id(&secret["Resource"]), "SecretArn");
+    assert_eq!(
+        roles,
+        roles_with_variables(&template, &["RECOLLECT_SECRET_ARN"])
+    );
 }
 
 #[test]

@@ -64,6 +64,11 @@ pub(crate) fn crate_of_function<'a>(template: &'a Value, id: &str) -> &'a str {
     binary.unwrap_or_else(|| panic!("{id} names no binary"))
 }
 
+/// Returns the properties of a resource, by its logical id.
+pub(crate) fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Value {
+    &template["Resources"][id]["Properties"]
+}
+
 /// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
 pub(crate) fn referenced_id(value: &Value) -> &str {
     let named = value["Ref"]

@@ -7,7 +7,8 @@ use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<()> {
     let walk = Arc::new(maintenance::OrphanWalk::default());
-    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let settings = lambda::Settings::load()?;
+    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     let worker = move |ctx| MaintenanceWorker::new(ctx).with_embedder(models.embedder());
     lambda::run_queue_and_schedule(worker, move |ctx| {
         let walk = walk.clone();

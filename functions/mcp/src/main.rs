@@ -10,7 +10,8 @@ const SEARCH_CACHE_BYTES: usize = search::LAMBDA_CACHE_BYTES / 2;
 const MEMORY_CACHE_BYTES: usize = memories::LAMBDA_CACHE_BYTES / 4;
 
 fn main() -> anyhow::Result<()> {
-    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let settings = lambda::Settings::load()?;
+    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
 
     lambda::run_http(move |app| {

@@ -9,7 +9,8 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         return Ok(sandbox::child_main());
     }
 
-    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let settings = lambda::Settings::load()?;
+    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     let readers = ContentReaders {
         sandbox: Sandbox::in_child(std::env::current_exe()?),
         fetcher: Fetcher::new(Network::public_internet()),

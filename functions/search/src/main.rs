@@ -3,7 +3,8 @@
 use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<()> {
-    let models = ModelClient::new(ModelSettings::from_environment(lambda::read_variable));
+    let settings = lambda::Settings::load()?;
+    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     lambda::run_http(move |app| {
         search::router(
             app.with_embedder(models.embedder())

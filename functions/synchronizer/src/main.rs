@@ -7,11 +7,11 @@ use sync::{ModelJudge, SyncEngine};
 use synchronizer::SyncWorker;
 
 fn main() -> anyhow::Result<()> {
-    let settings = connectors::DriveSettings::from_environment(lambda::read_variable);
-    let connectors =
-        connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))?;
+    let settings = lambda::Settings::load()?;
+    let drive = connectors::DriveSettings::from_environment(|name| settings.get(name));
+    let connectors = connectors::all_connectors(&drive, Fetcher::new(Network::public_internet()))?;
     let judge = Arc::new(ModelJudge(ModelClient::new(
-        ModelSettings::from_environment(lambda::read_variable),
+        ModelSettings::from_environment(|name| settings.get(name)),
     )));
     let notifications = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
 

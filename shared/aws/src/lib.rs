@@ -19,6 +19,7 @@ mod idempotency;
 mod index;
 mod jobs;
 mod names;
+mod operator_secret;
 mod presign;
 mod purge;
 mod rate_limits;
@@ -45,6 +46,7 @@ pub use answers::{AnswerStore, LargeAnswer};
 pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;
 pub use names::ResourceNames;
+pub use operator_secret::read_operator_secret;
 pub use receive::{QueueDepth, QueueReceiver, ReceivedMessage};
 pub use setup::{create_missing_resources, dead_letter_queue_urls};
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod events;
+mod settings;
 mod stage;
 
 use std::str::FromStr;
@@ -25,6 +26,7 @@ use tracing::warn;
 use events::{EventMessage, batch_response, parse_messages};
 
 pub use answers::limit_answers;
+pub use settings::{SECRET_SETTINGS, Settings};
 pub use stage::strip_stage;
 
 /// Serves the routes of `router`, which gets the ports.

@@ -10,7 +10,7 @@ mod reranking;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -297,7 +297,7 @@ impl ModelClient {
         {
             // A file of a recording is in pieces, but Bedrock takes none.
             let signed = (url, media_type, body.chunk());
-            let Ok(headers) = endpoint.sign(signed, role, SystemTime::now()) else {
+            let Ok(headers) = endpoint.sign(signed, role, bedrock::current_time()) else {
                 return Err(not_configured(settings::URL_VARIABLE));
             };
             for (name, value) in headers {

@@ -71,7 +71,7 @@ impl ModelSettings {
         Self {
             url: value(URL_VARIABLE),
             key: value(KEY_VARIABLE).map(Secret::new),
-            role: read_role(&value),
+            role: read_role(value),
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
             memory_model: value(MEMORY_MODEL),

@@ -82,6 +82,15 @@ impl BedrockEndpoint {
     }
 }
 
+/// Returns the time to sign at.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "AWS compares the time of a signature with its own"
+)]
+pub(super) fn current_time() -> SystemTime {
+    SystemTime::now()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by it")]
