@@ -1,5 +1,15 @@
 //! The subcommands.
 
+/// Prints a line of the answer of a command.
+macro_rules! print_line {
+    () => {
+        $crate::command::print_text("\n")
+    };
+    ($($arguments:tt)*) => {
+        $crate::command::print_text(&format!("{}\n", format_args!($($arguments)*)))
+    };
+}
+
 mod aws_endpoints;
 mod backup;
 mod check;
@@ -18,6 +28,7 @@ mod transfer;
 mod trial;
 mod work;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use telemetry::TraceSettings;
@@ -76,6 +87,16 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints a text to standard output. A command goes on when nobody reads its output any more, as after
+/// `| head`.
+fn print_text(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .ok();
 }
 
 /// Checks whether a command failed because nobody reads its output any more, as after `| head`.

@@ -10,10 +10,6 @@ use super::wait_for_interrupt;
 use crate::arguments::AwsEndpoints;
 use crate::system::LocalSystem;
 
-#[expect(
-    clippy::print_stdout,
-    reason = "these lines are meant to be copied or evaluated by a shell"
-)]
 pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address)
@@ -22,12 +18,12 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let interrupted = wait_for_interrupt()?;
-    println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
-    println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY_ID}");
-    println!("export AWS_SECRET_ACCESS_KEY={SECRET_ACCESS_KEY}");
-    println!("export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}");
+    print_line!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
+    print_line!("export AWS_ACCESS_KEY_ID={ACCESS_KEY_ID}");
+    print_line!("export AWS_SECRET_ACCESS_KEY={SECRET_ACCESS_KEY}");
+    print_line!("export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}");
     for (name, value) in system.names.to_environment() {
-        println!("export {name}={value}");
+        print_line!("export {name}={value}");
     }
 
     embedded::serve_aws_clients(system.services, listener, interrupted).await;

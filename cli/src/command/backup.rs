@@ -12,7 +12,6 @@ use crate::transfer::{BackupManifest, restore_backup, write_backup};
 /// The exit code if something is missing.
 const EXIT_INCOMPLETE: u8 = 3;
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
     let folder = &options.place.data.data;
     if options.place.stack.stack.is_none() && !folder.is_dir() {
@@ -26,7 +25,7 @@ pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
     let manifest = write_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
     let manifest = manifest?;
-    println!(
+    print_line!(
         "Saved {} in {}.",
         describe(&manifest),
         options.folder.display()
@@ -36,32 +35,32 @@ pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
     for container in &manifest.containers {
         for id in &container.damaged {
             is_complete = false;
-            println!(
+            print_line!(
                 "{} {}: document {id} cannot be read; it is left out",
-                container.org, container.container_tag
+                container.org,
+                container.container_tag
             );
         }
     }
     Ok(exit_code(is_complete))
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
     let ctx = open_place(&options.place).await?;
     let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%")?;
     let restored = restore_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
     let (manifest, differences) = restored?;
-    println!(
+    print_line!(
         "Restored {} of {}.",
         describe(&manifest),
         manifest.created_at
     );
     for difference in &differences {
-        println!("Not as in the backup: {difference}");
+        print_line!("Not as in the backup: {difference}");
     }
     if differences.is_empty() {
-        println!("Verified: every container is as it was.");
+        print_line!("Verified: every container is as it was.");
     }
     Ok(exit_code(differences.is_empty()))
 }

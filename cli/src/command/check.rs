@@ -32,7 +32,6 @@ pub(super) async fn run_check(options: Check) -> ExitCode {
 }
 
 /// Checks the folder and prints the findings. Returns whether there were none.
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn check_and_print(options: &Check) -> Result<bool> {
     log_to_stderr(&options.log)?;
     if options.place.stack.stack.is_none() && !check_folder(&options.place.data.data)? {
@@ -50,7 +49,7 @@ async fn check_and_print(options: &Check) -> Result<bool> {
     let report = report.context("read what is stored")?;
 
     for finding in &report.findings {
-        println!("{finding}");
+        print_line!("{finding}");
     }
     print_summary(&report, options.repair);
 
@@ -58,7 +57,6 @@ async fn check_and_print(options: &Check) -> Result<bool> {
 }
 
 /// Checks the databases of a data folder. Returns whether they are intact.
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn check_folder(folder: &Path) -> Result<bool> {
     if !folder.is_dir() {
         bail!("there is no such folder; name one with --data");
@@ -66,10 +64,12 @@ fn check_folder(folder: &Path) -> Result<bool> {
 
     let faults = embedded::check_databases(folder)?;
     for (file, fault) in &faults {
-        println!("{file}: {fault}; restore it from a backup");
+        print_line!("{file}: {fault}; restore it from a backup");
     }
     if !faults.is_empty() {
-        println!("The databases are damaged, so nothing else was checked and nothing was changed.");
+        print_line!(
+            "The databases are damaged, so nothing else was checked and nothing was changed."
+        );
     }
     Ok(faults.is_empty())
 }
@@ -82,7 +82,6 @@ fn name_of(place: &Place) -> String {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn print_summary(report: &CheckReport, repair: bool) {
     let CheckReport {
         organizations,
@@ -93,7 +92,7 @@ fn print_summary(report: &CheckReport, repair: bool) {
     } = report;
 
     let finding_count = findings.len();
-    println!(
+    print_line!(
         "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
          {finding_count} findings."
     );
@@ -103,7 +102,7 @@ fn print_summary(report: &CheckReport, repair: bool) {
     }
 
     if !repair {
-        println!("Repair what can be:  recollect check --repair");
+        print_line!("Repair what can be:  recollect check --repair");
         return;
     }
 
@@ -111,7 +110,7 @@ fn print_summary(report: &CheckReport, repair: bool) {
         .iter()
         .filter(|finding| finding.repair.is_some())
         .count();
-    println!(
+    print_line!(
         "{repaired} of them were repaired or are queued; a running server or `recollect work` does the rest."
     );
 }

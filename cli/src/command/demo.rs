@@ -46,7 +46,6 @@ const QUESTIONS: [&str; 3] = [
     "What is Nora's sister allergic to?",
 ];
 
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
     log_to_stderr(&options.log)?;
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
@@ -62,7 +61,7 @@ pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
     let workers = Workers::start(&system, &external_services).await?;
     let routes = build_service(&system, &external_services, SERVING_OPTIONS)?;
 
-    println!(
+    print_line!(
         "Sending {} files and a conversation to the container {DEMO_TAG}:",
         FILES.len()
     );
@@ -77,7 +76,7 @@ pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
     let response = call_route(&routes, "POST", "/v4/conversations", &conversation).await?;
     documents.push(("conversation.json", document_id(&response)?));
     watch_documents(&routes, &documents).await?;
-    println!(
+    print_line!(
         "All searchable after {} ms.\n",
         started.elapsed().as_millis()
     );
@@ -88,13 +87,13 @@ pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
 
     workers.stop().await;
     if let Some(folder) = &options.data {
-        println!(
+        print_line!(
             "Go on with it:  {program} serve --data {}",
             folder.display()
         );
     } else {
-        println!("Nothing was kept. To go on with this data:");
-        println!("  {program} demo --data ./.recollect && {program} serve");
+        print_line!("Nothing was kept. To go on with this data:");
+        print_line!("  {program} demo --data ./.recollect && {program} serve");
     }
 
     drop(cleanup);
@@ -167,7 +166,6 @@ fn document_id(response: &Value) -> Result<String> {
 }
 
 /// Shows the progress of each document until all are done.
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
     let style =
         ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
@@ -191,7 +189,7 @@ async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Resul
                     .await?;
                     bar.inc(1);
                     bar.suspend(|| {
-                        println!(
+                        print_line!(
                             "  {name:<18} {:<8} {} chunks",
                             document["type"].as_str().unwrap_or(""),
                             chunks["total"]
@@ -216,14 +214,13 @@ async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Resul
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn ask_question(routes: &Router, question: &str) -> Result<()> {
     let body = json!({
         "q": question, "containerTag": DEMO_TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
     });
 
     let response = call_route(routes, "POST", "/v4/search", &body).await?;
-    println!("? {question}");
+    print_line!("? {question}");
     let Some(result) = response["results"].get(0) else {
         bail!("nothing was found");
     };
@@ -234,14 +231,14 @@ async fn ask_question(routes: &Router, question: &str) -> Result<()> {
         .or(result["memory"].as_str())
         .context("a result without a text")?;
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
-        println!("  | {line}");
+        print_line!("  | {line}");
     }
 
     let title = result["documents"][0]["title"]
         .as_str()
         .unwrap_or("conversation");
     let similarity = result["similarity"].as_f64().unwrap_or_default();
-    println!(
+    print_line!(
         "  from: {title}  (similarity {similarity:.2}, {} ms)\n",
         response["timing"]
     );

@@ -30,7 +30,6 @@ const STORES: [&str; 4] = [
     "AWS::KMS::Key",
 ];
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
     let change = StackChange::new(options.change)?;
     let built = BuiltTemplate::open(&options.functions)?;
@@ -43,13 +42,12 @@ pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
     });
     let deployment = uploaded.await;
     bar.finish_and_clear();
-    println!("Uploaded the functions.");
+    print_line!("Uploaded the functions.");
     change
         .apply(&account, &options.stack.stack, &deployment?)
         .await
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_rollback(options: Rollback) -> Result<ExitCode> {
     let change = StackChange::new(options.change)?;
     let account = connect(&options.stack).await?;
@@ -58,16 +56,17 @@ pub(super) async fn run_rollback(options: Rollback) -> Result<ExitCode> {
     let Some(previous) = Deployment::previous(&account, &stack).await? else {
         bail!("there is no earlier deployment of the stack {name} to go back to");
     };
-    println!("Going back to version {}.", previous.version);
+    print_line!("Going back to version {}.", previous.version);
     change.apply(&account, name, &previous).await
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn connect(options: &StackOptions) -> Result<Account> {
     let account = Account::connect(options.region.as_deref()).await?;
-    println!(
+    print_line!(
         "Account {}, region {}, stack {}.",
-        account.id, account.region, options.stack
+        account.id,
+        account.region,
+        options.stack
     );
     Ok(account)
 }
@@ -93,7 +92,6 @@ impl StackChange {
     }
 
     /// Changes the stack to a deployment, tries it, and makes the first key.
-    #[expect(clippy::print_stdout, reason = "the answer of a command")]
     async fn apply(
         mut self,
         account: &Account,
@@ -110,7 +108,7 @@ impl StackChange {
         };
         let stack = match ChangeSet::create(account, &request).await? {
             None => {
-                println!("The stack is already up to date.");
+                print_line!("The stack is already up to date.");
                 DeployedStack::get(account, name).await?
             }
             Some(changes) => {
@@ -118,7 +116,7 @@ impl StackChange {
                 let confirmed = self.is_confirmed(&changes);
                 if !matches!(confirmed, Ok(true)) {
                     changes.discard(account).await?;
-                    println!("Nothing was changed.");
+                    print_line!("Nothing was changed.");
                     return confirmed.map(|_| ExitCode::SUCCESS);
                 }
                 execute(account, &changes).await?
@@ -128,8 +126,8 @@ impl StackChange {
 
         let ctx = open_stack(account, &stack)?;
         let url = stack.api_url()?;
-        println!("\nAPI:      {url}\nConsole:  {url}/");
-        println!("Cost:     less than $3 a month without requests, with the default parameters");
+        print_line!("\nAPI:      {url}\nConsole:  {url}/");
+        print_line!("Cost:     less than $3 a month without requests, with the default parameters");
         let exit_code = match self.options.no_trial {
             true => ExitCode::SUCCESS,
             false => self.report_trial(account, &ctx, name, url).await,
@@ -168,16 +166,15 @@ impl StackChange {
     }
 
     /// Tries the deployment, and prints how that went.
-    #[expect(clippy::print_stdout, reason = "the answer of a command")]
     async fn report_trial(&self, account: &Account, ctx: &Ctx, name: &str, url: &str) -> ExitCode {
         match try_deployment(ctx, &self.tenant, url).await {
             Ok(times) => {
-                println!("Trial:    {times}");
+                print_line!("Trial:    {times}");
                 ExitCode::SUCCESS
             }
             Err(error) => {
                 let region = &account.region;
-                println!(
+                print_line!(
                     "The trial failed: {error:#}\nLook further with: recollect doctor --stack {name} --region {region}"
                 );
                 ExitCode::from(EXIT_TRIAL_FAILED)
@@ -186,18 +183,19 @@ impl StackChange {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn print_changes(changes: &ChangeSet) {
     if changes.is_new_stack {
-        println!("A new stack of {} resources.", changes.changes.len());
+        print_line!("A new stack of {} resources.", changes.changes.len());
         return;
     }
-    println!("{} resources change:", changes.changes.len());
+    print_line!("{} resources change:", changes.changes.len());
     for change in &changes.changes {
         let warning = data_loss(change).unwrap_or_default();
-        println!(
+        print_line!(
             "  {:<7} {:<32} {}{warning}",
-            change.action, change.name, change.kind
+            change.action,
+            change.name,
+            change.kind
         );
     }
 }
@@ -239,7 +237,6 @@ fn progress_bar(length: usize, message: &'static str) -> Result<ProgressBar> {
 }
 
 /// Makes a key for an organization that never had one, but for trials, and prints it on the last line.
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn create_first_key(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let keys = list_keys(ctx, tenant).await?;
     if keys.iter().any(|key| key.name != TRIAL_KEY_NAME) {
@@ -247,7 +244,7 @@ async fn create_first_key(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     }
     let spec = full_key("first key", None);
     let key = create_key(ctx, tenant, spec).await?;
-    println!(
+    print_line!(
         "The first key of the organization {}. It is shown only now:\n{}",
         tenant.org(),
         key.key_text

@@ -28,7 +28,6 @@ const DESKTOP_HOST: &str = "host.docker.internal";
 /// The file of the variables of the functions, in the data folder.
 const VARIABLES: &str = "sam-variables.json";
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_dev(options: Dev) -> Result<()> {
     log_to_stderr("warn")?;
     let built = BuiltTemplate::open(&options.functions)?;
@@ -57,7 +56,7 @@ pub(super) async fn run_dev(options: Dev) -> Result<()> {
             Some(Workers::start(&system, &outside).await?)
         }
     };
-    println!(
+    print_line!(
         "AWS:  {endpoint}\nAPI:  http://127.0.0.1:{}\nKey:  {key}",
         options.port
     );

@@ -63,7 +63,6 @@ async fn inspect_api(url: &str) -> Finding {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn print_findings(findings: &[Finding]) {
     let width = findings
         .iter()
@@ -76,6 +75,6 @@ fn print_findings(findings: &[Finding]) {
             Severity::Warning => "warning",
             Severity::Problem => "problem",
         };
-        println!("{mark:<8} {:<width$}  {}", finding.subject, finding.message);
+        print_line!("{mark:<8} {:<width$}  {}", finding.subject, finding.message);
     }
 }

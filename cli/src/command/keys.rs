@@ -12,7 +12,6 @@ use service::{create_key, expires_at, list_keys, set_key_enabled};
 use super::place::{open_place, operator_tenant};
 use crate::arguments::{Access, KeyAction, KeyStore};
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
     match action {
         KeyAction::Create {
@@ -42,11 +41,12 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
                 rate_limit: None,
             };
             let key = create_key(&ctx, &tenant, spec).await?;
-            println!(
+            print_line!(
                 "Created the key {} of the organization {}. It is shown only now:",
-                key.record.id, store.org
+                key.record.id,
+                store.org
             );
-            println!("{}", key.key_text);
+            print_line!("{}", key.key_text);
         }
         KeyAction::List { store } => print_keys(&store).await?,
         KeyAction::Disable { store, id } => set_enabled(&store, &id, false).await?,
@@ -56,13 +56,12 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn print_keys(store: &KeyStore) -> Result<()> {
     let (ctx, tenant) = open_store(store).await?;
     let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
     let print_line = |cells: [&str; 6], name: &str| {
         let [id, state, kind, access, created, expires] = cells;
-        println!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
+        print_line!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
     };
     print_line(header, "NAME");
 
@@ -103,7 +102,6 @@ async fn print_keys(store: &KeyStore) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     let (ctx, tenant) = open_store(store).await?;
     let Some(id) = KeyId::parse(id) else {
@@ -111,7 +109,7 @@ async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     };
 
     set_key_enabled(&ctx, &tenant, &id, enabled).await?;
-    println!(
+    print_line!(
         "{id} is {}",
         if enabled {
             "enabled"

@@ -73,19 +73,15 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "this is what a person who starts the server reads"
-)]
 fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
     let is_local_key_accepted = has_local_key(options);
-    println!(
+    print_line!(
         "Recollect listens on http://{address}  (data: {})",
         options.data.data.display()
     );
-    println!("Open the console:  http://{address}/");
+    print_line!("Open the console:  http://{address}/");
     if is_local_key_accepted {
-        println!(
+        print_line!(
             "API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)"
         );
     } else {
@@ -94,19 +90,19 @@ fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
         } else {
             "--bind"
         };
-        println!("The key `local` does not work with this {reason}.");
-        println!(
+        print_line!("The key `local` does not work with this {reason}.");
+        print_line!(
             "Create an API key:  {program} keys create --data {}",
             options.data.data.display()
         );
     }
 
-    println!();
-    println!("Try it in another terminal:");
+    print_line!();
+    print_line!("Try it in another terminal:");
     for command in example_commands(address, is_local_key_accepted, program) {
-        println!("  {command}");
+        print_line!("  {command}");
     }
-    println!("The API is described at http://{address}/docs");
+    print_line!("The API is described at http://{address}/docs");
 }
 
 /// Returns commands that work with this server from another terminal.

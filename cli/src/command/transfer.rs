@@ -154,11 +154,10 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn print_report(report: &ImportReport) {
     let documents = report.documents;
     let tags: Vec<&str> = report.tags.iter().map(ContainerTag::as_str).collect();
-    println!(
+    print_line!(
         "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
         tags.join(", "),
         documents.written,
@@ -166,29 +165,29 @@ fn print_report(report: &ImportReport) {
         report.edits
     );
     if documents.already_present > 0 {
-        println!(
+        print_line!(
             "{} documents were there already and stay as they are.",
             documents.already_present
         );
     }
 
     if documents.without_content > 0 {
-        println!(
+        print_line!(
             "{} had no content and were left out.",
             documents.without_content
         );
     }
 
     for (what, number) in &report.left_out {
-        println!("Left out: {number} {what}.");
+        print_line!("Left out: {number} {what}.");
     }
 
     if report.settings_replaced {
-        println!("The settings of the organization are those of the export.");
+        print_line!("The settings of the organization are those of the export.");
     }
 
     if documents.queued > 0 {
-        println!("A running server processes what is queued; or:  recollect work --until-idle");
+        print_line!("A running server processes what is queued; or:  recollect work --until-idle");
     }
 }
 

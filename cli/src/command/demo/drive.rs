@@ -32,7 +32,6 @@ const POLLS_PER_SYNC: u32 = 6;
 const QUESTION: &str = "How much does it cost to rent a bike for a week?";
 
 /// Runs the demo until it is interrupted.
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 pub(super) async fn run_drive_demo(
     options: &Demo,
     folder: &std::path::Path,
@@ -65,14 +64,14 @@ pub(super) async fn run_drive_demo(
     let interrupted = wait_for_interrupt()?;
     let body = json!({"containerTag": DEMO_TAG});
     let connection = call_route(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
-    println!(
+    print_line!(
         "A made-up company's drive is on this machine, and a server that has never seen it.\n"
     );
-    println!(
+    print_line!(
         "Open this link in a browser, permit access as {}, and select a folder, say Harbour Bikes:",
         contents.account
     );
-    println!(
+    print_line!(
         "  {}\n",
         connection["authLink"].as_str().context("no link")?
     );
@@ -106,7 +105,6 @@ fn now() -> i64 {
 }
 
 /// Prints every change.
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn follow_connection(
     routes: &Router,
     id: &str,
@@ -122,12 +120,12 @@ async fn follow_connection(
             .into_iter()
             .find(|connection| connection["id"] == id)
         else {
-            println!("The connection is ended.");
+            print_line!("The connection is ended.");
             return Ok(());
         };
         if connection["status"] != status.as_str() {
             status = connection["status"].as_str().unwrap_or_default().to_owned();
-            println!("The connection is {}.", describe_status(&status));
+            print_line!("The connection is {}.", describe_status(&status));
         }
         let documents = list_documents(routes).await?;
         print_changes(&previous, &documents);
@@ -137,10 +135,10 @@ async fn follow_connection(
         let is_settled = is_synced && !documents.is_empty() && documents.values().all(is_final);
         if is_settled && !has_asked {
             has_asked = true;
-            println!();
+            print_line!();
             // The selected files need not contain the answer.
             if let Err(error) = ask_question(routes, QUESTION).await {
-                println!("  {error}\n");
+                print_line!("  {error}\n");
             }
             let curl = |command: &Value| {
                 format!(
@@ -148,14 +146,14 @@ async fn follow_connection(
                     drive.base_url()
                 )
             };
-            println!(
+            print_line!(
                 "It stays in step. Change something in the drive, in another terminal, and watch:"
             );
             let command = json!({"do": "rename", "id": folder, "name": "Harbour Bikes & Boats"});
-            println!("{}", curl(&command));
+            print_line!("{}", curl(&command));
             let command = json!({"do": "trash", "id": folder});
-            println!("{}", curl(&command));
-            println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
+            print_line!("{}", curl(&command));
+            print_line!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
         }
         previous = documents;
         if status == "active" && poll.is_multiple_of(POLLS_PER_SYNC) {
@@ -204,7 +202,6 @@ async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine
 }
 
 /// Prints the changed documents.
-#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 fn print_changes(
     previous: &BTreeMap<String, DocumentLine>,
     current: &BTreeMap<String, DocumentLine>,
@@ -214,13 +211,13 @@ fn print_changes(
         let is_newly_final =
             ["done", "failed"].contains(&line.status.as_str()) && previous_line != Some(line);
         if is_newly_final {
-            println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
+            print_line!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
         }
     }
 
     for (id, line) in previous {
         if !current.contains_key(id) {
-            println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
+            print_line!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::edit::TextEdit;
 use super::{json_text, toml_text};
 use crate::arguments::{ConfigChange, McpClient, McpInstall, McpUninstall};
 use crate::command::confirm::ask;
+use crate::command::print_text;
 
 /// The ending of the name of a copy.
 const BACKUP_SUFFIX: &str = ".recollect-backup";
@@ -25,7 +26,6 @@ struct ConfigFile {
 }
 
 /// Enters this program into the configuration of an assistant.
-#[expect(clippy::print_stdout, reason = "the change is there to be read")]
 pub(super) fn install(options: &McpInstall) -> Result<()> {
     let client = options.client;
     let file = ConfigFile::read(client, &options.change)?;
@@ -34,27 +34,26 @@ pub(super) fn install(options: &McpInstall) -> Result<()> {
     if options.print {
         let shown_key = key.map(|_| KEY_PLACEHOLDER);
         let entry = client.entry(&program, &options.target, shown_key)?;
-        println!("{}: {}\n", client.title(), file.path.display());
-        println!("{}", file.render_alone(&entry)?);
+        print_line!("{}: {}\n", client.title(), file.path.display());
+        print_line!("{}", file.render_alone(&entry)?);
         return Ok(());
     }
 
     let entry = client.entry(&program, &options.target, key)?;
     let edit = file.explain(file.set_entry(&entry))?;
     if edit.apply(file.content()) == file.content() {
-        println!("{} has this entry already.", file.path.display());
+        print_line!("{} has this entry already.", file.path.display());
         return Ok(());
     }
     if !file.confirm(&edit, &options.change)? {
         return Ok(());
     }
     file.write(&edit)?;
-    println!("Restart {} to use it.", client.title());
+    print_line!("Restart {} to use it.", client.title());
     Ok(())
 }
 
 /// Takes this program out of the configuration of an assistant.
-#[expect(clippy::print_stdout, reason = "the change is there to be read")]
 pub(super) fn uninstall(options: &McpUninstall) -> Result<()> {
     let file = ConfigFile::read(options.client, &options.change)?;
     let edit = match &file.text {
@@ -62,7 +61,7 @@ pub(super) fn uninstall(options: &McpUninstall) -> Result<()> {
         None => None,
     };
     let Some(edit) = edit else {
-        println!("{} has no entry `{ENTRY_NAME}`.", file.path.display());
+        print_line!("{} has no entry `{ENTRY_NAME}`.", file.path.display());
         return Ok(());
     };
 
@@ -155,23 +154,21 @@ impl ConfigFile {
     }
 
     /// Shows a change, and asks whether to make it.
-    #[expect(clippy::print_stdout, reason = "the change is there to be read")]
     fn confirm(&self, edit: &TextEdit, change: &ConfigChange) -> Result<bool> {
-        println!("{}", self.path.display());
-        print!("{}", edit.to_diff(self.content()));
+        print_line!("{}", self.path.display());
+        print_text(&edit.to_diff(self.content()));
         if change.yes {
             return Ok(true);
         }
 
         let is_confirmed = ask("Write this change?")?;
         if !is_confirmed {
-            println!("Nothing was changed.");
+            print_line!("Nothing was changed.");
         }
         Ok(is_confirmed)
     }
 
     /// Writes a change. The file is whole at any moment, and its old text is kept beside it.
-    #[expect(clippy::print_stdout, reason = "the change is there to be read")]
     fn write(&self, edit: &TextEdit) -> Result<()> {
         let text = edit.apply(self.content());
         if let Some(folder) = self.path.parent() {
@@ -180,7 +177,7 @@ impl ConfigFile {
         if self.text.is_some() {
             let backup = with_suffix(&self.path, BACKUP_SUFFIX);
             fs::copy(&self.path, &backup).with_context(|| format!("write {}", backup.display()))?;
-            println!("The file as it was: {}", backup.display());
+            print_line!("The file as it was: {}", backup.display());
         }
 
         let new = with_suffix(&self.path, ".recollect-new");
@@ -193,7 +190,7 @@ impl ConfigFile {
             fs::set_permissions(&new, metadata.permissions())?;
         }
         fs::rename(&new, &self.path).with_context(|| format!("write {}", self.path.display()))?;
-        println!("Written: {}", self.path.display());
+        print_line!("Written: {}", self.path.display());
         Ok(())
     }
 }
