@@ -176,3 +176,21 @@ fn output_that_nobody_reads_is_no_failure() {
         assert!(child.wait().unwrap().success(), "{command:?}");
     }
 }
+
+#[test]
+fn reports_of_deletions_are_looked_for_and_verified() {
+    let world = World::with_folder();
+    world.succeed(&["add", "--text", "The ferry leaves at nine."]);
+    let missing = world.run(&["erasure-report", "7Qm4x2BvNc8sJtKfWyEh3d"]);
+    assert_eq!(missing.code, Some(4), "{missing:?}");
+    assert!(missing.stderr.contains("no deletion"), "{missing:?}");
+
+    world.write(
+        "report.json",
+        r#"{"report": {}, "jws": "a.b", "publicKey": {"x": "c"}}"#,
+    );
+    let file = world.path("report.json").display().to_string();
+    let changed = world.run(&["erasure-report", "--verify", &file]);
+    assert_eq!(changed.code, Some(1), "{changed:?}");
+    assert!(changed.stderr.contains("three parts"), "{changed:?}");
+}

@@ -60,7 +60,7 @@ pub(super) const ERASURE_REPORT_EXAMPLES: &str = "\
 Examples:
   recollect erasure-report 7Qm4x2BvNc8sJtKfWyEh3d
   recollect erasure-report 7Qm4x2BvNc8sJtKfWyEh3d --json > report.json
-  recollect erasure-report --verify report.json --key kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k
+  recollect erasure-report --verify report.json --key-id kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k
 
 Exit codes: 0 shown or verified, 1 failure or a wrong signature, 2 wrong usage, 4 no such deletion";
 

@@ -183,8 +183,8 @@ pub struct ErasureReport {
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub verify: Option<PathBuf>,
     /// The id of the key that must have signed it
-    #[arg(long, value_name = "KEY-ID", requires = "verify")]
-    pub key: Option<String>,
+    #[arg(long, requires = "verify")]
+    pub key_id: Option<String>,
     /// The form of the output.
     #[command(flatten)]
     pub output: OutputOptions,

@@ -15,7 +15,7 @@ use crate::arguments::ErasureReport;
 pub(super) async fn run_erasure_report(options: ErasureReport) -> Result<Outcome> {
     let output = Output::stdout(options.output.json);
     if let Some(file) = &options.verify {
-        return verify_file(&output, file, options.key.as_deref());
+        return verify_file(&output, file, options.key_id.as_deref());
     }
 
     let id = options.id.as_deref().unwrap_or_default();
