@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# Runs what takes too long for every change: fuzzing, made-up histories, many made-up requests, the shipped build of
-# both architectures, and the benchmarks. Runs every part even when one fails, prints the time of each, and ends with a
-# status other than 0 when one failed. Takes about two hours on two processors from nothing.
+# Runs what takes too long for every change: fuzzing, made-up histories, many made-up requests, the soak test, the shipped
+# build of both architectures, and the benchmarks. Runs every part even when one fails, prints the time of each, and ends
+# with a status other than 0 when one failed. Takes about three hours on two processors from nothing.
 #   tests/nightly.sh [PART]…     all parts when none is named; with another name it lists them
 # Each night tries other histories and requests; what fails prints how to run it again.
 #   RECOLLECT_NIGHT    the number that they are made from (default: the days since 1970)
-#   FUZZ_SECONDS       seconds for each fuzz target (default 60)
+#   FUZZ_SECONDS       seconds for each fuzz target (default 60); each night goes on from what the nights before found
+#   SOAK_MINUTES       minutes of the soak test (default 60)
 # Results are printed, and the figures of the benchmarks are kept in target/nightly as well.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 night=${RECOLLECT_NIGHT:-$(($(date +%s) / 86400))}
 results=target/nightly
-parts=(fuzz histories requests proxy build speed)
+parts=(fuzz histories requests proxy soak build speed)
 mkdir -p "$results"
 
 fuzz() {
   local targets
   mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs)
-  tests/fuzz.sh "${FUZZ_SECONDS:-60}" "${targets[@]}"
+  RECOLLECT_FUZZ_CORPUS=$PWD/$results/corpus tests/fuzz.sh "${FUZZ_SECONDS:-60}" "${targets[@]}"
 }
 
 # Histories of faults, other ones than the gate's: two processes, one for each processor.
@@ -38,6 +39,12 @@ requests() { SCHEMA_EXAMPLES=100 SCHEMA_SEED=$night tests/schema.sh; }
 
 # Needs nginx.
 proxy() { tests/proxy.sh; }
+
+soak() {
+  cargo build --release --bin recollect || return
+  python3 tests/soak.py --minutes "${SOAK_MINUTES:-60}" --seed "$night" \
+    "${CARGO_TARGET_DIR:-target}/${CARGO_BUILD_TARGET:+$CARGO_BUILD_TARGET/}release/recollect" | tee "$results/soak.txt"
+}
 
 build() { tests/full-build.sh; }
 

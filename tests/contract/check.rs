@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use cli::check::{CheckReport, check_stored_data};
 use cli::transfer::ProgressBar;
-use domain::{BlobRef, DocumentId, Revision, SegmentRef};
+use domain::{BlobRef, ContainerId, DocumentId, Revision, SegmentRef};
 use serde_json::json;
 use testkit::DamageKind;
 
@@ -126,6 +126,16 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
                 .expect("a blob"),
         );
     }
+
+    // A container that is gone, or whose creation was never recorded.
+    let (gone, document) = (ContainerId::random(), DocumentId::random());
+    let path = format!("{gone}/{document}/{}/body", Revision::random());
+    orphans.push(
+        ctx.blobs
+            .put(&client.tenant, &path, Bytes::from("left behind"))
+            .await
+            .expect("a blob"),
+    );
 
     let path = format!("{id}/segments/{}", Revision::random());
     orphans.push(
