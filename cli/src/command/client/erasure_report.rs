@@ -91,9 +91,10 @@ fn format_report(output: &Output, signed: &Value) -> String {
         signed["publicKey"]["kid"].as_str().unwrap_or_default(),
     );
 
-    for name in ["verification", "notCovered"] {
+    for (title, name) in [("Verified", "verification"), ("Not covered", "notCovered")] {
         text += "\n";
-        for line in wrap_lines(field(name), output.paragraph_width()) {
+        let paragraph = format!("{title}: {}", field(name));
+        for line in wrap_lines(&paragraph, output.paragraph_width()) {
             text += &format!("{line}\n");
         }
     }
