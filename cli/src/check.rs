@@ -128,8 +128,8 @@ async fn find_containers(
         if owner == Some(ContainerOwner::Deleted) {
             continue;
         }
-        // What a killed process stored and did not record may outlast the removal of a container. It is
-        // an orphan like others.
+        // Bytes that a killed process stored and did not record may outlast the removal of a container.
+        // They are orphans like others.
         if !ctx.documents.list(tenant, &id).await?.is_empty() {
             let description =
                 "no container tag names this container, so nobody can find its documents";

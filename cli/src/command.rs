@@ -90,13 +90,17 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
 }
 
 /// Prints a text to standard output. A command goes on when nobody reads its output any more, as after
-/// `| head`.
+/// `| head`, and when the text cannot be written, which is told on standard error.
 fn print_text(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    stdout
+    let printed = stdout
         .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .ok();
+        .and_then(|()| stdout.flush());
+    if let Err(error) = printed
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        writeln!(std::io::stderr(), "recollect: cannot print: {error}").ok();
+    }
 }
 
 /// Checks whether a command failed because nobody reads its output any more, as after `| head`.

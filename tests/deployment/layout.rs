@@ -71,7 +71,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
             .flatten()
             .map(|(name, _)| name.as_str())
             .collect();
-        let wanted = match id {
+        let mut wanted = match id {
             "ProcessorFunction" => {
                 let mut wanted = model_variables();
                 wanted.retain(|name| !name.contains("RERANK"));
@@ -112,7 +112,6 @@ fn functions_get_exactly_the_variables_that_are_read() {
             }
             _ => BTreeSet::new(),
         };
-        let mut wanted = wanted;
         let may_be_secret = |variable: &&str| wanted.contains(*variable);
         let secrets = lambda::SECRET_SETTINGS.map(|(_, variable)| variable);
         if secrets.iter().any(may_be_secret) {

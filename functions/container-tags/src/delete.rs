@@ -268,17 +268,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "id": "7Qm4x2BvNc8sJtKfWyEh3d",
                     "containerTag": "user_42",
                     "status": "completed",
-                    "report": {
-                        "documents": 12,
-                        "chunks": 40,
-                        "statements": 35,
-                        "inlineBlobs": 36,
-                        "objects": 2,
-                        "objectBytes": 81920,
-                        "indexRecords": 9,
-                        "segments": 1,
-                        "logContents": 14,
-                    },
+                    "report": counts_example(),
                     "deletedAt": "2026-03-05T08:12:40.000Z",
                     "updatedAt": "2026-03-05T08:13:02.000Z",
                     "completedAt": "2026-03-05T08:13:02.000Z",
@@ -307,6 +297,20 @@ pub(crate) fn operations() -> Vec<Operation> {
     ]
 }
 
+fn counts_example() -> Value {
+    json!({
+        "documents": 12,
+        "chunks": 40,
+        "statements": 35,
+        "inlineBlobs": 36,
+        "objects": 2,
+        "objectBytes": 81920,
+        "indexRecords": 9,
+        "segments": 1,
+        "logContents": 14,
+    })
+}
+
 fn report_example() -> Value {
     json!({
         "report": {
@@ -315,17 +319,7 @@ fn report_example() -> Value {
             "containerTag": "user_42",
             "deletedAt": "2026-03-05T08:12:40.000Z",
             "completedAt": "2026-03-05T08:28:46.000Z",
-            "removed": {
-                "documents": 12,
-                "chunks": 40,
-                "statements": 35,
-                "inlineBlobs": 36,
-                "objects": 2,
-                "objectBytes": 81920,
-                "indexRecords": 9,
-                "segments": 1,
-                "logContents": 14,
-            },
+            "removed": counts_example(),
             "stores": ["records", "objects", "requestLog"],
             "verification": "Each store was listed and emptied until it returned nothing of the \
                              container.",

@@ -45,7 +45,7 @@ pub enum ErasedStore {
     RequestLog,
 }
 
-/// What a completed deletion has removed.
+/// The data that a completed deletion has removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErasureReport {
@@ -63,7 +63,7 @@ pub struct ErasureReport {
     pub removed: PurgeReport,
     /// The stores that have nothing of the container any more.
     pub stores: [ErasedStore; 3],
-    /// How this was verified, for a person.
+    /// The method of the verification, for a person.
     pub verification: &'static str,
     /// The copies that the report does not cover, for a person.
     pub not_covered: &'static str,

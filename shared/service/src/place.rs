@@ -78,7 +78,7 @@ pub(crate) async fn place_of(
     custom_id: &CustomId,
     reach: Reach<'_>,
 ) -> Result<FoundPlace> {
-    let mut candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
     let newest = active
         .into_iter()
@@ -91,8 +91,7 @@ pub(crate) async fn place_of(
             creation_conditions: CreationConditions::default(),
         },
         None => {
-            let (id, creation_conditions) =
-                free_place(ctx, tenant, &mut candidates, custom_id).await?;
+            let (id, creation_conditions) = free_place(ctx, tenant, &candidates, custom_id).await?;
             Place {
                 container: container.primary_id().clone(),
                 id,
@@ -121,7 +120,7 @@ pub(crate) async fn reference_to(
     custom_id: &CustomId,
     document: &Document,
 ) -> Result<(Option<CustomIdReference>, Vec<AlternativeId>)> {
-    let mut candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
+    let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
     let reach = Reach::of_tags(tags, Reach::Organization);
     let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
     if let Some(other) = active.iter().find(|other| other.id != document.id) {
@@ -144,7 +143,7 @@ pub(crate) async fn reference_to(
     let (id, reference) = match known {
         Some(candidate) => (candidate.id.clone(), None),
         None => {
-            let (id, conditions) = free_place(ctx, tenant, &mut candidates, custom_id).await?;
+            let (id, conditions) = free_place(ctx, tenant, &candidates, custom_id).await?;
             let reference = CustomIdReference {
                 id: id.clone(),
                 replaces: conditions.replaces,
@@ -212,8 +211,6 @@ pub(crate) struct Candidate {
     entry: Option<DocumentEntry>,
     /// The document that the reference leads to.
     referenced: Option<Document>,
-    /// `true` if no document may get the id.
-    is_reserved: bool,
 }
 
 impl Candidate {
@@ -247,10 +244,9 @@ impl Candidate {
     }
 
     /// Returns the outdated reference that a new document would replace, or nothing if there is
-    /// nothing to replace. Returns `None` if the id is taken or reserved.
+    /// nothing to replace. Returns `None` if the id is taken.
     fn replaceable(&self, custom_id: &CustomId) -> Option<Option<DocumentId>> {
         match &self.entry {
-            _ if self.is_reserved => None,
             None => Some(None),
             Some(DocumentEntry::Document(_)) => None,
             Some(DocumentEntry::Reference(target)) => {
@@ -265,8 +261,7 @@ impl Candidate {
 }
 
 /// Reads what is stored under the ids that the document with a customId in these containers could
-/// have: first those in the organization, then those in the containers. The second in the
-/// organization is reserved.
+/// have: first the two in the organization, then those in the containers.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -300,7 +295,6 @@ pub(crate) async fn read_candidates(
             id,
             entry,
             referenced,
-            is_reserved: candidates.len() == 1,
         });
     }
 
@@ -311,18 +305,22 @@ pub(crate) async fn read_candidates(
 async fn free_place(
     ctx: &Ctx,
     tenant: &Tenant,
-    candidates: &mut [Candidate],
+    candidates: &[Candidate],
     custom_id: &CustomId,
 ) -> Result<(DocumentId, CreationConditions)> {
-    if let [first, second, ..] = candidates
-        && let Some(DocumentEntry::Document(document)) = &first.entry
-    {
-        // The document of a deleted container is about to be removed, and must not let the customId
-        // become two documents.
-        second.is_reserved = read_present_tags(ctx, tenant, document).await?.is_some();
-    }
+    // The document of a deleted container is about to be removed, and must not let the customId
+    // become two documents.
+    let is_second_usable = match candidates.first().and_then(|first| first.entry.as_ref()) {
+        Some(DocumentEntry::Document(document)) => {
+            read_present_tags(ctx, tenant, document).await?.is_none()
+        }
+        Some(DocumentEntry::Reference(_)) | None => false,
+    };
 
-    for candidate in &*candidates {
+    for (number, candidate) in candidates.iter().enumerate() {
+        if number == 1 && !is_second_usable {
+            continue;
+        }
         let Some(replaces) = candidate.replaceable(custom_id) else {
             continue;
         };
