@@ -154,10 +154,10 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 4;
+    file[8] = 5;
     assert_eq!(
-        Segment::open(Bytes::from(file)).unwrap_err(),
-        SegmentError::UnknownVersion(4)
+        Segment::open(Bytes::from(file)).err(),
+        Some(SegmentError::UnknownVersion(5))
     );
 }
 
@@ -188,4 +188,8 @@ fn segments_of_earlier_versions_are_read() {
         }
     }
     assert_eq!(second, expected[..12]);
+
+    // The third version has times of expiry.
+    let third = read_earlier(include_bytes!("data/segment-version-3.bin"));
+    assert_eq!(third, documents());
 }

@@ -63,7 +63,7 @@ fn write_documents(
             let row = ChunkRow {
                 place: part.chunk_place(chunk),
                 length: part.lengths()[chunk as usize],
-                vector: part.vector(chunk),
+                vector: part.vector(chunk)?,
                 inverse_norm: part.inverse_norms()[chunk as usize],
                 model_row: part.model_row(chunk),
                 text: texts[live.part].read(chunk)?,
@@ -96,7 +96,7 @@ fn write_terms(
         let text = std::str::from_utf8(term).map_err(|_| SegmentError::Corrupt("terms"))?;
         postings.clear();
         for source in sources {
-            let Some(list) = parts[source.index].postings_of(text, source.value) else {
+            let Some(list) = parts[source.index].postings_of(text, source.value)? else {
                 continue;
             };
             let new_numbers = &new_numbers[source.index];

@@ -72,12 +72,18 @@ impl IndexPart {
         of_source!(self, source => source.lengths())
     }
 
-    pub(crate) fn vectors(&self) -> &[i8] {
-        of_source!(self, source => source.vectors())
+    pub(crate) fn vectors(&self) -> Result<VectorRows<'_>, SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.vectors().map(VectorRows::Segment),
+            PartSource::Tail(tail) => Ok(VectorRows::Tail(tail.vectors())),
+        }
     }
 
-    pub(crate) fn vector(&self, chunk: u32) -> QuantizedVector {
-        QuantizedVector::row_of(self.vectors(), chunk)
+    pub(crate) fn vector(&self, chunk: u32) -> Result<QuantizedVector, SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.vector(chunk),
+            PartSource::Tail(tail) => Ok(QuantizedVector::row_of(tail.vectors(), chunk)),
+        }
     }
 
     /// Returns the vector of a chunk by a model that the operator chose.
@@ -124,15 +130,22 @@ impl IndexPart {
     }
 
     /// Returns the list of a term that has this value in [`Self::terms`].
-    pub(super) fn postings_of(&self, term: &str, value: u64) -> Option<PostingList<'_>> {
+    pub(super) fn postings_of(
+        &self,
+        term: &str,
+        value: u64,
+    ) -> Result<Option<PostingList<'_>>, SegmentError> {
         match &self.source {
-            PartSource::Segment(segment) => segment.postings_at(value),
-            PartSource::Tail(tail) => tail.postings(term),
+            PartSource::Segment(segment) => segment.postings_at(value).map(Some),
+            PartSource::Tail(tail) => Ok(tail.postings(term)),
         }
     }
 
-    pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
-        of_source!(self, source => source.postings(term))
+    pub(crate) fn postings(&self, term: &str) -> Result<Option<PostingList<'_>>, SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.postings(term),
+            PartSource::Tail(tail) => Ok(tail.postings(term)),
+        }
     }
 
     pub(crate) fn chunks_of(&self, document: u32) -> Range<u32> {
@@ -277,6 +290,23 @@ impl IndexPart {
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
         Arc::make_mut(&mut self.liveness).add_document(stemmer, lengths);
+    }
+}
+
+/// The vectors of a part, a row for each chunk.
+pub(crate) enum VectorRows<'a> {
+    Segment(Bytes),
+    Tail(&'a [i8]),
+}
+
+impl std::ops::Deref for VectorRows<'_> {
+    type Target = [i8];
+
+    fn deref(&self) -> &[i8] {
+        match self {
+            Self::Segment(bytes) => pulp::bytemuck::cast_slice(bytes),
+            Self::Tail(rows) => rows,
+        }
     }
 }
 

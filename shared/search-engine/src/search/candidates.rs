@@ -7,6 +7,7 @@ use super::lexical::LexicalQuery;
 use super::top::{ChunkScore, TopChunks};
 use super::{ChunkPlace, SearchQuery, SearchScope, compare_scored, vectors};
 use crate::analysis::QueryTerm;
+use crate::error::{FirstError, SegmentError};
 
 /// A chunk with its scores.
 #[derive(Debug, Clone)]
@@ -63,45 +64,75 @@ pub(super) fn chunks_of_document(
     found
 }
 
-/// Returns the best chunks by words and by vector, their neighbours, and all chunks of the best
-/// documents.
+/// Returns the chunks that are nearest to the query by vector.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
+pub(super) fn find_nearest(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    admission: &mut FilterCache<'_>,
+) -> Result<Vec<ChunkScore>, SegmentError> {
+    let count = candidate_count(query, query.config.vector_candidates);
+    let mut top = TopChunks::new(count, f32::MIN_POSITIVE);
+    if query.vector != crate::QuantizedVector::ZERO || !query.models.is_empty() {
+        let mut first_error = FirstError::default();
+        for part in 0..scope.parts.len() {
+            first_error.ok(vectors::offer_nearest(
+                scope, part, query, admission, &mut top,
+            ));
+        }
+        first_error.into_result()?;
+    }
+    Ok(top.finish(scope))
+}
+
+/// Returns the number of candidates of one kind.
+fn candidate_count(query: &SearchQuery<'_>, minimum: usize) -> usize {
+    minimum.max(query.limit * 4)
+}
+
+/// Returns the best chunks by words and those that are nearest by vector, their neighbours, and all
+/// chunks of the best documents.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
 pub(super) fn find_candidates(
     scope: &SearchScope<'_>,
     query: &SearchQuery<'_>,
     lexical: &LexicalQuery<'_>,
+    nearest: Vec<ChunkScore>,
     admission: &mut FilterCache<'_>,
-) -> ChunksByPart {
+) -> Result<ChunksByPart, SegmentError> {
     let config = &query.config;
-    let candidate_count = |minimum: usize| minimum.max(query.limit * 4);
-    let mut lexical_top = TopChunks::new(candidate_count(config.lexical_candidates), 0.0);
-    let mut vector_top =
-        TopChunks::new(candidate_count(config.vector_candidates), f32::MIN_POSITIVE);
+    let count = candidate_count(query, config.lexical_candidates);
+    let mut lexical_top = TopChunks::new(count, 0.0);
     let mut scores = Vec::with_capacity(scope.parts.len());
     for part in 0..scope.parts.len() {
         let part_scores = lexical.accumulate(scope, part);
         LexicalQuery::select(scope, part, &part_scores, admission, &mut lexical_top);
         scores.push(part_scores);
-        if query.vector != crate::QuantizedVector::ZERO || !query.models.is_empty() {
-            vectors::offer_nearest(scope, part, query, admission, &mut vector_top);
-        }
     }
 
-    let (lexical_top, vector_top) = (lexical_top.finish(scope), vector_top.finish(scope));
+    let lexical_top = lexical_top.finish(scope);
     let best = lexical_top
         .iter()
         .fold(0f32, |best, scored| best.max(scored.score))
         .max(f32::MIN_POSITIVE);
-    let mut ranked: Vec<ChunkScore> = lexical_top.into_iter().chain(vector_top).collect();
+    let mut ranked: Vec<ChunkScore> = lexical_top.into_iter().chain(nearest).collect();
     ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
+    let mut first_error = FirstError::default();
     for scored in &mut ranked {
         let lexical = scores[scored.part][scored.chunk as usize] / best;
         let cosine = vectors::chunk_cosine(scope, scored.part, query, scored.chunk);
+        let cosine = first_error.ok(cosine).unwrap_or_default();
         scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
     }
+    first_error.into_result()?;
 
     ranked.sort_unstable_by(|a, b| compare_scored(scope, (b.score, b), (a.score, a)));
-    expand_candidates(scope, query, &ranked)
+    Ok(expand_candidates(scope, query, &ranked))
 }
 
 fn expand_candidates(
@@ -142,14 +173,18 @@ fn expand_candidates(
 }
 
 /// Scores the chunks of `found` by themselves.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
 pub(super) fn score_candidates(
     scope: &SearchScope<'_>,
     query: &SearchQuery<'_>,
     lexical: &LexicalQuery<'_>,
     terms: &[QueryTerm],
     found: ChunksByPart,
-) -> ScoredCandidates {
+) -> Result<ScoredCandidates, SegmentError> {
     let width = terms.len();
+    let mut first_error = FirstError::default();
     let mut scored = ScoredCandidates {
         candidates: Vec::new(),
         documents: Vec::new(),
@@ -162,6 +197,7 @@ pub(super) fn score_candidates(
         for (index, &chunk) in chunks.iter().enumerate() {
             let row = &rows[index * width..(index + 1) * width];
             let cosine = vectors::chunk_cosine(scope, part, query, chunk);
+            let cosine = first_error.ok(cosine).unwrap_or_default();
             scored.candidates.push(ScoredChunk {
                 part,
                 chunk,
@@ -173,6 +209,7 @@ pub(super) fn score_candidates(
         }
         scored.contributions.extend(rows);
     }
+    first_error.into_result()?;
 
     for &contribution in &scored.contributions {
         let is_held = contribution > 0.0;
@@ -181,7 +218,7 @@ pub(super) fn score_candidates(
     fuse_scores(query, lexical, &mut scored, width);
     group_by_document(scope, &mut scored);
 
-    scored
+    Ok(scored)
 }
 
 /// Returns the `count` best candidates in arbitrary order.

@@ -5,6 +5,7 @@ use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use crate::analysis::QueryTerm;
 use crate::config::RankingConfig;
+use crate::error::{FirstError, SegmentError};
 use crate::segment::PostingList;
 
 /// The terms of a query with their postings in the parts.
@@ -53,21 +54,26 @@ const RARE_SHARE: usize = 1_000;
 const RARE_CHUNKS: usize = 3;
 
 impl<'a> LexicalQuery<'a> {
+    /// Reads the postings of the terms.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if some are missing; all that are were asked for.
     pub(super) fn new(
         scope: &SearchScope<'a>,
         terms: &[QueryTerm],
         config: &RankingConfig,
-    ) -> Self {
-        let postings: Vec<Vec<_>> = terms
-            .iter()
-            .map(|term| {
-                scope
-                    .parts
-                    .iter()
-                    .map(|(_, part)| find_postings(part, term))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+    ) -> Result<Self, SegmentError> {
+        let mut first_error = FirstError::default();
+        let mut postings: Vec<Vec<Option<PostingList<'a>>>> = Vec::with_capacity(terms.len());
+        for term in terms {
+            let lists = scope.parts.iter().map(|(_, part)| {
+                let list = find_postings(part, term);
+                first_error.ok(list).flatten()
+            });
+            postings.push(lists.collect());
+        }
+        first_error.into_result()?;
+
         let frequencies: Vec<usize> = postings
             .iter()
             .map(|lists| count_live_chunks(scope, lists))
@@ -78,7 +84,7 @@ impl<'a> LexicalQuery<'a> {
             per_word: config.k1 * config.b / scope.mean_length,
         };
 
-        Self {
+        Ok(Self {
             postings,
             idf: frequencies
                 .iter()
@@ -88,7 +94,7 @@ impl<'a> LexicalQuery<'a> {
             numbers: terms.iter().map(is_number).collect(),
             identifiers: mark_identifiers(terms, &frequencies, scope.chunks),
             saturation,
-        }
+        })
     }
 
     /// Computes BM25 of every chunk of `part`.
@@ -179,16 +185,18 @@ fn weigh_terms(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec
 fn find_postings<'a>(
     part: &'a crate::index::IndexPart,
     term: &QueryTerm,
-) -> Option<PostingList<'a>> {
-    let mut lists: Vec<PostingList<'a>> = term
-        .variants
-        .iter()
-        .filter_map(|variant| part.postings(variant))
-        .collect();
+) -> Result<Option<PostingList<'a>>, SegmentError> {
+    let mut first_error = FirstError::default();
+    let mut lists: Vec<PostingList<'a>> = Vec::new();
+    for variant in &term.variants {
+        lists.extend(first_error.ok(part.postings(variant)).flatten());
+    }
+    first_error.into_result()?;
+
     if lists.len() > 1 {
-        Some(PostingList::union(&lists))
+        Ok(Some(PostingList::union(&lists)))
     } else {
-        lists.pop()
+        Ok(lists.pop())
     }
 }
 

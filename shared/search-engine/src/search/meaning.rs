@@ -11,7 +11,7 @@ use super::lexical::LexicalQuery;
 use super::{SearchQuery, SearchScope};
 use crate::analysis::{LatinStemmer, QueryTerm, stem_word};
 use crate::embedding::{Embedder, StaticEmbedder};
-use crate::error::SegmentError;
+use crate::error::{FirstError, SegmentError};
 use crate::vector::QuantizedVector;
 
 /// The cosine of two words from which they are near.
@@ -77,7 +77,8 @@ fn load_aspects() -> HashMap<String, Aspects> {
 /// scores by what is near.
 ///
 /// # Errors
-/// [`SegmentError::Corrupt`] if the stored text of a chunk cannot be read.
+/// [`SegmentError::Corrupt`] if the stored text of a chunk cannot be read, and
+/// [`SegmentError::NotFetched`] if some texts are missing; all that are were asked for.
 pub(super) fn apply_meaning(
     scope: &SearchScope<'_>,
     query: &SearchQuery<'_>,
@@ -91,7 +92,8 @@ pub(super) fn apply_meaning(
         return Ok(());
     }
 
-    let vectors: Vec<Option<QuantizedVector>> = terms.iter().map(embed_term).collect();
+    let mut texts: Vec<(usize, String)> = Vec::new();
+    let mut first_error = FirstError::default();
     for index in select_best(scope, scored, config.meaning_candidates) {
         let candidate = &scored.candidates[index];
         let part = scope.parts[candidate.part].1;
@@ -100,10 +102,18 @@ pub(super) fn apply_meaning(
         }
 
         let row = index * terms.len()..(index + 1) * terms.len();
-        if scored.nearness[row.clone()].iter().all(|&near| near > 0.0) {
-            continue;
+        if scored.nearness[row].iter().any(|&near| near <= 0.0)
+            && let Some(chunk) = first_error.ok(part.chunk(candidate.chunk))
+        {
+            texts.push((index, chunk.text));
         }
-        let words = embed_words(&part.chunk(candidate.chunk)?.text);
+    }
+    first_error.into_result()?;
+
+    let vectors: Vec<Option<QuantizedVector>> = terms.iter().map(embed_term).collect();
+    for (index, text) in texts {
+        let row = index * terms.len()..(index + 1) * terms.len();
+        let words = embed_words(&text);
         let mut gained = 0.0;
         for (term, place) in row.enumerate() {
             if scored.nearness[place] > 0.0 {

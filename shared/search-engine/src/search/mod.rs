@@ -27,7 +27,7 @@ pub use calibrate::HitFeatures;
 
 use crate::analysis::{StemmerSet, query_terms};
 use crate::config::RankingConfig;
-use crate::error::SegmentError;
+use crate::error::{FirstError, SegmentError};
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
 use crate::vector::{ModelRow, ModelVector, QuantizedVector};
 use admission::FilterCache;
@@ -206,7 +206,9 @@ pub struct SearchOutcome {
 /// Searches `containers` as if they were one.
 ///
 /// # Errors
-/// [`SegmentError::Corrupt`] if the stored text of a hit cannot be read.
+/// [`SegmentError::Corrupt`] if the stored text of a hit cannot be read, and
+/// [`SegmentError::NotFetched`] if segments of which only the core is known lack something. Each step
+/// asks for everything that it lacks, so a caller that fetches it and searches again does so a few times.
 pub fn search_containers(
     containers: &[&ContainerIndex],
     query: &SearchQuery<'_>,
@@ -217,46 +219,67 @@ pub fn search_containers(
     }
 
     let terms = query_terms(query.text, scope.stemmers);
-    let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
     let mut admission = FilterCache::new(&scope, query);
+    let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
     let found = match query.only_document {
         Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
-        None => candidates::find_candidates(&scope, query, &lexical, &mut admission),
+        None => {
+            let nearest = candidates::find_nearest(&scope, query, &mut admission);
+            let (lexical, nearest) = (lexical.as_ref().map_err(Clone::clone)?, nearest?);
+            candidates::find_candidates(&scope, query, lexical, nearest, &mut admission)?
+        }
     };
+    let lexical = lexical?;
 
-    let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found);
+    let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found)?;
     context::apply_context(&mut scored, &lexical, &query.config);
-    meaning::apply_meaning(&scope, query, &terms, &lexical, &mut scored)?;
+    if let Err(error) = meaning::apply_meaning(&scope, query, &terms, &lexical, &mut scored) {
+        // The hits are probably among the best so far. What they lack is fetched at the same time.
+        for index in candidates::select_best(&scope, &scored, query.limit) {
+            _ = build_hit(&scope, &scored.candidates[index], 0.0);
+        }
+        return Err(error);
+    }
     let features = calibrate::compute_features(&scope, &scored, &lexical, &terms);
 
     scored
         .candidates
         .sort_by(|a, b| compare_scored(&scope, (b.fused, b), (a.fused, a)));
-    let best = scored
-        .candidates
-        .first()
-        .map_or(0.0, |candidate| candidate.fused);
+    let hits = build_hits(&scope, query, &scored.candidates, &features)?;
+    Ok(SearchOutcome { hits, features })
+}
 
-    let confidence = query.config.calibration.query_confidence(&features);
-    let mut hits = Vec::with_capacity(query.limit.min(scored.candidates.len()));
+/// Returns the hits of candidates, which are sorted.
+fn build_hits(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    candidates: &[ScoredChunk],
+    features: &HitFeatures,
+) -> Result<Vec<SearchHit>, SegmentError> {
+    let calibration = &query.config.calibration;
+    let confidence = calibration.query_confidence(features);
+    let best = candidates.first().map_or(0.0, |candidate| candidate.fused);
+
+    let mut first_error = FirstError::default();
+    let mut hits = Vec::with_capacity(query.limit.min(candidates.len()));
     let mut limit = query.limit;
     let mut wider = query.wider;
-    for candidate in &scored.candidates {
-        if hits.len() == limit {
+    for (rank, candidate) in candidates.iter().enumerate() {
+        if rank == limit {
             break;
         }
-        let similarity = query
-            .config
-            .calibration
-            .hit_similarity(confidence, candidate.fused, best);
-        let hit = build_hit(&scope, candidate, similarity)?;
+        let similarity = calibration.hit_similarity(confidence, candidate.fused, best);
+        let Some(hit) = first_error.ok(build_hit(scope, candidate, similarity)) else {
+            continue;
+        };
         if let Some(wanted) = wider.take_if(|wider| (wider.is_wanted)(&hit)) {
             limit = limit.max(wanted.limit);
         }
         hits.push(hit);
     }
+    first_error.into_result()?;
 
-    Ok(SearchOutcome { hits, features })
+    Ok(hits)
 }
 
 fn build_hit(
@@ -266,12 +289,14 @@ fn build_hit(
 ) -> Result<SearchHit, SegmentError> {
     let part = scope.parts[candidate.part].1;
     let document = part.document_of(candidate.chunk);
-    let chunk = part.chunk(candidate.chunk)?;
+    // Both are read before either fails, so that both are asked for.
+    let (chunk, attributes) = (part.chunk(candidate.chunk), part.attributes_of(document));
+    let (chunk, attributes) = (chunk?, attributes?);
 
     Ok(SearchHit {
         container: scope.parts[candidate.part].0,
         document: part.id(document).to_owned(),
-        attributes: part.attributes_of(document)?,
+        attributes,
         position: chunk.position,
         text: chunk.text,
         headings: chunk.headings,

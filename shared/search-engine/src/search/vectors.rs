@@ -4,19 +4,23 @@
 use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use super::{SearchQuery, SearchScope};
+use crate::error::{FirstError, SegmentError};
 use crate::kernel;
 use crate::vector::DIMENSIONS;
 
 const STRIDE: usize = 1_024;
 
 /// Offers the chunks of `part` to `top`, at least the nearest ones.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
 pub(super) fn offer_nearest(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
-) {
+) -> Result<(), SegmentError> {
     let source = scope.parts[part].1;
     let has_models = source.model_names().any(|name| {
         query
@@ -30,7 +34,8 @@ pub(super) fn offer_nearest(
     }
 
     let mut buffer = [0f32; STRIDE];
-    let rows = source.vectors().chunks(STRIDE * DIMENSIONS);
+    let vectors = source.vectors()?;
+    let rows = vectors.chunks(STRIDE * DIMENSIONS);
 
     for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
@@ -57,6 +62,7 @@ pub(super) fn offer_nearest(
             }
         }
     }
+    Ok(())
 }
 
 /// Offers the rows whose signs differ least from the query's. Rows that cannot be hits are left out
@@ -67,7 +73,7 @@ fn offer_by_signs(
     query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
-) {
+) -> Result<(), SegmentError> {
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
     kernel::write_sign_distances(&query.vector, source.signs(), &mut distances);
@@ -79,6 +85,7 @@ fn offer_by_signs(
         }
     }
 
+    let mut first_error = FirstError::default();
     let cutoff = distance_cutoff(&distances, query.config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
         if distances
@@ -91,11 +98,14 @@ fn offer_by_signs(
         for (offset, &distance) in distances.iter().enumerate() {
             if distance <= cutoff {
                 let chunk = (block * (STRIDE / 16) + offset) as u32;
-                let score = chunk_cosine(scope, part, query, chunk);
-                top.offer(scope, admission, ChunkScore { part, chunk, score });
+                let cosine = chunk_cosine(scope, part, query, chunk);
+                if let Some(score) = first_error.ok(cosine) {
+                    top.offer(scope, admission, ChunkScore { part, chunk, score });
+                }
             }
         }
     }
+    first_error.into_result()
 }
 
 /// Returns the smallest distance within which at least `keep` rows lie. Rows at 255 are excluded.
@@ -125,28 +135,30 @@ fn model_similarity(
 }
 
 /// Returns the cosine of one chunk with the query, by a chosen model if both have its vector.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if the vector is missing.
 pub(super) fn chunk_cosine(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
     chunk: u32,
-) -> f32 {
+) -> Result<f32, SegmentError> {
     if !query.models.is_empty()
         && let Some(similarity) = model_similarity(scope, part, query, chunk)
     {
-        return similarity;
+        return Ok(similarity);
     }
 
-    let (source, chunk) = (scope.parts[part].1, chunk as usize);
+    let source = scope.parts[part].1;
     let mut out = [0f32];
-    let (row, norm) = (
-        source
-            .vectors()
-            .get(chunk * DIMENSIONS..(chunk + 1) * DIMENSIONS),
-        source.inverse_norms().get(chunk..=chunk),
+    let row = source.vector(chunk)?;
+    let norm = chunk as usize..chunk as usize + 1;
+    kernel::write_cosines(
+        &query.vector,
+        &row.0,
+        &source.inverse_norms()[norm],
+        &mut out,
     );
-    if let (Some(row), Some(norm)) = (row, norm) {
-        kernel::write_cosines(&query.vector, row, norm, &mut out);
-    }
-    out[0]
+    Ok(out[0])
 }

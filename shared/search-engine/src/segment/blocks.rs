@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use zstd::bulk::Decompressor;
 
+use super::file::PagedSection;
 use super::format::{put_varint, take_varint, u32_at};
 use crate::error::SegmentError;
 
@@ -20,7 +21,7 @@ const COMPRESSION_LEVEL: i32 = 3;
 /// The bytes of decompressed blocks that a reader keeps for the next rows. Beyond it, they are dropped.
 const MAX_RECENT_BYTES: usize = 4 << 20;
 /// The size of decompressed blocks in relation to that of stored ones, estimated.
-const EXPANSION: usize = 4;
+pub(super) const EXPANSION: usize = 4;
 
 thread_local! {
     /// A context of zstd takes longer to create than a block to decompress.
@@ -115,7 +116,7 @@ impl BlockWriter {
 #[derive(Debug)]
 pub(super) struct BlockReader<const N: usize> {
     table: Bytes,
-    blocks: Bytes,
+    blocks: PagedSection,
     recent: Mutex<RecentBlocks<N>>,
 }
 
@@ -143,7 +144,7 @@ impl<const N: usize> RecentBlocks<N> {
 }
 
 impl<const N: usize> BlockReader<N> {
-    pub(super) fn open(table: Bytes, blocks: Bytes) -> Result<Self, SegmentError> {
+    pub(super) fn open(table: Bytes, blocks: PagedSection) -> Result<Self, SegmentError> {
         if !table.len().is_multiple_of(BLOCK_ENTRY_BYTES) {
             return Err(SegmentError::Corrupt("blocks"));
         }
@@ -182,15 +183,12 @@ impl<const N: usize> BlockReader<N> {
         let end = start
             .checked_add(stored)
             .ok_or(SegmentError::Corrupt("blocks"))?;
-        let bytes = self
-            .blocks
-            .get(start..end)
-            .ok_or(SegmentError::Corrupt("blocks"))?;
-        if crc32fast::hash(bytes) != crc || raw > MAX_BLOCK_BYTES {
+        let bytes = self.blocks.read(start..end)?;
+        if crc32fast::hash(&bytes) != crc || raw > MAX_BLOCK_BYTES {
             return Err(SegmentError::Corrupt("block checksum"));
         }
 
-        let raw = decompress(bytes, raw).map_err(|_| SegmentError::Corrupt("block"))?;
+        let raw = decompress(&bytes, raw).map_err(|_| SegmentError::Corrupt("block"))?;
         Block::parse(self.first_row_of(block), raw)
     }
 

@@ -1,16 +1,23 @@
-//! The file layout of a segment: a header, a table of sections with checksums, and the sections.
+//! The file layout of a segment: a header, a table of sections with checksums, the sections of the
+//! core, and the sections that are read in pages.
 //!
 //! ```text
 //! "RCLSEG\0\0" | version u32 | chunks u32 | documents u32 | sections u32
-//! per section: offset u64 | length u64 | crc32 u32 | 0 u32
+//! per section: offset u64 | length u64 | crc32 u32 | 1 if it is read in pages u32
 //! crc32 of everything above u32
-//! sections, each starting at a multiple of 64
+//! sections of the core, each starting at a multiple of 64
+//! pages of 16 KiB with the other sections, each starting at a multiple of 64
 //! ```
-//! All numbers are little endian. Blocks of texts and attributes have their own checksums, which are
-//! verified when the blocks are read.
+//! All numbers are little endian. The section of page checksums verifies the pages, so they have no
+//! crc32 in the table. In files of earlier versions, everything is core, and blocks of texts and
+//! attributes are verified when they are read.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::file::{PagedSection, SegmentFile, page_checksums};
 use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
@@ -18,8 +25,10 @@ const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
 const PLAIN_VERSION: u32 = 1;
 /// The version that added such vectors.
 const MODEL_VERSION: u32 = 2;
-/// The version that is written. Its attributes are in blocks, and it has times of expiry.
-const VERSION: u32 = 3;
+/// The version with attributes in blocks and times of expiry.
+const BLOCK_VERSION: u32 = 3;
+/// The version that is written. It has pages behind a core.
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 
@@ -56,59 +65,106 @@ pub(super) enum SectionKind {
     Attributes,
     /// The documents that expire.
     Expiries,
+    /// The crc32 of each page behind the core.
+    PageChecksums,
 }
 
-const SECTIONS: usize = 23;
+pub(super) const SECTIONS: usize = 24;
 /// The numbers of sections of earlier versions.
 const PLAIN_SECTIONS: usize = 16;
 const MODEL_SECTIONS: usize = 20;
+const BLOCK_SECTIONS: usize = 23;
+/// The number in the table of a section that is read in pages.
+const IS_PAGED: u32 = 1;
 
+/// The verified header of a file, and its sections.
 pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
     pub(super) documents: u32,
-    sections: Vec<Bytes>,
+    pub(super) file: Arc<SegmentFile>,
+    ranges: Vec<Range<usize>>,
 }
 
 impl SegmentHeader {
-    pub(super) fn section(&self, section: SectionKind) -> Bytes {
-        self.sections
-            .get(section as usize)
-            .cloned()
-            .unwrap_or_default()
+    /// Returns a section, which is read when it is needed.
+    pub(super) fn paged(&self, section: SectionKind) -> PagedSection {
+        let range = self.ranges.get(section as usize).cloned();
+        PagedSection::new(self.file.clone(), range.unwrap_or_default())
+    }
+
+    /// Returns a section of the core.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] for a section behind the core of a file that is not whole.
+    pub(super) fn section(&self, section: SectionKind) -> Result<Bytes, SegmentError> {
+        let section = self.paged(section);
+        section.read(0..section.len())
     }
 }
 
-/// Joins the sections, given in order, into a file.
-pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
+/// Joins the sections, given in order, into a file. Those of `paged` come behind the core, in this
+/// order.
+pub(super) fn write_file(
+    chunks: u32,
+    documents: u32,
+    mut sections: [Vec<u8>; SECTIONS],
+    paged: &[SectionKind],
+) -> Vec<u8> {
+    let mut pages = Vec::new();
+    let mut places = [const { (0, 0) }; SECTIONS];
+    for &section in paged {
+        pages.resize(pages.len().next_multiple_of(64), 0);
+        let bytes = std::mem::take(&mut sections[section as usize]);
+        places[section as usize] = (pages.len(), bytes.len());
+        pages.extend_from_slice(&bytes);
+    }
+    sections[SectionKind::PageChecksums as usize] = page_checksums(&pages);
+
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
-    let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
-    let mut file = Vec::with_capacity(total);
+    let core_sections = sections.iter();
+    let core_len = core_sections.fold(table_end.next_multiple_of(64), |end, section| {
+        (end + section.len()).next_multiple_of(64)
+    });
+
+    let mut file = Vec::with_capacity(core_len + pages.len());
     file.extend_from_slice(MAGIC);
     for number in [VERSION, chunks, documents, SECTIONS as u32] {
         file.extend_from_slice(&number.to_le_bytes());
     }
-
     let mut offset = table_end.next_multiple_of(64);
-    for section in &sections {
-        file.extend_from_slice(&(offset as u64).to_le_bytes());
-        file.extend_from_slice(&(section.len() as u64).to_le_bytes());
+    for (section, (place, len)) in sections.iter().zip(places) {
+        let is_paged = len > 0;
+        let (start, len) = match is_paged {
+            true => (core_len + place, len),
+            false => (offset, section.len()),
+        };
+        file.extend_from_slice(&(start as u64).to_le_bytes());
+        file.extend_from_slice(&(len as u64).to_le_bytes());
         file.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
-        file.extend_from_slice(&[0; 4]);
+        file.extend_from_slice(&u32::from(is_paged).to_le_bytes());
         offset = (offset + section.len()).next_multiple_of(64);
     }
-
     let crc = crc32fast::hash(&file);
     file.extend_from_slice(&crc.to_le_bytes());
+
     for section in &sections {
         file.resize(file.len().next_multiple_of(64), 0);
         file.extend_from_slice(section);
     }
-
+    file.resize(core_len, 0);
+    file.extend_from_slice(&pages);
     file
 }
 
-/// Verifies the header and the checksums, and splits `file` into its sections.
-pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
+/// An entry of the table of sections.
+struct SectionEntry {
+    range: Range<usize>,
+    crc: u32,
+    is_paged: bool,
+}
+
+/// Reads the table of sections of a file, or of its core.
+fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
     if file.get(..8) != Some(MAGIC) {
         return Err(SegmentError::Corrupt("not a segment"));
     }
@@ -117,6 +173,7 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
     let count = match version {
         PLAIN_VERSION => PLAIN_SECTIONS,
         MODEL_VERSION => MODEL_SECTIONS,
+        BLOCK_VERSION => BLOCK_SECTIONS,
         VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),
@@ -128,31 +185,85 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
         return Err(SegmentError::Corrupt("header"));
     }
 
-    let mut sections = Vec::with_capacity(count);
-    for index in 0..count {
-        let entry = HEADER_BYTES + index * SECTION_ENTRY_BYTES;
+    let mut entries = Vec::with_capacity(count);
+    for entry in (HEADER_BYTES..table_end).step_by(SECTION_ENTRY_BYTES) {
         let (start, length) = (u64_at(file, entry)?, u64_at(file, entry + 8)?);
         let end = start
             .checked_add(length)
-            .filter(|&end| end <= file.len() as u64);
+            .and_then(|end| usize::try_from(end).ok());
         let Some(end) = end else {
             return Err(SegmentError::Corrupt("cut off"));
         };
-        let section = file.slice(start as usize..end as usize);
-        if !has_own_checksums(index) && crc32fast::hash(&section) != u32_at(file, entry + 16)? {
-            return Err(SegmentError::Corrupt("section checksum"));
-        }
-        sections.push(section);
+        entries.push(SectionEntry {
+            range: end - length as usize..end,
+            crc: u32_at(file, entry + 16)?,
+            is_paged: u32_at(file, entry + 20)? == IS_PAGED,
+        });
+    }
+    Ok(entries)
+}
+
+/// Returns the length of the core of a file: the whole file if nothing is read in pages.
+///
+/// # Errors
+/// [`SegmentError`] if the file is not one that this version reads.
+pub(super) fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
+    let entries = read_table(file)?;
+    let paged = entries.iter().filter(|entry| entry.is_paged);
+    Ok(paged
+        .map(|entry| entry.range.start)
+        .min()
+        .unwrap_or(file.len()))
+}
+
+/// Opens a file of `len` bytes, of which `known` is the core or the whole. Verifies everything that is
+/// known.
+pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, SegmentError> {
+    let entries = read_table(&known)?;
+    let core_len = core_len(&known)?;
+    let is_whole = known.len() == len;
+    if known.len() < core_len || !is_whole && known.len() > core_len {
+        return Err(SegmentError::Corrupt("cut off"));
     }
 
+    let mut ranges = Vec::with_capacity(entries.len());
+    for (
+        index,
+        SectionEntry {
+            range,
+            crc,
+            is_paged,
+        },
+    ) in entries.into_iter().enumerate()
+    {
+        let end = if is_paged { len } else { core_len };
+        if range.end > end {
+            return Err(SegmentError::Corrupt("cut off"));
+        }
+        let is_verified_later = is_paged || has_own_checksums(index);
+        if !is_verified_later && crc32fast::hash(&known[range.clone()]) != crc {
+            return Err(SegmentError::Corrupt("section checksum"));
+        }
+        ranges.push(range);
+    }
+
+    let checksums = ranges.get(SectionKind::PageChecksums as usize).cloned();
+    let checksums = known.slice(checksums.unwrap_or_default());
+    if is_whole && page_checksums(&known[core_len..]) != checksums {
+        return Err(SegmentError::Corrupt("page checksum"));
+    }
     Ok(SegmentHeader {
-        chunks: u32_at(file, 12)?,
-        documents: u32_at(file, 16)?,
-        sections,
+        chunks: u32_at(&known, 12)?,
+        documents: u32_at(&known, 16)?,
+        file: Arc::new(match is_whole {
+            true => SegmentFile::whole(known),
+            false => SegmentFile::partial(known, len, checksums)?,
+        }),
+        ranges,
     })
 }
 
-/// Checks whether the section of this index consists of blocks with checksums.
+/// Checks whether the section of this index consists of blocks with checksums, in files without pages.
 fn has_own_checksums(section: usize) -> bool {
     section == SectionKind::Texts as usize || section == SectionKind::Attributes as usize
 }

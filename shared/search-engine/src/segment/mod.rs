@@ -1,17 +1,20 @@
 //! Immutable sets of documents, each as one file: written once, opened without parsing, searched in
-//! place.
+//! place. A search of a large file needs its core and some pages of the rest.
 
 mod attributes;
 mod blocks;
+mod file;
 mod format;
 mod models;
 mod postings;
 mod texts;
 mod writer;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fst::{IntoStreamer, Streamer};
 
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
@@ -27,14 +30,18 @@ use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use attributes::{AttributeReader, ExpiryReader};
 use blocks::BlockReader;
+use file::{PagedSection, SegmentFile};
 use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
 
-/// An opened segment. It is cheap to share, and holds the bytes of the file, about 6 bytes for each
-/// chunk, and up to 8 MB of texts and attributes that were read.
+/// An opened segment. It is cheap to share, and holds the bytes of the file that are known, about 6
+/// bytes for each chunk, and up to 8 MB of texts and attributes that were read.
+///
+/// Of a file of which only the core is known, reads fail with [`SegmentError::NotFetched`] until the
+/// caller has fetched what [`Segment::missing`] returns.
 #[derive(Debug)]
 pub struct Segment {
-    size: usize,
+    file: Arc<SegmentFile>,
     ids: StringTable,
     attributes: AttributeReader,
     expiries: ExpiryReader,
@@ -43,12 +50,12 @@ pub struct Segment {
     stemmers: Bytes,
     chunk_positions: Bytes,
     lengths: Vec<u16>,
-    vectors: Bytes,
+    vectors: PagedSection,
     inverse_norms: Vec<f32>,
     signs: Bytes,
     model_vectors: ModelVectorReader,
     terms: fst::Map<Bytes>,
-    postings: Bytes,
+    postings: PagedSection,
     removed: StringTable,
     patched: StringTable,
     patches: StringTable,
@@ -56,48 +63,68 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens the file of a segment. Verifies every section but the blocks of texts and attributes, which are
-    /// verified when they are read.
+    /// Opens the file of a segment. Verifies every section. In files of earlier versions, blocks of
+    /// texts and attributes are verified when they are read.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::UnknownVersion`] for a file of a
     /// newer version.
     pub fn open(file: Bytes) -> Result<Self, SegmentError> {
-        let header = format::read_header(&file)?;
+        let len = file.len();
+        Self::open_header(&format::open_file(file, len)?)
+    }
+
+    /// Opens a file of `len` bytes of which only the core is known.
+    ///
+    /// # Errors
+    /// As [`Segment::open`].
+    pub fn open_core(core: Bytes, len: usize) -> Result<Self, SegmentError> {
+        Self::open_header(&format::open_file(core, len)?)
+    }
+
+    /// Returns the length of the core of a file, its beginning that [`Segment::open_core`] needs.
+    ///
+    /// # Errors
+    /// As [`Segment::open`].
+    pub fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
+        format::core_len(file)
+    }
+
+    fn open_header(header: &SegmentHeader) -> Result<Self, SegmentError> {
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
         let section = |section| header.section(section);
-        let terms = fst::Map::new(section(SectionKind::Terms))
+        let terms = fst::Map::new(section(SectionKind::Terms)?)
             .map_err(|_| SegmentError::Corrupt("terms"))?;
         let segment = Self {
-            size: file.len(),
-            ids: StringTable::open(section(SectionKind::DocumentIds))?,
-            attributes: open_attributes(&header)?,
-            expiries: ExpiryReader::open(section(SectionKind::Expiries))?,
+            file: header.file.clone(),
+            ids: StringTable::open(section(SectionKind::DocumentIds)?)?,
+            attributes: open_attributes(header)?,
+            expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
             document_chunks: decode_numbers(
-                &section(SectionKind::DocumentChunks),
+                &section(SectionKind::DocumentChunks)?,
                 u32::from_le_bytes,
             ),
-            stemmers: section(SectionKind::DocumentStemmers),
-            chunk_positions: section(SectionKind::ChunkPositions),
-            lengths: decode_numbers(&section(SectionKind::ChunkLengths), u16::from_le_bytes),
-            vectors: section(SectionKind::Vectors),
-            inverse_norms: decode_numbers(&section(SectionKind::InverseNorms), f32::from_le_bytes),
-            signs: section(SectionKind::Signs),
+            stemmers: section(SectionKind::DocumentStemmers)?,
+            chunk_positions: section(SectionKind::ChunkPositions)?,
+            lengths: decode_numbers(&section(SectionKind::ChunkLengths)?, u16::from_le_bytes),
+            vectors: header.paged(SectionKind::Vectors),
+            inverse_norms: decode_numbers(&section(SectionKind::InverseNorms)?, f32::from_le_bytes),
+            signs: section(SectionKind::Signs)?,
             model_vectors: ModelVectorReader::open(
                 chunks,
-                section(SectionKind::ModelNames),
-                &section(SectionKind::ModelDimensions),
-                &section(SectionKind::ChunkModels),
-                section(SectionKind::ModelVectors),
+                section(SectionKind::ModelNames)?,
+                &section(SectionKind::ModelDimensions)?,
+                &section(SectionKind::ChunkModels)?,
+                section(SectionKind::ModelVectors)?,
             )?,
             terms,
-            postings: section(SectionKind::Postings),
-            removed: StringTable::open(section(SectionKind::RemovedIds))?,
-            patched: StringTable::open(section(SectionKind::PatchedIds))?,
-            patches: StringTable::open(section(SectionKind::PatchedAttributes))?,
+            postings: header.paged(SectionKind::Postings),
+            removed: StringTable::open(section(SectionKind::RemovedIds)?)?,
+            patched: StringTable::open(section(SectionKind::PatchedIds)?)?,
+            patches: StringTable::open(section(SectionKind::PatchedAttributes)?)?,
             texts: BlockReader::open(
-                section(SectionKind::TextBlocks),
-                section(SectionKind::Texts),
+                section(SectionKind::TextBlocks)?,
+                header.paged(SectionKind::Texts),
             )?,
         };
 
@@ -135,11 +162,44 @@ impl Segment {
         }
     }
 
-    /// Estimates the memory of the segment in bytes: the file, 6 bytes for each chunk, and the blocks
-    /// that stay decompressed.
+    /// Estimates the memory of the segment in bytes: what is known of the file, 6 bytes for each chunk,
+    /// and the blocks that stay decompressed.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
-        self.size + self.len_chunks() * 6 + recent
+        let known = self.file.bytes_in_memory();
+        known + self.len_chunks() * 6 + recent.min(known * blocks::EXPANSION)
+    }
+
+    /// Checks whether all bytes of the file are known, so that no read fails for lack of them.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.file.is_whole()
+    }
+
+    /// Returns the number of reads that failed because something was missing. Who compares it before and
+    /// after a search knows whether its result counts.
+    #[must_use]
+    pub fn misses(&self) -> usize {
+        self.file.misses()
+    }
+
+    /// Returns the ranges of the file that were asked for and are missing, in order.
+    #[must_use]
+    pub fn missing(&self) -> Vec<Range<usize>> {
+        self.file.missing()
+    }
+
+    /// Asks for everything that is not known, so that [`Segment::missing`] returns it.
+    pub fn ask_for_all(&self) {
+        self.file.ask_for_all();
+    }
+
+    /// Takes the bytes of a range that [`Segment::missing`] returned. Taking them again is harmless.
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if these are not the bytes of the file.
+    pub fn insert(&self, range: Range<usize>, bytes: &Bytes) -> Result<(), SegmentError> {
+        self.file.insert(range, bytes)
     }
 
     /// Returns the number of documents, superseded ones included.
@@ -173,7 +233,7 @@ impl Segment {
         let mut texts = self.texts();
         let mut chunks = Vec::new();
         for chunk in self.chunks_of(index) {
-            chunks.push(self.chunk_input(chunk, texts.read(chunk)?));
+            chunks.push(self.chunk_input(chunk, texts.read(chunk)?)?);
         }
 
         Ok(Document {
@@ -184,17 +244,17 @@ impl Segment {
         })
     }
 
-    fn chunk_input(&self, chunk: u32, text: ChunkText<'_>) -> ChunkInput {
+    fn chunk_input(&self, chunk: u32, text: ChunkText<'_>) -> Result<ChunkInput, SegmentError> {
         let [position, start, end] = self.chunk_place(chunk);
-        ChunkInput {
+        Ok(ChunkInput {
             text: text.text.to_owned(),
             headings: text.headings.to_owned(),
-            vector: QuantizedVector::row_of(self.vectors(), chunk),
+            vector: self.vector(chunk)?,
             model_vector: self.model_row(chunk).map(ModelRow::to_vector),
             position,
             start,
             end,
-        }
+        })
     }
 
     /// Returns the headings and the text of a chunk, wherever it is.
@@ -267,8 +327,15 @@ impl Segment {
         &self.lengths
     }
 
-    pub(crate) fn vectors(&self) -> &[i8] {
-        pulp::bytemuck::cast_slice(&self.vectors)
+    /// Returns the vectors of all chunks, a row of bytes for each.
+    pub(crate) fn vectors(&self) -> Result<Bytes, SegmentError> {
+        self.vectors.read(0..self.vectors.len())
+    }
+
+    pub(crate) fn vector(&self, chunk: u32) -> Result<QuantizedVector, SegmentError> {
+        let start = chunk as usize * DIMENSIONS;
+        let row = self.vectors.read(start..start + DIMENSIONS)?;
+        Ok(QuantizedVector::row_of(pulp::bytemuck::cast_slice(&row), 0))
     }
 
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &Arc<str>> {
@@ -293,25 +360,39 @@ impl Segment {
         &self.terms
     }
 
-    pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
-        self.postings_at(self.terms.get(term)?)
+    /// Returns the list of a term.
+    pub(crate) fn postings(&self, term: &str) -> Result<Option<PostingList<'_>>, SegmentError> {
+        let Some(start) = self.terms.get(term) else {
+            return Ok(None);
+        };
+        // Lists are in the order of their terms.
+        let mut next = self.terms.range().gt(term).into_stream();
+        let end = match next.next() {
+            Some((_, end)) => usize::try_from(end).unwrap_or(usize::MAX),
+            None => self.postings.len(),
+        };
+        self.postings_within(start, end).map(Some)
     }
 
-    /// Returns the list of the term that has this value in [`Self::terms`].
-    pub(crate) fn postings_at(&self, value: u64) -> Option<PostingList<'_>> {
-        let offset = usize::try_from(value).ok()?;
-        Some(PostingList::open(self.postings.get(offset..)?))
+    /// Returns the list of the term that has this value in [`Self::terms`], of a file that is whole.
+    pub(crate) fn postings_at(&self, value: u64) -> Result<PostingList<'_>, SegmentError> {
+        self.postings_within(value, self.postings.len())
+    }
+
+    fn postings_within(&self, start: u64, end: usize) -> Result<PostingList<'_>, SegmentError> {
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        Ok(PostingList::open(self.postings.read(start..end)?))
     }
 }
 
 fn open_attributes(header: &SegmentHeader) -> Result<AttributeReader, SegmentError> {
-    let table = header.section(SectionKind::AttributeTable);
+    let table = header.section(SectionKind::AttributeTable)?;
     if !table.is_empty() {
         return Ok(AttributeReader::Table(StringTable::open(table)?));
     }
     let (blocks, data) = (
-        header.section(SectionKind::AttributeBlocks),
-        header.section(SectionKind::Attributes),
+        header.section(SectionKind::AttributeBlocks)?,
+        header.paged(SectionKind::Attributes),
     );
     Ok(AttributeReader::Blocks(BlockReader::open(blocks, data)?))
 }

@@ -2,6 +2,7 @@
 //! varints.
 
 use bitpacking::{BitPacker, BitPacker4x};
+use bytes::Bytes;
 
 use super::format::{put_varint, take_varint};
 
@@ -52,7 +53,7 @@ fn write_block(
 #[derive(Debug, Clone)]
 pub(crate) enum PostingList<'a> {
     /// The format of [`write_postings`], without its count.
-    Packed { count: u32, data: &'a [u8] },
+    Packed { count: u32, data: Bytes },
     /// The chunk numbers and frequencies of the tail.
     Plain {
         chunks: &'a [u32],
@@ -65,9 +66,11 @@ pub(crate) enum PostingList<'a> {
     },
 }
 
-impl<'a> PostingList<'a> {
-    pub(super) fn open(mut data: &'a [u8]) -> Self {
-        let count = take_varint(&mut data);
+impl PostingList<'_> {
+    pub(super) fn open(data: Bytes) -> Self {
+        let mut rest: &[u8] = &data;
+        let count = take_varint(&mut rest);
+        let data = data.slice(data.len() - rest.len()..);
         Self::Packed { count, data }
     }
 
@@ -118,8 +121,8 @@ impl<'a> PostingList<'a> {
         is_wanted: &mut dyn FnMut(u32) -> bool,
         visit: &mut dyn FnMut(&[u32], &[u32]),
     ) {
-        let (count, mut data) = match self {
-            Self::Packed { count, data } => (*count as usize, *data),
+        let (count, mut data): (usize, &[u8]) = match self {
+            Self::Packed { count, data } => (*count as usize, data),
             Self::Plain {
                 chunks,
                 frequencies,
@@ -205,7 +208,7 @@ mod tests {
             let pairs: Vec<(u32, u32)> = expected.iter().map(|&chunk| (chunk, chunk % 7 + 1)).collect();
             let mut packed = Vec::new();
             write_postings(&pairs, &mut packed);
-            let postings = PostingList::open(&packed);
+            let postings = PostingList::open(packed.into());
             let mut found = Vec::new();
             postings.for_each_block(|chunks, frequencies| {
                 for (&chunk, &frequency) in chunks.iter().zip(frequencies) {

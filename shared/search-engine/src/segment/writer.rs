@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::attributes::AttributeWriter;
 use super::blocks::BlockWriter;
-use super::format::{self, StringTable};
+use super::format::{self, SECTIONS, SectionKind, StringTable};
 use super::models::ModelVectorWriter;
 use super::postings::write_postings;
 use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
@@ -15,6 +15,16 @@ use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 /// The number of chunks from which a segment has sign bits. The vectors of smaller ones are scanned
 /// whole.
 const MIN_SIGNED_CHUNKS: usize = 32_768;
+/// The number of chunks from which vectors are read in pages. Searches of such segments read the rows
+/// that the sign bits choose.
+const MIN_PAGED_VECTORS: usize = 65_536;
+/// The sections that are read in pages, in the order of the file.
+const PAGED: [SectionKind; 4] = [
+    SectionKind::Vectors,
+    SectionKind::Postings,
+    SectionKind::Texts,
+    SectionKind::Attributes,
+];
 
 /// A chunk to write.
 pub(crate) struct ChunkRow<'a> {
@@ -160,7 +170,7 @@ impl SegmentWriter {
         let (text_blocks, texts) = self.texts.finish()?;
         let [attribute_blocks, attributes, expiries] = self.attributes.finish()?;
         let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
-        let sections = [
+        let sections: [Vec<u8>; SECTIONS] = [
             StringTable::write(ids)?,
             Vec::new(),
             self.document_chunks,
@@ -184,12 +194,19 @@ impl SegmentWriter {
             attribute_blocks,
             attributes,
             expiries,
+            Vec::new(),
         ];
+        // Rows of vectors begin at pages, so that no row is in two of them.
+        let paged = match self.next_chunk as usize >= MIN_PAGED_VECTORS {
+            true => PAGED.as_slice(),
+            false => &PAGED[1..],
+        };
 
         Ok(format::write_file(
             self.next_chunk,
             document_count,
             sections,
+            paged,
         ))
     }
 }

@@ -1,0 +1,262 @@
+//! The bytes of a segment's file, of which a reader may have only the core and some pages.
+//!
+//! The core is the first part of the file. It has everything that a search reads of all documents. The
+//! rest is read in pages: texts, attributes, posting lists, and the vectors of large segments.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use bytes::Bytes;
+
+use super::format::u32_at;
+use crate::error::SegmentError;
+
+/// The size of a page in bytes: about the size of a block of texts.
+pub(super) const PAGE_BYTES: usize = 16 * 1024;
+/// The number of pages between two that are missing, up to which all are fetched as one range. A range
+/// costs as much time as some hundred kilobytes.
+const MIN_GAP_PAGES: usize = 8;
+/// The most ranges that are fetched of a file at once. Beyond it, larger gaps are fetched with them.
+const MAX_RANGES: usize = 64;
+
+/// The bytes of a file.
+pub(super) struct SegmentFile {
+    len: usize,
+    /// The first part of the file, or all of it.
+    core: Bytes,
+    /// The pages behind the core.
+    pages: Pages,
+}
+
+impl std::fmt::Debug for SegmentFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "SegmentFile({} of {} bytes)",
+            self.bytes_in_memory(),
+            self.len
+        )
+    }
+}
+
+/// The pages of a file behind its core; none if the core is the whole file.
+#[derive(Default)]
+struct Pages {
+    /// The crc32 of each page.
+    checksums: Bytes,
+    fetched: Vec<OnceLock<Bytes>>,
+    fetched_bytes: AtomicUsize,
+    /// The number of reads that lacked a page.
+    misses: AtomicUsize,
+    /// The pages that were asked for and are not fetched yet.
+    missing: Mutex<BTreeSet<usize>>,
+}
+
+impl Pages {
+    fn lock_missing(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        // A panic while the lock is held cannot leave the set in an inconsistent state.
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks the bytes of a page.
+    fn is_intact(&self, page: usize, bytes: &[u8]) -> bool {
+        u32_at(&self.checksums, page * 4) == Ok(crc32fast::hash(bytes))
+    }
+}
+
+impl SegmentFile {
+    /// Creates a file that is whole.
+    pub(super) fn whole(file: Bytes) -> Self {
+        Self {
+            len: file.len(),
+            core: file,
+            pages: Pages::default(),
+        }
+    }
+
+    /// Creates a file of `len` bytes of which only the core is known.
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if there is not one checksum for each page.
+    pub(super) fn partial(core: Bytes, len: usize, checksums: Bytes) -> Result<Self, SegmentError> {
+        let count = count_pages(len.saturating_sub(core.len()));
+        if checksums.len() != count * 4 {
+            return Err(SegmentError::Corrupt("page checksums"));
+        }
+        Ok(Self {
+            len,
+            core,
+            pages: Pages {
+                checksums,
+                fetched: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+                ..Pages::default()
+            },
+        })
+    }
+
+    /// Returns the bytes of the file that are in memory.
+    pub(super) fn bytes_in_memory(&self) -> usize {
+        self.core.len() + self.pages.fetched_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Checks whether all bytes are in memory.
+    pub(super) fn is_whole(&self) -> bool {
+        self.bytes_in_memory() == self.len
+    }
+
+    /// Reads a part of the file.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if a page of it is missing. [`Self::missing`] then has it.
+    pub(super) fn read(&self, range: Range<usize>) -> Result<Bytes, SegmentError> {
+        if range.end <= self.core.len() {
+            return Ok(self.core.slice(range));
+        }
+        if range.start < self.core.len() || range.end > self.len {
+            return Err(SegmentError::Corrupt("cut off"));
+        }
+
+        let from = range.start - self.core.len();
+        let to = range.end - self.core.len();
+        let pages = from / PAGE_BYTES..to.div_ceil(PAGE_BYTES);
+        let fetched: Vec<Option<&Bytes>> = pages
+            .clone()
+            .map(|page| self.pages.fetched[page].get())
+            .collect();
+        if fetched.contains(&None) {
+            let missing = pages.zip(&fetched).filter(|(_, bytes)| bytes.is_none());
+            self.pages
+                .lock_missing()
+                .extend(missing.map(|(page, _)| page));
+            self.pages.misses.fetch_add(1, Ordering::Relaxed);
+            return Err(SegmentError::NotFetched);
+        }
+
+        let skipped = from % PAGE_BYTES;
+        if let [Some(page)] = fetched.as_slice() {
+            return Ok(page.slice(skipped..skipped + range.len()));
+        }
+        let mut joined = Vec::with_capacity(fetched.len() * PAGE_BYTES);
+        fetched
+            .into_iter()
+            .flatten()
+            .for_each(|page| joined.extend_from_slice(page));
+        Ok(Bytes::from(joined).slice(skipped..skipped + range.len()))
+    }
+
+    /// Asks for all pages that are not in memory.
+    pub(super) fn ask_for_all(&self) {
+        let fetched = self.pages.fetched.iter().enumerate();
+        let missing = fetched.filter(|(_, bytes)| bytes.get().is_none());
+        self.pages
+            .lock_missing()
+            .extend(missing.map(|(page, _)| page));
+    }
+
+    /// Returns the number of reads that failed because a page was missing.
+    pub(super) fn misses(&self) -> usize {
+        self.pages.misses.load(Ordering::Relaxed)
+    }
+
+    /// Returns the ranges of the file with the pages that were asked for and are missing, in order.
+    pub(super) fn missing(&self) -> Vec<Range<usize>> {
+        let mut missing = self.pages.lock_missing();
+        missing.retain(|page| self.pages.fetched[*page].get().is_none());
+        let mut gap = MIN_GAP_PAGES;
+        let mut ranges = join_pages(&missing, gap);
+        while ranges.len() > MAX_RANGES {
+            gap *= 2;
+            ranges = join_pages(&missing, gap);
+        }
+
+        let place = |page: usize| (self.core.len() + page * PAGE_BYTES).min(self.len);
+        ranges
+            .into_iter()
+            .map(|pages| place(pages.start)..place(pages.end))
+            .collect()
+    }
+
+    /// Takes the bytes of a range that [`Self::missing`] returned.
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if they are not the bytes of the file.
+    pub(super) fn insert(&self, range: Range<usize>, bytes: &Bytes) -> Result<(), SegmentError> {
+        let behind_core = range.start.checked_sub(self.core.len());
+        let Some(first) = behind_core.filter(|_| bytes.len() == range.len()) else {
+            return Err(SegmentError::Corrupt("cut off"));
+        };
+
+        for (index, start) in (0..bytes.len()).step_by(PAGE_BYTES).enumerate() {
+            let number = first / PAGE_BYTES + index;
+            let page = bytes.slice(start..bytes.len().min(start + PAGE_BYTES));
+            let Some(place) = self.pages.fetched.get(number) else {
+                return Err(SegmentError::Corrupt("cut off"));
+            };
+            if !self.pages.is_intact(number, &page) {
+                return Err(SegmentError::Corrupt("page checksum"));
+            }
+            let len = page.len();
+            if place.set(page).is_ok() {
+                self.pages.fetched_bytes.fetch_add(len, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the crc32 of each page of `bytes`.
+pub(super) fn page_checksums(bytes: &[u8]) -> Vec<u8> {
+    let pages = bytes.chunks(PAGE_BYTES);
+    pages
+        .flat_map(|page| crc32fast::hash(page).to_le_bytes())
+        .collect()
+}
+
+/// Returns the number of pages of so many bytes.
+pub(super) fn count_pages(bytes: usize) -> usize {
+    bytes.div_ceil(PAGE_BYTES)
+}
+
+/// Joins pages to ranges of pages. Gaps of up to `max_gap` pages are taken in.
+fn join_pages(pages: &BTreeSet<usize>, max_gap: usize) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for &page in pages {
+        match ranges.last_mut() {
+            Some(last) if page <= last.end + max_gap => last.end = page + 1,
+            _ => ranges.push(page..page + 1),
+        }
+    }
+    ranges
+}
+
+/// A section of a file, which may have pages that are not fetched yet.
+#[derive(Debug, Clone)]
+pub(super) struct PagedSection {
+    file: Arc<SegmentFile>,
+    range: Range<usize>,
+}
+
+impl PagedSection {
+    pub(super) fn new(file: Arc<SegmentFile>, range: Range<usize>) -> Self {
+        Self { file, range }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Reads a part of the section.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if it is not in memory yet, and [`SegmentError::Corrupt`] if the
+    /// section is shorter.
+    pub(super) fn read(&self, part: Range<usize>) -> Result<Bytes, SegmentError> {
+        if part.start > part.end || part.end > self.len() {
+            return Err(SegmentError::Corrupt("cut off"));
+        }
+        self.file
+            .read(self.range.start + part.start..self.range.start + part.end)
+    }
+}

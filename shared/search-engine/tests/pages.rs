@@ -1,0 +1,243 @@
+//! Tests of segments of which only the core is known, and which are fetched page by page.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use search_engine::{
+    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, QuantizedVector, SearchHit,
+    SearchQuery, Segment, SegmentError, StaticEmbedder, search_containers,
+};
+
+/// The most times that a search may have to wait for pages: for posting lists and vectors, for vectors
+/// of the candidates, for those of their documents, for texts, and for other hits than expected.
+const MAX_ROUNDS: usize = 5;
+
+/// A segment of which pages are fetched.
+struct StoredSegment {
+    file: Bytes,
+    segment: Arc<Segment>,
+    fetched: usize,
+}
+
+impl StoredSegment {
+    fn open(file: Vec<u8>) -> Self {
+        let file = Bytes::from(file);
+        let core_len = Segment::core_len(&file).expect("what the test wrote is valid");
+        let core = Bytes::copy_from_slice(&file[..core_len]);
+        let segment = Segment::open_core(core, file.len()).expect("a core");
+        Self {
+            segment: Arc::new(segment),
+            file,
+            fetched: core_len,
+        }
+    }
+
+    /// Fetches what is missing. Returns `false` if nothing is.
+    fn fetch_missing(&mut self) -> bool {
+        let missing = self.segment.missing();
+        for range in &missing {
+            self.fetched += range.len();
+            let bytes = self.file.slice(range.clone());
+            self.segment
+                .insert(range.clone(), &bytes)
+                .expect("the bytes of the file");
+        }
+        !missing.is_empty()
+    }
+}
+
+fn index_of(segments: impl IntoIterator<Item = Arc<Segment>>) -> ContainerIndex {
+    let mut index = ContainerIndex::new();
+    for segment in segments {
+        index.push_segment(segment);
+    }
+    index
+}
+
+fn search(index: &ContainerIndex, query: &SearchQuery<'_>) -> Result<Vec<SearchHit>, SegmentError> {
+    search_containers(&[index], query).map(|found| found.hits)
+}
+
+/// Searches and fetches what is missing, until nothing is. Returns the hits and the number of times.
+fn search_fetching(
+    segments: &mut [StoredSegment],
+    query: &SearchQuery<'_>,
+) -> (Vec<SearchHit>, usize) {
+    let index = index_of(segments.iter().map(|stored| stored.segment.clone()));
+    for round in 0.. {
+        let hits = search(&index, query);
+        let mut is_missing = false;
+        for stored in segments.iter_mut() {
+            is_missing |= stored.fetch_missing();
+        }
+        if !is_missing {
+            return (hits.expect("nothing is missing"), round);
+        }
+    }
+    unreachable!("the loop returns")
+}
+
+fn document(number: usize, chunks: usize) -> Document {
+    let mut inputs = Vec::new();
+    for position in 0..chunks {
+        let text = format!(
+            "Note {number} part {position} about topic{} and place{}.",
+            number * 7 % 31,
+            (number + position) * 5 % 17
+        );
+        inputs.push(ChunkInput {
+            vector: StaticEmbedder.embed(&text),
+            headings: format!("Title {number}"),
+            text,
+            position: position as u32,
+            ..ChunkInput::default()
+        });
+    }
+    Document {
+        id: format!("doc-{number:06}"),
+        attributes: Bytes::from(format!("{{\"n\":{number}}}")),
+        expires_at: number.is_multiple_of(11).then_some(1_000),
+        chunks: inputs,
+    }
+}
+
+/// Returns the file of a segment with these documents.
+fn segment_of(documents: impl IntoIterator<Item = Document>) -> Vec<u8> {
+    let mut index = ContainerIndex::new();
+    for document in documents {
+        index.upsert_document(document);
+    }
+    index
+        .build_compacted()
+        .expect("what the test wrote is valid")
+}
+
+fn whole(files: &[Vec<u8>]) -> ContainerIndex {
+    let open = |file: &Vec<u8>| Segment::open(Bytes::from(file.clone())).expect("a segment");
+    index_of(files.iter().map(|file| Arc::new(open(file))))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn searches_of_cores_find_what_searches_of_whole_files_find(
+        counts in proptest::collection::vec(1usize..120, 1..4),
+        asked in 0usize..400,
+        limit in 1usize..30,
+        filtered in any::<bool>(),
+        now in proptest::option::of(0i64..2_000),
+    ) {
+        let mut first = 0;
+        let mut files = Vec::new();
+        for count in counts {
+            let documents = (first..first + count).map(|number| document(number, number % 4));
+            files.push(segment_of(documents));
+            // Some documents are in two segments, of which the later one counts.
+            first += count * 3 / 4;
+        }
+
+        let text = format!("topic{} place{} note {asked}", asked % 31, asked % 17);
+        let is_even = |view: &DocumentView<'_>| {
+            view.attributes().is_ok_and(|bytes| bytes[bytes.len() - 2].is_multiple_of(2))
+        };
+        let query = SearchQuery {
+            limit,
+            live_at: now,
+            admit: filtered.then_some(&is_even),
+            ..SearchQuery::new(&text, StaticEmbedder.embed(&text))
+        };
+        let expected = search(&whole(&files), &query).expect("whole files");
+        let mut stored: Vec<StoredSegment> = files.into_iter().map(StoredSegment::open).collect();
+        let (hits, rounds) = search_fetching(&mut stored, &query);
+        prop_assert_eq!(hits, expected);
+        prop_assert!(rounds <= MAX_ROUNDS, "{} rounds", rounds);
+    }
+}
+
+/// Returns a vector that depends on `number`. Vectors of near numbers are near.
+fn vector_of(number: usize) -> QuantizedVector {
+    let mut values = [0f32; 256];
+    for (dimension, value) in values.iter_mut().enumerate() {
+        *value = ((number as f32) / 900.0 + dimension as f32 * 1.7).sin();
+    }
+    QuantizedVector::from_f32(&values)
+}
+
+#[test]
+fn a_search_of_a_large_segment_fetches_a_small_part_of_it() {
+    let documents = (0..70_000).map(|number| Document {
+        id: format!("doc-{number:06}"),
+        attributes: Bytes::from(format!(
+            "{{\"n\":{number},\"source\":\"import of a folder\"}}"
+        )),
+        chunks: vec![ChunkInput {
+            text: format!(
+                "Entry {number} of ward{} and street{}",
+                number % 997,
+                number % 89
+            ),
+            vector: vector_of(number),
+            ..ChunkInput::default()
+        }],
+        ..Document::default()
+    });
+    let file = segment_of(documents);
+    let size = file.len();
+    let query = SearchQuery::new("ward123 street34", vector_of(34_000));
+    let expected = search(&whole(std::slice::from_ref(&file)), &query).expect("a whole file");
+    assert_eq!(expected.len(), 10);
+
+    let mut stored = [StoredSegment::open(file)];
+    let core = stored[0].fetched;
+    let (hits, rounds) = search_fetching(&mut stored, &query);
+    assert_eq!(hits, expected);
+    assert!(rounds <= MAX_ROUNDS, "{rounds} rounds");
+    assert!(core < size / 3, "the core has {core} of {size} bytes");
+    let fetched = stored[0].fetched - core;
+    assert!(
+        fetched < size / 3,
+        "fetched {fetched} of {size} bytes beside the core"
+    );
+    assert!(!stored[0].segment.is_whole());
+
+    // The same again needs nothing more.
+    let (again, rounds) = search_fetching(&mut stored, &query);
+    assert_eq!((again, rounds), (expected, 0));
+
+    // Everything can be asked for.
+    stored[0].segment.ask_for_all();
+    assert!(stored[0].fetch_missing() && stored[0].segment.is_whole());
+    let documents = stored[0].segment.documents().map(Result::unwrap);
+    assert_eq!(documents.count(), 70_000);
+}
+
+#[test]
+fn other_bytes_than_those_of_the_file_are_refused() {
+    let stored = StoredSegment::open(segment_of((0..400).map(|number| document(number, 3))));
+    stored.segment.ask_for_all();
+    let missing: Vec<Range<usize>> = stored.segment.missing();
+    for range in &missing {
+        let mut bytes = stored.file[range.clone()].to_vec();
+        bytes[range.len() / 2] ^= 1;
+        let refused = stored
+            .segment
+            .insert(range.clone(), &Bytes::from(bytes.clone()));
+        assert_eq!(refused, Err(SegmentError::Corrupt("page checksum")));
+        bytes.pop();
+        let refused = stored.segment.insert(range.clone(), &Bytes::from(bytes));
+        assert_eq!(refused, Err(SegmentError::Corrupt("cut off")));
+    }
+    stored.segment.ask_for_all();
+    assert_eq!(stored.segment.missing(), missing);
+    assert!(Segment::open_core(stored.file.slice(..100), stored.file.len()).is_err());
+    assert!(
+        Segment::open_core(
+            stored.file.slice(..stored.file.len() - 1),
+            stored.file.len()
+        )
+        .is_err()
+    );
+}
