@@ -1,6 +1,7 @@
 //! Conformance tests of [`domain::ports::Blobs`].
 
 use bytes::Bytes;
+use domain::ports::{BlobContent, BlobPart};
 use domain::{BlobRef, Tenant};
 use futures::future::join_all;
 
@@ -9,6 +10,7 @@ use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     bytes_come_back_in_the_order_asked,
+    parts_come_back_in_the_order_asked,
     an_organization_reads_its_own_only,
     deleting_is_final_and_repeatable,
     objects_are_listed_by_their_prefix,
@@ -106,6 +108,49 @@ async fn bytes_come_back_in_the_order_asked(setting: &PortFixture) {
     wanted.reverse();
     assert!(get(setting, &setting.alpha, &blobs).await == wanted);
     assert!(get(setting, &setting.alpha, &[]).await.is_empty());
+}
+
+async fn parts_come_back_in_the_order_asked(setting: &PortFixture) {
+    let (mut parts, mut wanted) = (Vec::new(), Vec::new());
+    for size in [100, 8193, 100_000] {
+        let bytes = random_bytes(size);
+        let blob = put(setting, &format!("c/parts/{size}"), &bytes).await;
+        for range in [0..1, size - 1..size, 40..70, 0..size] {
+            parts.push(BlobPart {
+                blob: blob.clone(),
+                bytes: range.start as u64..range.end as u64,
+            });
+            wanted.push(BlobContent::Intact(bytes.slice(range)));
+        }
+        for range in [size - 10..size + 1, size..size + 1, size + 7..size + 9] {
+            parts.push(BlobPart {
+                blob: blob.clone(),
+                bytes: range.start as u64..range.end as u64,
+            });
+            wanted.push(BlobContent::Damaged);
+        }
+    }
+    for blob in [
+        BlobRef::Inline("c/none".into()),
+        BlobRef::Object("c/none".into()),
+    ] {
+        parts.push(BlobPart { blob, bytes: 0..9 });
+        wanted.push(BlobContent::Missing);
+    }
+
+    let blobs = &setting.ctx().blobs;
+    let read = async |tenant: &Tenant| {
+        retry_unavailable(async || blobs.read_parts(tenant, &parts).await)
+            .await
+            .expect("parts")
+    };
+    assert!(read(&setting.alpha).await == wanted);
+    let foreign = read(&setting.beta).await;
+    assert!(
+        foreign
+            .iter()
+            .all(|content| *content == BlobContent::Missing)
+    );
 }
 
 async fn an_organization_reads_its_own_only(setting: &PortFixture) {

@@ -8,6 +8,7 @@ mod inventory;
 
 use std::collections::BTreeSet;
 use std::iter::zip;
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,7 +18,8 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use bytes::Bytes;
 use domain::BlobRef;
 use domain::ports::{
-    BlobContent, BlobStore, Blobs, Clock, InventoryPage, PortResult, UploadArrival, UploadForm,
+    BlobContent, BlobPart, BlobStore, Blobs, Clock, InventoryPage, PortResult, UploadArrival,
+    UploadForm,
 };
 use domain::{PortError, Tenant, Timestamp};
 use futures::future::try_join;
@@ -34,9 +36,14 @@ use crate::table_keys::{self, Key};
 
 /// The number of objects that are read at the same time.
 const PARALLEL_READS: usize = 16;
+/// The number of parts that are read at the same time. They are small, so they take the time of an
+/// answer and not that of their bytes.
+const PARALLEL_PART_READS: usize = 64;
 /// The error code of the embedded S3 for an object whose bytes differ from those that were stored.
 /// AWS repairs its own objects.
 const DAMAGED_CODE: &str = "ObjectDamaged";
+/// The error code of S3 for a part behind the end of an object.
+const SHORT_CODE: &str = "InvalidRange";
 /// The most objects of one listing or deletion.
 const MAX_OBJECTS_PER_CALL: usize = 1000;
 
@@ -64,26 +71,40 @@ impl AwsBlobs {
         }
     }
 
-    async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<BlobContent> {
+    /// Reads an object, or a part of it.
+    async fn get_object(
+        &self,
+        tenant: &Tenant,
+        path: &str,
+        part: Option<&Range<u64>>,
+    ) -> PortResult<BlobContent> {
         let request = self
             .s3
             .get_object()
             .bucket(&self.bucket)
-            .key(table_keys::object_key(tenant, path));
+            .key(table_keys::object_key(tenant, path))
+            .set_range(part.map(|part| format!("bytes={}-{}", part.start, part.end - 1)));
         let object = match request.send().await {
             Ok(object) => object,
             Err(error) => match error.as_service_error() {
                 Some(GetObjectError::NoSuchKey(_)) => return Ok(BlobContent::Missing),
-                _ if error.code() == Some(DAMAGED_CODE) => return Ok(BlobContent::Damaged),
+                _ if matches!(error.code(), Some(DAMAGED_CODE | SHORT_CODE)) => {
+                    return Ok(BlobContent::Damaged);
+                }
                 _ => return Err(port_error(error)),
             },
         };
 
         // The SDK checks the received bytes against the checksum of the object. A difference means
         // that bytes were lost on the way.
-        match object.body.collect().await {
-            Ok(bytes) => Ok(BlobContent::Intact(bytes.into_bytes())),
-            Err(error) => Err(PortError::Unavailable(Box::new(error))),
+        let bytes = match object.body.collect().await {
+            Ok(bytes) => bytes.into_bytes(),
+            Err(error) => return Err(PortError::Unavailable(Box::new(error))),
+        };
+        match part {
+            // S3 returns what there is of a part.
+            Some(part) if bytes.len() as u64 != part.end - part.start => Ok(BlobContent::Damaged),
+            _ => Ok(BlobContent::Intact(bytes)),
         }
     }
 
@@ -120,6 +141,19 @@ impl AwsBlobs {
                 "the service refused to delete some objects".into(),
             ))
         }
+    }
+}
+
+/// Returns a part of a blob that was read.
+fn slice_content(whole: Option<BlobContent>, part: &Range<u64>) -> BlobContent {
+    let bytes = match whole {
+        Some(BlobContent::Intact(bytes)) => bytes,
+        other => return other.unwrap_or(BlobContent::Missing),
+    };
+    let place = |at: u64| usize::try_from(at).ok().filter(|at| *at <= bytes.len());
+    match (place(part.start), place(part.end)) {
+        (Some(start), Some(end)) if start <= end => BlobContent::Intact(bytes.slice(start..end)),
+        _ => BlobContent::Damaged,
     }
 }
 
@@ -165,7 +199,7 @@ impl Blobs for AwsBlobs {
         match response.map(|response| response.status().as_u16()) {
             // The object is from our own first attempt, whose answer was lost, or from another
             // writer.
-            Some(412) => match self.get_object(tenant, path).await? {
+            Some(412) => match self.get_object(tenant, path, None).await? {
                 BlobContent::Intact(bytes) => Ok(bytes),
                 BlobContent::Missing => Err(PortError::Unavailable(Box::new(error))),
                 BlobContent::Damaged => Err(PortError::Corrupt(format!("the blob {path}"))),
@@ -192,7 +226,7 @@ impl Blobs for AwsBlobs {
 
         let mut reads = Vec::with_capacity(objects.len());
         for (i, path) in objects {
-            reads.push(async move { Ok((i, self.get_object(tenant, path).await?)) });
+            reads.push(async move { Ok((i, self.get_object(tenant, path, None).await?)) });
         }
         let read_objects = stream::iter(reads)
             .buffer_unordered(PARALLEL_READS)
@@ -206,6 +240,29 @@ impl Blobs for AwsBlobs {
         }
 
         Ok(found)
+    }
+
+    async fn read_parts(
+        &self,
+        tenant: &Tenant,
+        parts: &[BlobPart],
+    ) -> PortResult<Vec<BlobContent>> {
+        let mut reads = Vec::with_capacity(parts.len());
+        for BlobPart { blob, bytes } in parts {
+            reads.push(async move {
+                match blob {
+                    BlobRef::Object(path) => self.get_object(tenant, path, Some(bytes)).await,
+                    BlobRef::Inline(_) => {
+                        let found = self.read(tenant, std::slice::from_ref(blob)).await?;
+                        Ok(slice_content(found.into_iter().next(), bytes))
+                    }
+                }
+            });
+        }
+        stream::iter(reads)
+            .buffered(PARALLEL_PART_READS)
+            .try_collect()
+            .await
     }
 
     async fn list_objects(

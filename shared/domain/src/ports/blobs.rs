@@ -1,5 +1,7 @@
 //! Storage of blobs: bytes that are written once and never changed.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -21,6 +23,12 @@ pub trait Blobs: Send + Sync {
     /// [`BlobContent::Damaged`], as far as a checksum detects it. One damaged blob does not keep
     /// the others from being read.
     async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<BlobContent>>;
+
+    /// Reads parts of blobs, in the order asked. A part that a blob does not have is
+    /// [`BlobContent::Damaged`]. A checksum of the whole blob cannot detect other damage of a part, so
+    /// the caller verifies what it reads.
+    async fn read_parts(&self, tenant: &Tenant, parts: &[BlobPart])
+    -> PortResult<Vec<BlobContent>>;
 
     /// Reads blobs, in the order asked, with `None` for a blob that does not exist. Fails with
     /// [`PortError::Corrupt`] when one is damaged.
@@ -103,6 +111,15 @@ pub trait Blobs: Send + Sync {
     /// Returns the arrivals that a notification of the object store reports, or `None` when the
     /// message is not such a notification. Pure.
     fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>>;
+}
+
+/// A part of a blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobPart {
+    /// The blob.
+    pub blob: BlobRef,
+    /// Its bytes from the first one to the one behind the last; at least one.
+    pub bytes: Range<u64>,
 }
 
 /// The places where blobs are stored.

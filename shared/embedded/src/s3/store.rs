@@ -20,7 +20,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use super::index::{
     IndexTransaction, SCHEMA, StoredObject, find_object, query_strings, require_bucket,
 };
-use super::verify;
+use super::verify::{self, VerifiedFiles};
 use crate::blocking::lock_mutex;
 use crate::clock::Clock;
 use crate::folder::{self, DataFolder, sync_folder};
@@ -56,6 +56,7 @@ pub(super) struct ObjectStore {
     reserved_names: Mutex<ReservedNames>,
     /// Deleted files that are still in the table.
     deleted_files: Mutex<Vec<String>>,
+    verified: VerifiedFiles,
 }
 
 /// Names of future files, which are already in the table `garbage`.
@@ -83,6 +84,7 @@ impl ObjectStore {
             clock,
             reserved_names: Mutex::default(),
             deleted_files: Mutex::default(),
+            verified: VerifiedFiles::default(),
         };
 
         store.collect_garbage()?;
@@ -198,7 +200,7 @@ impl ObjectStore {
         loop {
             let stored = self.require_object(bucket, key)?;
             let range = choose_range(&stored)?;
-            match verify::read_range(&self.path(&stored.file), &stored, range) {
+            match verify::read_range(&self.path(&stored.file), &stored, range, &self.verified) {
                 Ok(bytes) => return Ok((stored, bytes)),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     return Err(verify::damaged_object_error(key));

@@ -1,9 +1,11 @@
 //! Verification that the bytes of a file are those that were stored.
 
+use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Mutex;
 
 use http::StatusCode;
 use md5::{Digest, Md5};
@@ -11,6 +13,7 @@ use s3s::{S3Error, S3ErrorCode};
 
 use super::check::checksum_of;
 use super::index::StoredObject;
+use crate::blocking::lock_mutex;
 
 /// The error code of an object whose bytes differ from those that were stored. AWS has none,
 /// because it repairs its own objects.
@@ -18,8 +21,30 @@ const DAMAGED_CODE: &str = "ObjectDamaged";
 /// The error of Linux and macOS for a sector that cannot be read (`EIO`).
 const EIO: i32 = 5;
 
-/// Reads a range of a file. The whole file is read and verified, because a checksum of the whole
-/// says nothing about a part of it.
+/// The most files whose names are remembered. Beyond it, they are forgotten and verified again.
+const MAX_VERIFIED: usize = 4_096;
+
+/// The files that were read and verified as a whole. Files are never changed, so that a range of one of
+/// them is read alone from then on.
+#[derive(Debug, Default)]
+pub(super) struct VerifiedFiles(Mutex<HashSet<String>>);
+
+impl VerifiedFiles {
+    fn contains(&self, name: &str) -> bool {
+        lock_mutex(&self.0).contains(name)
+    }
+
+    fn insert(&self, name: &str) {
+        let mut names = lock_mutex(&self.0);
+        if names.len() >= MAX_VERIFIED {
+            names.clear();
+        }
+        names.insert(name.to_owned());
+    }
+}
+
+/// Reads a range of a file. The whole file is read and verified the first time, because a checksum of
+/// the whole says nothing about a part of it.
 ///
 /// # Errors
 /// Returns an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], which stands for
@@ -28,23 +53,49 @@ pub(super) fn read_range(
     path: &Path,
     stored: &StoredObject,
     range: Range<u64>,
+    verified: &VerifiedFiles,
 ) -> io::Result<Vec<u8>> {
-    let mut bytes = match fs::read(path) {
-        Err(error) if error.raw_os_error() == Some(EIO) => {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        result => result?,
-    };
+    let is_part = range != (0..stored.size);
+    if is_part && verified.contains(&stored.file) {
+        return read_part(path, range).map_err(as_damage);
+    }
 
+    let mut bytes = fs::read(path).map_err(as_damage)?;
     if !is_whole(stored, &bytes) {
         return Err(io::ErrorKind::InvalidData.into());
     }
-
-    let to_index = |at: u64| usize::try_from(at).map_err(io::Error::other);
-    bytes.truncate(to_index(range.end)?);
-    bytes.drain(..to_index(range.start)?.min(bytes.len()));
+    verified.insert(&stored.file);
+    if is_part {
+        bytes.truncate(to_index(range.end)?);
+        bytes.drain(..to_index(range.start)?.min(bytes.len()));
+    }
 
     Ok(bytes)
+}
+
+/// Reads a part of a file.
+fn read_part(path: &Path, range: Range<u64>) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    file.seek(io::SeekFrom::Start(range.start))?;
+    let mut bytes = vec![0; to_index(range.end.saturating_sub(range.start))?];
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn to_index(at: u64) -> io::Result<usize> {
+    usize::try_from(at).map_err(io::Error::other)
+}
+
+/// Returns the error for damage in place of those of a disk that cannot read, and of a file that is cut
+/// off.
+fn as_damage(error: io::Error) -> io::Error {
+    let is_damage =
+        error.raw_os_error() == Some(EIO) || error.kind() == io::ErrorKind::UnexpectedEof;
+    if is_damage {
+        io::ErrorKind::InvalidData.into()
+    } else {
+        error
+    }
 }
 
 /// Checks whether these are the bytes of the object, by its size and a checksum: one that came with
