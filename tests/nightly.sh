@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs what takes too long for every change: fuzzing, made-up histories, many made-up requests, the soak test, the shipped
-# build of both architectures, and the benchmarks. Runs every part even when one fails, prints the time of each, and ends
-# with a status other than 0 when one failed. Takes about three hours on two processors from nothing.
+# Runs what takes too long for every change: fuzzing, made-up histories, searches by pages, many made-up requests, the soak
+# test, the shipped build of both architectures, and the benchmarks. Runs every part even when one fails, prints the time
+# of each, and ends with a status other than 0 when one failed. Takes about three hours on two processors from nothing.
 #   tests/nightly.sh [PART]…     all parts when none is named; with another name it lists them
 # Each night tries other histories and requests; what fails prints how to run it again.
 #   RECOLLECT_NIGHT    the number that they are made from (default: the days since 1970)
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 night=${RECOLLECT_NIGHT:-$(($(date +%s) / 86400))}
 results=target/nightly
-parts=(fuzz histories requests proxy soak build speed)
+parts=(fuzz histories pages requests proxy soak build speed)
 mkdir -p "$results"
 
 fuzz() {
@@ -34,6 +34,9 @@ histories() {
   for pid in "${pids[@]}"; do wait "$pid" || status=1; done
   return "$status"
 }
+
+# All tests of the whole app, with searches that read segments page by page.
+pages() { RECOLLECT_TEST_CORES=1 cargo test --workspace --test contract; }
 
 requests() { SCHEMA_EXAMPLES=100 SCHEMA_SEED=$night tests/schema.sh; }
 

@@ -6,24 +6,30 @@ use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use container_index::CacheSettings;
 use domain::ports::Connectors;
 use edge::App;
 use embedded::EmbeddedServices;
 
-/// Returns all routes, which keep up to `cache_bytes` of search indexes and memories warm.
+/// Returns all routes, which keep search indexes and memories warm as `cache` says.
 /// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
 /// `has_model` is `true` if a model decides by filter prompts.
 pub fn all_routes(
     app: &App,
-    cache_bytes: usize,
+    cache: impl Into<CacheSettings>,
     connectors: Connectors,
     public_url: Option<String>,
     has_model: bool,
 ) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
-    let memory_cache_bytes = cache_bytes / 4;
+    let cache = cache.into();
+    let memory_cache_bytes = cache.bytes / 4;
     let memories = memories::router(app.clone(), memory_cache_bytes);
-    let search = search::router(app.clone(), cache_bytes - memory_cache_bytes);
+    let search_cache = CacheSettings {
+        bytes: cache.bytes - memory_cache_bytes,
+        ..cache
+    };
+    let search = search::router(app.clone(), search_cache);
     let settings = settings::router(app.clone(), has_model);
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());

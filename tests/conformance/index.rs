@@ -281,6 +281,7 @@ fn new_segment(name: &str, through: u64) -> SegmentRef {
         through,
         chunks: 3,
         bytes: 99,
+        core_bytes: None,
         memories: None,
         memory_index: None,
     }

@@ -68,6 +68,7 @@ mod namespace_buckets;
 mod namespace_documents;
 mod namespace_recall;
 mod pages;
+mod partial_segments;
 mod pauses;
 mod processing;
 mod profile;

@@ -147,6 +147,8 @@ async fn make_former(client: &OrgClient, has_index: bool) {
         segment.memory_index = has_index.then(|| MemoryIndexRef {
             blob: unread.clone(),
             rules: 2,
+            bytes: 0,
+            core_bytes: None,
         });
     })
     .await;

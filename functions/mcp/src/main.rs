@@ -26,7 +26,10 @@ fn build_api(app: &App) -> Router {
     let has_model = false;
     let routes = documents::router(app.clone(), documents::LAMBDA_FILE_BYTES)
         .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
-        .merge(search::router(app.clone(), SEARCH_CACHE_BYTES))
+        .merge(search::router(
+            app.clone(),
+            search::lambda_cache(SEARCH_CACHE_BYTES),
+        ))
         .merge(container_tags::router(app.clone()))
         .merge(settings::router(app.clone(), has_model));
 

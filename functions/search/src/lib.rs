@@ -22,7 +22,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
-use container_index::{IndexedChunks, IndexedMemories, ViewCache};
+use container_index::{CacheSettings, IndexedChunks, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
 
@@ -49,8 +49,21 @@ impl FromRef<SearchState> for App {
     }
 }
 
-/// Returns the routes of this function, which keep up to `cache_bytes` of indexes warm.
-pub fn router(app: App, cache_bytes: usize) -> Router {
+/// Returns the settings of a cache of so many bytes in a function, which reads segments over a network.
+pub fn lambda_cache(bytes: usize) -> CacheSettings {
+    CacheSettings {
+        bytes,
+        reading: SegmentReading::OVER_NETWORK,
+    }
+}
+
+/// Returns the routes of this function, which keep indexes warm.
+pub fn router(app: App, cache: impl Into<CacheSettings>) -> Router {
+    let cache = cache.into();
+    let half = CacheSettings {
+        bytes: cache.bytes / 2,
+        ..cache
+    };
     Router::new()
         .route("/v4/search", post(v4::search_memories))
         .route("/v3/search", post(v3::search_documents))
@@ -76,8 +89,8 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             questions: Arc::new(questions::QuestionEmbedder::new(app.embedder.clone())),
             reranker: rerank_model::build_reranker(app.rerank_model.clone()),
             app,
-            chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
-            memories: Arc::new(ViewCache::new(cache_bytes / 2)),
+            chunks: Arc::new(ViewCache::new(half)),
+            memories: Arc::new(ViewCache::new(half)),
             sorters: Arc::default(),
         })
 }

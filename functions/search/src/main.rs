@@ -9,7 +9,7 @@ fn main() -> anyhow::Result<()> {
         search::router(
             app.with_embedder(models.embedder())
                 .with_rerank_model(models.rerank_model()),
-            search::LAMBDA_CACHE_BYTES,
+            search::lambda_cache(search::LAMBDA_CACHE_BYTES),
         )
     })
 }

@@ -26,6 +26,7 @@ pub(crate) struct Candidates {
 }
 
 /// One row of an answer.
+#[derive(Clone)]
 pub(crate) enum ResultRow {
     Chunk(Box<FoundChunk>),
     Memory(Box<FoundMemory>),

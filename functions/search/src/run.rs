@@ -1,16 +1,16 @@
 //! A search over memories and chunks, whatever the form of the request and of the answer.
 
-use container_index::{IndexedChunks, IndexedMemories};
+use container_index::{IndexedChunks, IndexedMemories, fetch_all, read_views};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use memory_model::Ledger;
-use service::{ContainerScope, explain_emptiness, join_reasons};
+use service::{ContainerScope, Ctx, explain_emptiness, join_reasons};
 use tracing::Instrument;
 
 use crate::SearchState;
 use crate::boosts::Boosts;
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
-    find_physical_containers, open_containers,
+    find_physical_containers, open_containers, partial_segments,
 };
 use crate::mask::mask_found;
 use crate::rank::{
@@ -47,6 +47,23 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Sources {
     pub(crate) memories: Vec<IndexedMemories>,
     pub(crate) chunks: Vec<IndexedChunks>,
+}
+
+impl Sources {
+    /// Runs `read`, which reads from these sources, until it lacks nothing, and fetches what it lacks.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn read<T>(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        read: impl FnMut() -> T,
+    ) -> Result<T> {
+        let mut partial = partial_segments(&self.memories);
+        partial.extend(partial_segments(&self.chunks));
+        Ok(read_views(ctx, tenant, &partial, read).await?)
+    }
 }
 
 /// The rows that a search found, the most similar first.
@@ -102,8 +119,13 @@ impl Search<'_> {
         ids: Vec<ContainerId>,
         sources: Sources,
     ) -> Result<SearchOutcome> {
+        let ctx = &state.app.ctx;
         let ranking = spans::step_span("rank");
-        let mut candidates = ranking.in_scope(|| self.find_candidates(&sources))?;
+        let mut candidates = sources
+            .read(ctx, tenant, || {
+                ranking.in_scope(|| self.find_candidates(&sources))
+            })
+            .await??;
         if self.reranks {
             rerank(&*state.reranker, self.question.text, &mut candidates)
                 .instrument(spans::step_span("rerank"))
@@ -147,6 +169,8 @@ impl Search<'_> {
         };
         let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {
+            let partial = partial_segments(&memories);
+            fetch_all(&state.app.ctx, tenant, &partial).await?;
             let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);
@@ -176,11 +200,12 @@ impl Search<'_> {
                 limit: boosts.candidate_limit(limit),
                 ..self.question.clone()
             };
-            let mut chunk_rows = self.find_chunk_rows(&question, sources)?;
+            // Both are searched before one fails, so that what both lack is fetched at once.
+            let chunk_rows = self.find_chunk_rows(&question, sources);
+            let memory_rows = self.find_memory_rows(&question, sources);
+            let (mut chunk_rows, mut memory_rows) = (chunk_rows?, memory_rows?);
             boosts.apply(&mut chunk_rows, limit);
             chunks.push(chunk_rows);
-
-            let mut memory_rows = self.find_memory_rows(&question, sources)?;
             boosts.apply(&mut memory_rows, limit);
             memories.push(memory_rows);
         }
@@ -240,7 +265,11 @@ impl Search<'_> {
             threshold: 0.0,
             ..self.clone()
         };
-        let candidates = without_threshold.find_candidates(sources)?;
+        let candidates = sources
+            .read(&state.app.ctx, tenant, || {
+                without_threshold.find_candidates(sources)
+            })
+            .await??;
         let rows = candidates.chunks.iter().chain(&candidates.memories);
         let similarities = rows.map(ResultRow::similarity);
         reasons.extend(explain_threshold(

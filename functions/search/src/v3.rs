@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
-use container_index::IndexedChunks;
+use container_index::{IndexedChunks, read_views};
 use domain::{
     Attribution, ContainerId, ContainerTag, DocumentId, Filter, IndexedDocument, Metadata, Result,
     Tenant, Timestamp, Trust,
@@ -16,7 +16,7 @@ use edge::{
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
-use search_engine::ContainerIndex;
+use search_engine::ChunkInput;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::{ContainerScope, explain_emptiness, find_document, join_reasons, read_document_text};
@@ -25,10 +25,10 @@ use crate::SearchState;
 use crate::boosts::Boosts;
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
-    find_physical_containers, load_document_chunks, open_chunks,
+    find_physical_containers, load_document_chunks, open_chunks, partial_segments,
 };
 use crate::rank::{Candidates, ResultRow, merge_answers, query_wordings};
-use crate::rerank::{RERANK_CANDIDATES, Reranker, rerank};
+use crate::rerank::{RERANK_CANDIDATES, rerank};
 use crate::summaries::{summary_schema, summary_within};
 use crate::v4::{
     MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question, check_threshold, non_empty_metadata,
@@ -164,6 +164,7 @@ struct ChunkResult {
 }
 
 /// The hits of one document.
+#[derive(Clone)]
 struct DocumentGroup {
     document: IndexedDocument,
     container: usize,
@@ -214,13 +215,15 @@ pub(crate) async fn search_documents(
             question.text,
         )
         .await;
-    let found =
-        find_document_chunks(&*state.reranker, &indexed_chunks, &question, &request).await?;
-    let mut results = Vec::new();
-    for mut group in group_by_document(&found, threshold, limit) {
-        if request.only_matching_chunks == Some(false) {
-            add_neighbours(&indexed_chunks[group.container].index, &mut group)?;
-        }
+    let found = find_document_chunks(&state, &tenant, &indexed_chunks, &question, &request).await?;
+    let mut groups = group_by_document(&found, threshold, limit);
+    if request.only_matching_chunks == Some(false) {
+        let partial = partial_segments(&indexed_chunks);
+        let read = || add_all_neighbours(&indexed_chunks, groups.clone());
+        groups = read_views(&state.app.ctx, &tenant, &partial, read).await??;
+    }
+    let mut results = Vec::with_capacity(groups.len());
+    for group in groups {
         results.push(document_result(group, state.app.provider_names));
     }
 
@@ -263,7 +266,8 @@ async fn explain_empty_results(
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request
 /// asks for. A reranker sees more of them than are examined.
 async fn find_document_chunks(
-    reranker: &dyn Reranker,
+    state: &SearchState,
+    tenant: &Tenant,
     indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
     request: &DocumentSearchRequest,
@@ -278,6 +282,7 @@ async fn find_document_chunks(
     };
 
     let boosts = Boosts::new(question.text, question.now);
+    let partial = partial_segments(indexed_chunks);
     let mut answers = Vec::new();
     for text in &wordings {
         let question = SearchQuestion {
@@ -285,7 +290,8 @@ async fn find_document_chunks(
             limit: boosts.candidate_limit(limit),
             ..question.clone()
         };
-        let mut rows = find_chunk_rows(indexed_chunks, &question)?;
+        let read = || find_chunk_rows(indexed_chunks, &question);
+        let mut rows = read_views(&state.app.ctx, tenant, &partial, read).await??;
         boosts.apply(&mut rows, limit);
         answers.push(rows);
     }
@@ -295,7 +301,7 @@ async fn find_document_chunks(
         memories: Vec::new(),
     };
     if request.rerank {
-        rerank(reranker, question.text, &mut candidates).await;
+        rerank(&*state.reranker, question.text, &mut candidates).await;
         candidates.chunks.truncate(question.limit);
     }
 
@@ -355,9 +361,26 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
 }
 
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
-fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<()> {
+fn add_all_neighbours(
+    indexed_chunks: &[IndexedChunks],
+    mut groups: Vec<DocumentGroup>,
+) -> Result<Vec<DocumentGroup>> {
+    // All documents are read before one fails, so that what all lack is fetched at once.
+    let mut documents = Vec::with_capacity(groups.len());
+    for group in &groups {
+        let index = &indexed_chunks[group.container].index;
+        documents.push(load_document_chunks(index, group.document.id.as_str()));
+    }
+    for (group, chunks) in groups.iter_mut().zip(documents) {
+        add_neighbours(chunks?, group);
+    }
+    Ok(groups)
+}
+
+/// Adds those of the chunks of its document to a group that are before or after a hit.
+fn add_neighbours(chunks: Vec<ChunkInput>, group: &mut DocumentGroup) {
     let hit_positions: Vec<u32> = group.chunks.keys().copied().collect();
-    for chunk in load_document_chunks(index, group.document.id.as_str())? {
+    for chunk in chunks {
         let is_adjacent = hit_positions
             .iter()
             .any(|hit| hit.abs_diff(chunk.position) == 1);
@@ -371,8 +394,6 @@ fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<(
             group.chunks.entry(chunk.position).or_insert(neighbour);
         }
     }
-
-    Ok(())
 }
 
 fn document_result(group: DocumentGroup, names: ProviderNames) -> DocumentResult {

@@ -283,10 +283,15 @@ async fn search(
     let found = search.run(state, tenant, scope).await?;
 
     let (names, now) = (state.app.provider_names, search.question.now);
-    let mut results = Vec::with_capacity(found.rows.len());
-    for row in found.rows {
-        results.push(request.build_result(row, &found.sources, names, now)?);
-    }
+    let build_results = || {
+        let rows = found.rows.iter().cloned();
+        let results = rows.map(|row| request.build_result(row, &found.sources, names, now));
+        // All are built before one fails, so that what all lack is fetched at once.
+        results.collect::<Vec<Result<SearchResult>>>()
+    };
+    let ctx = &state.app.ctx;
+    let results = found.sources.read(ctx, tenant, build_results).await?;
+    let mut results = results.into_iter().collect::<Result<Vec<SearchResult>>>()?;
     if request.included_parts().summaries {
         add_summaries(state, tenant, &found.containers, &mut results).await?;
     }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
-use domain::{ContainerId, OrgId, Tenant, Timestamp};
+use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
 
+use crate::segments::{PartialSegment, SegmentReading};
 use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
@@ -21,12 +22,32 @@ const MAX_TAIL: usize = 2_000;
 
 type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
 
+/// The size of a cache of views, and how it reads them.
+#[derive(Debug, Clone, Copy)]
+pub struct CacheSettings {
+    /// The bytes that are kept warm.
+    pub bytes: usize,
+    /// The parts of segments that are read when a container is opened.
+    pub reading: SegmentReading,
+}
+
+impl From<usize> for CacheSettings {
+    /// Returns the settings of a cache of so many bytes that reads whole segments.
+    fn from(bytes: usize) -> Self {
+        Self {
+            bytes,
+            reading: SegmentReading::Whole,
+        }
+    }
+}
+
 /// The warm views of a process. The least recently used view is evicted first. The key starts with
 /// the organization, so views of another organization cannot be reached.
 #[derive(Debug)]
 pub struct ViewCache<V> {
     slots: Mutex<Slots<V>>,
     max_bytes: usize,
+    reading: SegmentReading,
 }
 
 #[derive(Debug)]
@@ -80,8 +101,9 @@ impl<V> Slots<V> {
 }
 
 impl<V: ContainerView> ViewCache<V> {
-    /// Creates a cache that keeps about `max_bytes` of views.
-    pub fn new(max_bytes: usize) -> Self {
+    /// Creates a cache.
+    pub fn new(settings: impl Into<CacheSettings>) -> Self {
+        let settings = settings.into();
         Self {
             slots: Mutex::new(Slots {
                 by_container: HashMap::new(),
@@ -89,7 +111,8 @@ impl<V: ContainerView> ViewCache<V> {
                 clock: 0,
                 next_check_at: None,
             }),
-            max_bytes,
+            max_bytes: settings.bytes,
+            reading: settings.reading,
         }
     }
 
@@ -136,10 +159,16 @@ impl<V: ContainerView> ViewCache<V> {
             && fits(loaded, head.generation)
         {
             count_open("warm");
-            return Ok(loaded.view.clone());
+            let view = loaded.view.clone();
+            if !view.partial_segments().is_empty() {
+                // Searches have read more of it.
+                self.account(&key, view.size_bytes());
+            }
+            return Ok(view);
         }
 
         let mut followed = None;
+        let is_lost = cached.as_ref().is_some_and(is_lost);
         if let Some(mut reusable) = cached.take()
             && reusable.seq >= head.covered_through()
             && fits(&reusable, head.generation)
@@ -156,8 +185,8 @@ impl<V: ContainerView> ViewCache<V> {
             None => {
                 count_open("loaded");
                 // Others make room before the view takes it.
-                self.account(&key, V::expected_bytes(head));
-                let read = Loaded::read(ctx, tenant, id, state);
+                self.account(&key, V::expected_bytes(head, self.reading));
+                let read = self.load(ctx, tenant, id, state, is_lost);
                 let read = spans::trace(spans::step_span("load container"), read).await;
                 let fresh = read.inspect_err(|_| self.account(&key, 0))?;
                 if fresh.is_recovered {
@@ -178,6 +207,25 @@ impl<V: ContainerView> ViewCache<V> {
         self.account(&key, view.size_bytes());
 
         Ok(view)
+    }
+
+    /// Reads a container from scratch: as a whole if a part of its segments is lost.
+    async fn load(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        state: ContainerState,
+        is_lost: bool,
+    ) -> PortResult<Loaded<V>> {
+        if !is_lost {
+            let read = Loaded::read(ctx, tenant, id, state.clone(), self.reading).await;
+            let is_corrupt = matches!(read, Err(PortError::Corrupt(_)));
+            if !is_corrupt || self.reading == SegmentReading::Whole {
+                return read;
+            }
+        }
+        Loaded::read(ctx, tenant, id, state, SegmentReading::Whole).await
     }
 
     /// Checks from time to time whether the container of a view was deleted, and drops the view:
@@ -264,7 +312,16 @@ fn count_open(result: &'static str) {
 }
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
-/// segments, so a compaction matters only when the tail has become long.
+/// segments, so a compaction matters only when the tail has become long, or when the view still reads
+/// segments that the compaction may have replaced.
 fn fits<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
-    loaded.generation == generation || loaded.view.tail_len() <= MAX_TAIL
+    let is_whole = loaded.view.partial_segments().is_empty();
+    !is_lost(loaded)
+        && (loaded.generation == generation || is_whole && loaded.view.tail_len() <= MAX_TAIL)
+}
+
+/// Checks whether a part of the segments of a view cannot be read.
+fn is_lost<V: ContainerView>(loaded: &Loaded<V>) -> bool {
+    let mut partial = loaded.view.partial_segments().iter();
+    partial.any(PartialSegment::is_lost)
 }

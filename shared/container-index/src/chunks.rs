@@ -14,11 +14,11 @@ use domain::{
 };
 use search_engine::{
     ChunkInput, ContainerIndex, DIMENSIONS, Document, DocumentView, ModelVector, QuantizedVector,
-    Segment,
 };
 use service::Ctx;
 use tracing::debug;
 
+use crate::segments::{PartialSegment, SegmentReading, StoredFile, open_segments};
 use crate::view::{ContainerView, FetchedBlobs};
 
 /// The bytes that the chunks of a log record usually take in memory.
@@ -51,6 +51,7 @@ pub fn read_attributes(view: &DocumentView<'_>) -> PortResult<IndexedDocument> {
 pub struct IndexedChunks {
     /// The index in which chunks are found.
     pub index: ContainerIndex,
+    partial: Arc<[PartialSegment]>,
     /// The documents whose packs could not be read.
     unreadable: Vec<DocumentId>,
 }
@@ -66,22 +67,25 @@ impl ContainerView for IndexedChunks {
         ctx: &Ctx,
         tenant: &Tenant,
         segments: &[SegmentRef],
+        reading: SegmentReading,
     ) -> PortResult<bool> {
-        let blobs: Vec<BlobRef> = segments
-            .iter()
-            .map(|segment| segment.blob.clone())
-            .collect();
+        let files: Vec<StoredFile<'_>> = segments.iter().map(StoredFile::of_chunks).collect();
+        let (opened, partial) = open_segments(ctx, tenant, &files, reading).await?;
+        self.partial = partial.into();
 
         let mut is_complete = true;
-        let contents = ctx.blobs.read(tenant, &blobs).await?;
-        for stored in contents {
-            match open_segment(stored) {
-                Some(segment) => self.index.push_segment(Arc::new(segment)),
+        for segment in opened {
+            match segment {
+                Some(segment) => self.index.push_segment(segment),
                 None => is_complete = false,
             }
         }
 
         Ok(is_complete)
+    }
+
+    fn partial_segments(&self) -> &[PartialSegment] {
+        &self.partial
     }
 
     async fn recover_from_documents(
@@ -152,8 +156,8 @@ impl ContainerView for IndexedChunks {
         self.index.estimated_bytes()
     }
 
-    fn expected_bytes(head: &IndexHead) -> usize {
-        let segments: u64 = head.segments.iter().map(|segment| segment.bytes).sum();
+    fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize {
+        let segments = reading.bytes_of(StoredFile::all_chunks(head));
         let tail = head.uncovered_records() * EXPECTED_RECORD_BYTES;
         usize::try_from(segments + tail).unwrap_or(usize::MAX)
     }
@@ -213,12 +217,6 @@ pub(crate) async fn read_packs(
     }
 
     Ok(())
-}
-
-/// Opens a stored segment, unless its blob is missing or damaged.
-pub(crate) fn open_segment(stored: BlobContent) -> Option<Segment> {
-    let bytes = stored.into_intact_bytes()?;
-    Segment::open(bytes).ok()
 }
 
 /// Decodes a stored pack, unless its blob is missing or damaged.

@@ -12,8 +12,9 @@ use search_engine::{Segment, SegmentError, merge_segments};
 use service::Ctx;
 use tracing::info;
 
-use crate::chunks::{IndexedChunks, open_segment};
+use crate::chunks::IndexedChunks;
 use crate::memories::{IndexedMemories, MemoryFile, read_edits};
+use crate::segments::{SegmentReading, measure_file, open_whole};
 use crate::tail::ChunkTail;
 use crate::view::{ContainerState, ContainerView, Loaded};
 
@@ -258,8 +259,10 @@ async fn read_both<C: ContainerView>(
     id: &ContainerId,
     state: ContainerState,
 ) -> PortResult<Option<(Loaded<C>, Loaded<IndexedMemories>)>> {
-    let mut chunks = Loaded::<C>::read(ctx, tenant, id, state.clone()).await?;
-    let mut memories = Loaded::<IndexedMemories>::read(ctx, tenant, id, state).await?;
+    let mut chunks =
+        Loaded::<C>::read(ctx, tenant, id, state.clone(), SegmentReading::Whole).await?;
+    let mut memories =
+        Loaded::<IndexedMemories>::read(ctx, tenant, id, state, SegmentReading::Whole).await?;
     let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }
@@ -331,7 +334,7 @@ async fn store(
     let bytes = bytes::Bytes::from(chunks);
     let segment = Segment::open(bytes.clone()).map_err(engine)?;
     let path = format!("{id}/segments/{}", Revision::random());
-    let size = bytes.len() as u64;
+    let (size, core_bytes) = measure_file(&bytes);
     let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
     let memory_index = store_index(ctx, tenant, &format!("{path}-index"), memory_index).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
@@ -342,6 +345,7 @@ async fn store(
         through,
         chunks,
         bytes: size,
+        core_bytes,
         memories: None,
         edits,
         memory_index,
@@ -372,9 +376,12 @@ async fn store_index(
     let Some(file) = file else {
         return Ok(None);
     };
+    let (bytes, core_bytes) = measure_file(&file);
     Ok(Some(MemoryIndexRef {
         blob: ctx.blobs.put(tenant, path, file.into()).await?,
         rules: Ledger::RULES_VERSION,
+        bytes,
+        core_bytes,
     }))
 }
 
@@ -431,7 +438,7 @@ async fn merge_stored(
     let contents = ctx.blobs.read(tenant, blobs).await?;
     let opened = contents
         .into_iter()
-        .map(|content| open_segment(content).map(Arc::new));
+        .map(|content| open_whole(content).map(Arc::new));
     let Some(segments) = opened.collect::<Option<Vec<Arc<Segment>>>>() else {
         return Ok(None);
     };

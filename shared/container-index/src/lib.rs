@@ -8,14 +8,16 @@ mod count;
 mod embedding;
 mod memories;
 mod repair;
+mod segments;
 mod tail;
 mod view;
 
-pub use cache::ViewCache;
+pub use cache::{CacheSettings, ViewCache};
 pub use chunks::{IndexedChunks, decode_attributes, read_attributes};
 pub use compact::{compact_index, rebuild_index, rewrite_index};
 pub use count::count_memories;
 pub use embedding::ChosenModel;
 pub use memories::{IndexedMemories, MemoryIndex};
 pub use repair::{IndexFaults, repair_index, verify_index};
+pub use segments::{PartialSegment, SegmentReading, fetch_all, read_views};
 pub use view::{ContainerState, ContainerView, FetchedBlobs};

@@ -1,6 +1,8 @@
 //! The memories of a container, for search and listing.
 
+mod changes;
 mod file;
+mod index;
 mod store;
 
 use std::collections::{BTreeSet, HashSet};
@@ -9,22 +11,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::container::LogEntry;
-use domain::ports::{BlobContent, PortResult};
+use domain::ports::PortResult;
 use domain::{
     BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, IndexedDocument, LogRecord,
-    MemoryEdit, MemoryId, MemoryIndexRef, SegmentRef, StatementSet, Tenant, Timestamp,
+    MemoryEdit, MemoryIndexRef, SegmentRef, StatementSet, Tenant, Timestamp,
 };
-use memory_model::asking::{aspect_question_words, topic_question_words};
-use memory_model::{DocumentStatements, Ledger, Memory};
-use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, Segment, SegmentError, StaticEmbedder,
-};
+use memory_model::{DocumentStatements, Ledger};
+use search_engine::{ContainerIndex, Document, Segment, SegmentError};
 use service::Ctx;
 use tracing::debug;
 
-use crate::chunks::{last_of_each, open_segment};
+use crate::chunks::last_of_each;
+use crate::segments::{PartialSegment, SegmentReading, StoredFile, open_segments, read_views};
 use crate::view::{ContainerView, FetchedBlobs};
+use changes::{LogChanges, load_statements};
 pub(crate) use file::MemoryFile;
+pub use index::MemoryIndex;
 use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.
@@ -33,67 +35,6 @@ const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
 const DECODED_MEMORY_BYTES: usize = 1_000;
 /// The memories that a log record usually adds.
 const EXPECTED_RECORD_MEMORIES: u64 = 4;
-/// The number of documents whose statements one read fetches.
-const BLOB_BATCH_SIZE: usize = 100;
-/// The number of memories from which a newly read index becomes a segment. As a tail, it would be
-/// copied with each change.
-const MIN_SEGMENT_CHUNKS: usize = 512;
-
-/// An index in which memories are found by a query; `()` for readers that never search.
-pub trait MemoryIndex: Clone + Default + Send + Sync {
-    /// Creates the index of stored memories.
-    fn restore(stored: &ContainerIndex) -> Self;
-    /// Adds a memory, or replaces it.
-    fn put(&mut self, memory: &Memory);
-    /// Removes a memory.
-    fn remove(&mut self, id: &MemoryId);
-    /// Optimizes the index. Called once, after all memories were computed and added.
-    fn settle(&mut self);
-    /// Returns the approximate size in bytes.
-    fn bytes(&self) -> usize;
-}
-
-impl MemoryIndex for () {
-    fn restore(_: &ContainerIndex) -> Self {}
-    fn put(&mut self, _: &Memory) {}
-    fn remove(&mut self, _: &MemoryId) {}
-    fn settle(&mut self) {}
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
-impl MemoryIndex for ContainerIndex {
-    fn restore(stored: &ContainerIndex) -> Self {
-        stored.clone()
-    }
-
-    fn put(&mut self, memory: &Memory) {
-        self.upsert_document(to_index(memory));
-    }
-
-    fn remove(&mut self, id: &MemoryId) {
-        Self::remove_document(self, id.as_str());
-    }
-
-    fn settle(&mut self) {
-        if self.tail_chunks() < MIN_SEGMENT_CHUNKS {
-            return;
-        }
-        // If the index cannot be sealed, only its speed is lost.
-        if let Ok(file) = self.build_compacted()
-            && let Ok(segment) = Segment::open(file.into())
-        {
-            *self = Self::new();
-            self.push_segment(Arc::new(segment));
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        Self::estimated_bytes(self)
-    }
-}
-
 /// The memories of a container: the ledger in which they are computed, and the index in which the
 /// latest ones are found, including forgotten ones. Earlier versions are documents without chunks in the
 /// index. Before the index is stored, the other records of the ledger are added to it in the same way.
@@ -108,6 +49,7 @@ struct Inner<I> {
     index: I,
     /// The stored ledger from which the ledger and the index were restored, if they were.
     restored: Option<Arc<StoredLedger>>,
+    partial: Arc<[PartialSegment]>,
     tail: Tail,
     /// The documents whose statements could not be read.
     unreadable: Vec<DocumentId>,
@@ -119,6 +61,7 @@ impl<I: MemoryIndex> Inner<I> {
             ledger,
             index: I::default(),
             restored: None,
+            partial: Arc::default(),
             tail: Tail::default(),
             unreadable: Vec::new(),
         }
@@ -232,12 +175,6 @@ impl Inner<ContainerIndex> {
     }
 }
 
-/// Decodes stored statements, unless their blob is missing or damaged.
-fn decode_statements(stored: BlobContent) -> Option<StatementSet> {
-    let bytes = stored.into_intact_bytes()?;
-    StatementSet::decode(&bytes).ok()
-}
-
 /// The files from which the memories of segments are read.
 enum StoredMemories<'a> {
     /// The memory indexes, oldest first.
@@ -347,6 +284,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         ctx: &Ctx,
         tenant: &Tenant,
         segments: &[SegmentRef],
+        reading: SegmentReading,
     ) -> PortResult<bool> {
         let inner = Arc::make_mut(&mut self.inner);
         let is_complete = match StoredMemories::of(segments) {
@@ -356,9 +294,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
                 true
             }
             StoredMemories::Indexes(indexes) => {
-                let blobs: Vec<BlobRef> = indexes.iter().map(|index| index.blob.clone()).collect();
-                let stored = ctx.blobs.read(tenant, &blobs).await?;
-                let is_restored = inner.restore(stored, are_of_these_rules(&indexes));
+                let is_restored = inner.read_indexes(ctx, tenant, &indexes, reading).await?;
                 if !is_restored {
                     inner.read_edits(ctx, tenant, segments).await?;
                 }
@@ -371,6 +307,10 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             inner.compute();
         }
         Ok(is_complete)
+    }
+
+    fn partial_segments(&self) -> &[PartialSegment] {
+        &self.inner.partial
     }
 
     async fn recover_from_documents(
@@ -420,9 +360,10 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         inner.ledger = ledger;
         inner.index = I::default();
         inner.restored = None;
-        inner
-            .tell_all(ctx, tenant, &missing, FetchedBlobs::default())
-            .await?;
+        let told = load_statements(ctx, tenant, &missing, FetchedBlobs::default()).await?;
+        for (document, statements) in told {
+            inner.tell(document, statements);
+        }
         inner.compute();
 
         Ok(())
@@ -449,34 +390,19 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         records: &[LogRecord],
         fetched: FetchedBlobs,
     ) -> PortResult<()> {
-        let inner = Arc::make_mut(&mut self.inner);
-        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
-        for entry in last_of_each(records) {
-            match entry {
-                LogEntry::Put {
-                    statements: Some(statements),
-                    document,
-                    ..
-                } => puts.push((statements, document)),
-                LogEntry::Put { document, .. } => inner.retract(&document.id),
-                LogEntry::Remove { id } => inner.retract(id),
-                LogEntry::Edit { .. } => {}
-            }
+        let changes = LogChanges::load(ctx, tenant, records, fetched).await?;
+        let partial = self.inner.partial.clone();
+        if partial.is_empty() {
+            Arc::make_mut(&mut self.inner).apply(&changes);
+            return Ok(());
         }
 
-        inner.tell_all(ctx, tenant, &puts, fetched).await?;
-        // An edit may name a memory of these documents. One of an unknown memory would compute all
-        // memories anew.
-        inner.settle();
-        for entry in records.iter().flat_map(|record| &record.entries) {
-            if let LogEntry::Edit { edit } = entry {
-                inner.ledger.apply_edit(edit);
-                inner.tail.edits.push(edit.clone());
-            }
-        }
-
-        inner.settle();
-        Ok(())
+        let before = self.inner.clone();
+        read_views(ctx, tenant, &partial, || {
+            self.inner = before.clone();
+            Arc::make_mut(&mut self.inner).apply(&changes);
+        })
+        .await
     }
 
     fn take_unreadable(&mut self) -> Vec<DocumentId> {
@@ -495,7 +421,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         inner.ledger.estimated_bytes() + inner.index.bytes().max(stored)
     }
 
-    fn expected_bytes(head: &IndexHead) -> usize {
+    fn expected_bytes(head: &IndexHead, _: SegmentReading) -> usize {
         let tail = head.uncovered_records() * EXPECTED_RECORD_MEMORIES;
         let memories = head.memories.unwrap_or_default() + tail;
         usize::try_from(memories * EXPECTED_MEMORY_BYTES).unwrap_or(usize::MAX)
@@ -507,26 +433,26 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
 }
 
 impl<I: MemoryIndex> Inner<I> {
-    async fn tell_all(
-        &mut self,
-        ctx: &Ctx,
-        tenant: &Tenant,
-        puts: &[(&BlobRef, &IndexedDocument)],
-        mut fetched: FetchedBlobs,
-    ) -> PortResult<()> {
-        for batch in puts.chunks(BLOB_BATCH_SIZE) {
-            let blobs: Vec<BlobRef> = batch.iter().map(|(blob, _)| (*blob).clone()).collect();
-            let contents = fetched.take(ctx, tenant, &blobs).await?;
-            for ((_, document), stored) in zip(batch, contents) {
-                self.tell(document, stored);
-            }
+    /// Applies changes of the log.
+    fn apply(&mut self, changes: &LogChanges<'_>) {
+        for id in &changes.retracted {
+            self.retract(id);
         }
-
-        Ok(())
+        for (document, statements) in &changes.told {
+            self.tell(document, statements.clone());
+        }
+        // An edit may name a memory of these documents. One of an unknown memory would compute all
+        // memories anew.
+        self.settle();
+        for edit in &changes.edits {
+            self.ledger.apply_edit(edit);
+            self.tail.edits.push((*edit).clone());
+        }
+        self.settle();
     }
 
-    fn tell(&mut self, document: &IndexedDocument, statements: BlobContent) {
-        let Some(statements) = decode_statements(statements) else {
+    fn tell(&mut self, document: &IndexedDocument, statements: Option<StatementSet>) {
+        let Some(statements) = statements else {
             // The statements are damaged, or they were purged after a later record, not read yet,
             // replaced or removed them.
             debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
@@ -550,22 +476,49 @@ impl<I: MemoryIndex> Inner<I> {
         }
     }
 
-    /// Restores the ledger and the index from what was stored with the segments, oldest first. If other
-    /// rules computed the memories, only their statements are restored. Returns `false` if a part cannot
-    /// be read.
-    fn restore(&mut self, segments: Vec<BlobContent>, are_of_these_rules: bool) -> bool {
-        let mut index = ContainerIndex::new();
-        for stored in segments {
-            match open_segment(stored) {
-                Some(segment) => index.push_segment(Arc::new(segment)),
-                None => return false,
-            }
-        }
+    /// Reads the ledger and the index that were stored with the segments, oldest first. Returns `false` if
+    /// a part cannot be read.
+    async fn read_indexes(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        indexes: &[&MemoryIndexRef],
+        reading: SegmentReading,
+    ) -> PortResult<bool> {
+        let are_of_these_rules = are_of_these_rules(indexes);
+        // All statements are read if the memories have to be computed from them.
+        let reading = match are_of_these_rules {
+            true => reading,
+            false => SegmentReading::Whole,
+        };
+        let files: Vec<StoredFile<'_>> = indexes
+            .iter()
+            .map(|index| StoredFile::of_memories(index))
+            .collect();
+        let (opened, partial) = open_segments(ctx, tenant, &files, reading).await?;
+        let Some(opened) = opened.into_iter().collect::<Option<Vec<Arc<Segment>>>>() else {
+            return Ok(false);
+        };
 
+        let mut index = ContainerIndex::new();
+        for segment in opened {
+            index.push_segment(segment);
+        }
         let stored = Arc::new(StoredLedger::new(index));
+        let is_restored = read_views(ctx, tenant, &partial, || {
+            self.restore(&stored, are_of_these_rules)
+        })
+        .await?;
+        self.partial = partial.into();
+        Ok(is_restored)
+    }
+
+    /// Restores the ledger and the index from what was stored. If other rules computed the memories, only
+    /// their statements are restored. Returns `false` if a part is missing.
+    fn restore(&mut self, stored: &Arc<StoredLedger>, are_of_these_rules: bool) -> bool {
         let container = self.ledger.container().clone();
         if !are_of_these_rules {
-            let Some(ledger) = Ledger::restore_statements(container, stored) else {
+            let Some(ledger) = Ledger::restore_statements(container, stored.clone()) else {
                 return false;
             };
             self.ledger = ledger;
@@ -577,7 +530,7 @@ impl<I: MemoryIndex> Inner<I> {
         };
         self.ledger = ledger;
         self.index = I::restore(stored.index());
-        self.restored = Some(stored);
+        self.restored = Some(stored.clone());
         true
     }
 
@@ -638,45 +591,5 @@ impl<I: MemoryIndex> Inner<I> {
                 self.index.put(&memory);
             }
         }
-    }
-}
-
-/// Converts a memory for the search engine, with its record as the attributes. Only the latest version
-/// has a chunk to find.
-fn to_index(memory: &Memory) -> Document {
-    let chunks = match memory.is_latest {
-        true => vec![to_chunk(memory)],
-        false => Vec::new(),
-    };
-    let live_until = memory.live_until();
-    Document {
-        id: memory.id.to_string(),
-        attributes: memory.to_record().into(),
-        expires_at: (memory.is_latest && live_until < i64::MAX).then_some(live_until),
-        chunks,
-    }
-}
-
-/// Returns the chunk of a memory. A query can also match the day on which it was said or to which it
-/// refers, and the question that it answers in other words.
-fn to_chunk(memory: &Memory) -> ChunkInput {
-    let day = match memory.event {
-        Some(event) => event.from,
-        None => memory.said_at,
-    };
-    let day = day.format_long_date();
-    let question = match &memory.topic_answer {
-        Some(answer) => topic_question_words(answer),
-        None => aspect_question_words(&memory.changed_aspects),
-    };
-
-    ChunkInput {
-        text: memory.text.clone(),
-        headings: format!("{day}\n{question}").trim_end().to_owned(),
-        vector: StaticEmbedder.embed(&memory.text),
-        position: 0,
-        start: 0,
-        end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
-        model_vector: None,
     }
 }

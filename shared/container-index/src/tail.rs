@@ -10,6 +10,7 @@ use search_engine::{ContainerIndex, SegmentError};
 use service::Ctx;
 
 use crate::chunks::{IndexedChunks, puts_and_removals, read_packs, to_index};
+use crate::segments::{PartialSegment, SegmentReading};
 use crate::view::{ContainerView, FetchedBlobs};
 
 /// The documents that were put and removed after the segments.
@@ -34,8 +35,18 @@ impl ContainerView for ChunkTail {
         Self::default()
     }
 
-    async fn read_segments(&mut self, _: &Ctx, _: &Tenant, _: &[SegmentRef]) -> PortResult<bool> {
+    async fn read_segments(
+        &mut self,
+        _: &Ctx,
+        _: &Tenant,
+        _: &[SegmentRef],
+        _: SegmentReading,
+    ) -> PortResult<bool> {
         Ok(true)
+    }
+
+    fn partial_segments(&self) -> &[PartialSegment] {
+        &[]
     }
 
     async fn recover_from_documents(
@@ -79,8 +90,8 @@ impl ContainerView for ChunkTail {
         self.index.estimated_bytes()
     }
 
-    fn expected_bytes(head: &IndexHead) -> usize {
-        IndexedChunks::expected_bytes(head)
+    fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize {
+        IndexedChunks::expected_bytes(head, reading)
     }
 
     fn tail_len(&self) -> usize {

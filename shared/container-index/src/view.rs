@@ -12,6 +12,8 @@ use domain::{
 use service::Ctx;
 use tracing::warn;
 
+use crate::segments::{PartialSegment, SegmentReading};
+
 /// The number of reads of the log for a record that the head already counts. The pause between them
 /// grows.
 const LOG_ATTEMPTS: u32 = 5;
@@ -34,7 +36,12 @@ pub trait ContainerView: Clone + Send + Sync {
         ctx: &Ctx,
         tenant: &Tenant,
         segments: &[SegmentRef],
+        reading: SegmentReading,
     ) -> PortResult<bool>;
+
+    /// Returns the segments of which only the core was read at first. Reads of the view may lack parts of
+    /// them, so they go through [`read_views`](crate::read_views).
+    fn partial_segments(&self) -> &[PartialSegment];
 
     /// Completes a view with missing segments from the records of the documents, which are all that
     /// search serves. Removes documents that are not among them, and reads missing ones from their
@@ -66,7 +73,7 @@ pub trait ContainerView: Clone + Send + Sync {
     fn size_bytes(&self) -> usize;
 
     /// Estimates the size in bytes of the view of a container before it is read.
-    fn expected_bytes(head: &IndexHead) -> usize;
+    fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize;
 
     /// Returns the size of the part that is not from segments, in chunks or a similar unit.
     fn tail_len(&self) -> usize;
@@ -172,6 +179,7 @@ impl<V: ContainerView> Loaded<V> {
         tenant: &Tenant,
         id: &ContainerId,
         state: ContainerState,
+        mut reading: SegmentReading,
     ) -> PortResult<Self> {
         let ContainerState { mut head, records } = state;
         let mut records = records.unwrap_or_default();
@@ -189,7 +197,9 @@ impl<V: ContainerView> Loaded<V> {
 
             // The blobs of the log are fetched while the segments are read.
             let (is_complete, fetched) = tokio::try_join!(
-                loaded.view.read_segments(ctx, tenant, &head.segments),
+                loaded
+                    .view
+                    .read_segments(ctx, tenant, &head.segments, reading),
                 FetchedBlobs::fetch(ctx, tenant, V::list_blobs(&records)),
             )?;
             if is_complete
@@ -201,7 +211,8 @@ impl<V: ContainerView> Loaded<V> {
             records.clear();
 
             let current_head = ctx.index.get_head(tenant, id).await?;
-            if !is_complete && current_head.generation == generation {
+            let is_damaged = !is_complete && current_head.generation == generation;
+            if is_damaged && reading == SegmentReading::Whole {
                 warn!(container.id = %id, "segments of {id} cannot be read; its documents are read instead");
                 loaded.recover(ctx, tenant, id).await?;
                 if loaded.follow(ctx, tenant, id, current_head.seq).await? {
@@ -209,6 +220,12 @@ impl<V: ContainerView> Loaded<V> {
                 }
             }
 
+            // What is damaged is replaced by what the others have as a whole.
+            reading = if is_damaged {
+                SegmentReading::Whole
+            } else {
+                reading
+            };
             head = current_head;
         }
 
@@ -238,7 +255,7 @@ impl<V: ContainerView> Loaded<V> {
 
         loaded
             .view
-            .read_segments(ctx, tenant, &head.segments)
+            .read_segments(ctx, tenant, &head.segments, SegmentReading::Whole)
             .await?;
         loaded.recover(ctx, tenant, id).await?;
         if loaded.follow(ctx, tenant, id, head.seq).await? {

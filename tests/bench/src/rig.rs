@@ -9,6 +9,7 @@ use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
 use cli::{ExternalServices, LocalSystem, Workers};
+use container_index::{CacheSettings, SegmentReading};
 use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
 use edge::{App, LoopbackPeer};
@@ -33,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1200);
 pub(crate) struct BenchSystem {
     pub(crate) system: LocalSystem,
     pub(crate) meter: MeteredTransport,
+    reading: SegmentReading,
     routes: Router,
     sandbox: Sandbox,
     workers: Option<Workers>,
@@ -61,7 +63,7 @@ impl BenchSystem {
         let transport = InProcessTransport::new(services.clone());
         Ok(Self {
             _folder: Some(folder),
-            ..Self::over(services, transport).await?
+            ..Self::over(services, transport, SegmentReading::Whole).await?
         })
     }
 
@@ -69,7 +71,7 @@ impl BenchSystem {
     pub(crate) async fn in_folder(folder: &Path) -> Result<Self> {
         let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
         let transport = InProcessTransport::new(services.clone());
-        Self::over(services, transport).await
+        Self::over(services, transport, SegmentReading::Whole).await
     }
 
     /// Opens the system of a folder as a function in Lambda sees it: each answer of a service takes
@@ -78,10 +80,14 @@ impl BenchSystem {
         let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
         let transport =
             InProcessTransport::new(services.clone()).with_network(NetworkProfile::lambda());
-        Self::over(services, transport).await
+        Self::over(services, transport, SegmentReading::OVER_NETWORK).await
     }
 
-    async fn over(services: EmbeddedServices, transport: InProcessTransport) -> Result<Self> {
+    async fn over(
+        services: EmbeddedServices,
+        transport: InProcessTransport,
+        reading: SegmentReading,
+    ) -> Result<Self> {
         let meter = MeteredTransport::new(transport);
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let system = LocalSystem::over_services(
@@ -91,11 +97,12 @@ impl BenchSystem {
             None,
         )
         .await?;
-        let routes = start_routes(&system)?;
+        let routes = start_routes(&system, reading)?;
 
         Ok(Self {
             system,
             meter,
+            reading,
             routes,
             sandbox: Sandbox::in_process(),
             workers: None,
@@ -105,7 +112,7 @@ impl BenchSystem {
 
     /// Forgets everything that is warm, as a new function has nothing warm.
     pub(crate) fn become_cold(&mut self) -> Result<()> {
-        self.routes = start_routes(&self.system)?;
+        self.routes = start_routes(&self.system, self.reading)?;
         Ok(())
     }
 
@@ -243,13 +250,16 @@ impl BenchSystem {
 }
 
 /// Returns the routes with empty caches.
-fn start_routes(system: &LocalSystem) -> Result<Router> {
+fn start_routes(system: &LocalSystem, reading: SegmentReading) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
     Ok(cli::all_routes(
         &App::new(ctx, authenticator),
-        CACHE_BYTES,
+        CacheSettings {
+            bytes: CACHE_BYTES,
+            reading,
+        },
         Connectors::default(),
         None,
         false,

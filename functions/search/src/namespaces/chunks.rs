@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, read_attributes};
+use container_index::{IndexedChunks, fetch_all, read_attributes};
 use domain::{
     ContainerTag, Error, Filter, IndexedDocument, Metadata, PortError, Result, Timestamp,
 };
@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 
 use super::{GROUP, NAMESPACE};
 use crate::SearchState;
-use crate::engine::{find_physical_containers, load_document_chunks, open_chunks};
+use crate::engine::{
+    find_physical_containers, load_document_chunks, open_chunks, partial_segments,
+};
 
 /// The number of chunks on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
@@ -96,6 +98,9 @@ pub(crate) async fn list_namespace_chunks(
 
     let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
     let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
+    // The attributes of all documents are read.
+    let partial = partial_segments(&indexed_chunks);
+    fetch_all(&state.app.ctx, &tenant, &partial).await?;
     let documents = query.sort_documents(find_documents(&indexed_chunks, filter.as_ref())?);
     let total = documents.iter().map(|document| document.chunk_count).sum();
 

@@ -143,10 +143,13 @@ pub(crate) async fn search_namespace(
 
     let include = request.include.unwrap_or_default();
     let (names, now) = (state.app.provider_names, search.now);
-    let mut results = Vec::with_capacity(found.rows.len());
-    for row in found.rows {
-        results.push(SearchResult::new(row, &found.sources, names, include, now));
-    }
+    let build_results = || {
+        let rows = found.rows.iter().cloned();
+        rows.map(|row| SearchResult::new(row, &found.sources, names, include, now))
+            .collect()
+    };
+    let ctx = &state.app.ctx;
+    let results = found.sources.read(ctx, &tenant, build_results).await?;
 
     Ok(Json(SearchResponse {
         results,

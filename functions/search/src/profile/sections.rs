@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use container_index::fetch_all;
 use domain::{Container, Filter, ProfileBucket, Result, Tenant};
 use memory_model::{BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_profile};
 use service::{ContainerScope, find_containers};
 
 use crate::SearchState;
-use crate::engine::open_memories;
+use crate::engine::{open_memories, partial_segments};
 
 /// A profile with its buckets by their keys.
 pub(crate) struct ProfileSections {
@@ -117,6 +118,9 @@ pub(super) async fn load_profile(
         None => &[],
     };
     let indexed_memories = open_memories(state, tenant, ids).await?;
+    // A profile is chosen from all memories.
+    let partial = partial_segments(&indexed_memories);
+    fetch_all(&state.app.ctx, tenant, &partial).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
         .map(|memories| memories.ledger())

@@ -91,6 +91,7 @@ fn largest_segment() -> SegmentRef {
         through: u64::MAX,
         chunks: u64::MAX,
         bytes: u64::MAX,
+        core_bytes: Some(u64::MAX),
         memories: Some(BlobRef::Object("memories".to_owned())),
         edits: Some(BlobRef::Object("actions".to_owned())),
         memory_index: None,
@@ -102,6 +103,7 @@ fn smallest_segment() -> SegmentRef {
         through: 0,
         chunks: 0,
         bytes: 0,
+        core_bytes: None,
         memories: None,
         edits: None,
         memory_index: None,
@@ -230,12 +232,18 @@ async fn check_items(world: &World, pending_listed: bool) {
 async fn check_heads(world: &World, pending_listed: bool) {
     let index = &world.ctx.index;
     let tenant = tenant();
+    // Former heads have neither.
+    let core_bytes = pending_listed.then_some(u64::MAX);
+    let largest = SegmentRef {
+        core_bytes,
+        ..largest_segment()
+    };
     let wanted = [
         (
             "box",
             IndexHead {
                 seq: 3,
-                segments: vec![smallest_segment(), largest_segment()],
+                segments: vec![smallest_segment(), largest],
                 generation: 1,
                 document_count: Some(2),
                 memories: Some(u64::MAX),

@@ -22,10 +22,15 @@ impl StoredLedger {
     }
 }
 
-/// The blobs of the segments were verified as a whole, so all records can be read.
+/// Everything that was read of the segments was verified. A record of which the bytes were not fetched yet
+/// does not seem to exist, so who reads from partial segments reads again when they missed something.
 impl LedgerStore for StoredLedger {
     fn get(&self, key: &str) -> Option<Bytes> {
         self.index.document(key)?.attributes().ok()
+    }
+
+    fn contains(&self, key: &str) -> bool {
+        self.index.document(key).is_some()
     }
 
     fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {

@@ -84,6 +84,10 @@ pub struct SegmentRef {
     pub chunks: u64,
     /// The size in bytes.
     pub bytes: u64,
+    /// The size of its core in bytes, the beginning that a search needs first. `None` for segments of
+    /// earlier versions, which are read as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_bytes: Option<u64>,
     /// The statements of its documents and the edits of memories, if an earlier version of the program
     /// wrote the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,12 @@ pub struct MemoryIndexRef {
     pub blob: BlobRef,
     /// The version of the rules that computed them.
     pub rules: u32,
+    /// The size in bytes; 0 if an earlier version wrote it.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The size of its core in bytes, as for [`SegmentRef::core_bytes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_bytes: Option<u64>,
 }
 
 impl SegmentRef {

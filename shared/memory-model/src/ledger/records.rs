@@ -19,6 +19,9 @@ pub trait LedgerStore: Debug + Send + Sync {
     /// Returns the record with this key.
     fn get(&self, key: &str) -> Option<Bytes>;
 
+    /// Checks whether there is a record with this key.
+    fn contains(&self, key: &str) -> bool;
+
     /// Returns the keys of all records, in any order.
     fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_>;
 }
@@ -114,7 +117,7 @@ where
     pub(super) fn contains(&self, key: &K) -> bool {
         match (self.overlay.get(key), &self.store) {
             (Some(held), _) => held.value().is_some(),
-            (None, Some(store)) => store.get(&self.stored_key(key)).is_some(),
+            (None, Some(store)) => store.contains(&self.stored_key(key)),
             (None, None) => false,
         }
     }
@@ -309,6 +312,10 @@ pub(super) struct MapStore(pub(super) BTreeMap<String, Vec<u8>>);
 impl LedgerStore for MapStore {
     fn get(&self, key: &str) -> Option<Bytes> {
         self.0.get(key).cloned().map(Bytes::from)
+    }
+
+    fn contains(&self, key: &str) -> bool {
+        self.0.contains_key(key)
     }
 
     fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {

@@ -92,9 +92,11 @@ impl Ledger {
         if !summary.has_edits {
             ledger.edits = Records::new(EDITS, None);
         }
-        for document in &summary.retracting_documents {
-            let statements = ledger.documents.fetch(document)?;
-            ledger.retractions.insert_document(&statements);
+        // All are asked for before one is missed, so that a store can fetch them together.
+        let documents = summary.retracting_documents.iter();
+        let documents: Vec<_> = documents.map(|id| ledger.documents.fetch(id)).collect();
+        for statements in documents {
+            ledger.retractions.insert_document(&statements?);
         }
 
         ledger.relationship_topics = summary.relationship_topics;

@@ -12,6 +12,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use cli::{ExternalServices, LocalSystem, QueueSet};
+use container_index::{CacheSettings, SegmentReading};
 use domain::key::{KeyKind, KeySpec, NewKey, Permission};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::{App, ProviderNames};
@@ -57,6 +58,8 @@ pub struct TestEnvironment {
     /// The names that answers have for the cloud drive. A test may set them before it starts an
     /// app.
     pub provider_names: ProviderNames,
+    /// The parts of segments that searches read at first.
+    pub reading: SegmentReading,
     folder: Arc<TempDir>,
 }
 
@@ -85,6 +88,10 @@ impl TestEnvironment {
             max_unfinished: None,
             caps: OrganizationCaps::default(),
             provider_names: ProviderNames::default(),
+            reading: match std::env::var_os(CORES_VARIABLE) {
+                Some(_) => SegmentReading::Cores { above: 0 },
+                None => SegmentReading::Whole,
+            },
             folder: Arc::new(folder),
         })
     }
@@ -116,6 +123,8 @@ pub struct TestAnswer {
 /// The base of links to files and uploads. Requests to its path reach the routes of the app like
 /// any other request.
 pub const PUBLIC_URL: &str = "http://recollect.test";
+/// The variable with which all tests read segments page by page, as functions read large ones.
+const CORES_VARIABLE: &str = "RECOLLECT_TEST_CORES";
 /// The size of the cache for warm indexes in tests, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -165,7 +174,10 @@ impl TestApp {
             .with_provider_names(environment.provider_names);
         let routes = cli::all_routes(
             &app,
-            CACHE_BYTES,
+            CacheSettings {
+                bytes: CACHE_BYTES,
+                reading: environment.reading,
+            },
             external_services.connectors,
             external_services.public_url,
             external_services.readers.models.reads_memories(),

@@ -1,0 +1,230 @@
+//! Stored segments, which are read as a whole or page by page.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use domain::ports::{BlobContent, BlobPart, PortResult};
+use domain::{BlobRef, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
+use search_engine::Segment;
+use service::Ctx;
+
+/// The parts of segments that are read when a container is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentReading {
+    /// Everything.
+    Whole,
+    /// The cores, if the segments of a view have more bytes than this together. The rest is read when a
+    /// search needs it ([`read_views`]).
+    Cores {
+        /// The bytes.
+        above: u64,
+    },
+}
+
+impl SegmentReading {
+    /// For functions that read over a network: a search by pages waits for some answers more, in which
+    /// as many bytes arrive.
+    pub const OVER_NETWORK: Self = Self::Cores {
+        above: 24 * 1024 * 1024,
+    };
+
+    /// Returns the bytes that are read of these files when they are opened.
+    pub(crate) fn bytes_of<'a>(self, files: impl Iterator<Item = StoredFile<'a>> + Clone) -> u64 {
+        let total: u64 = files.clone().map(|file| file.bytes).sum();
+        match self {
+            Self::Cores { above } if total > above => files
+                .map(|file| file.core_bytes.unwrap_or(file.bytes))
+                .sum(),
+            _ => total,
+        }
+    }
+}
+
+/// The file of a segment, of chunks or of memories.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredFile<'a> {
+    pub(crate) blob: &'a BlobRef,
+    bytes: u64,
+    core_bytes: Option<u64>,
+}
+
+impl<'a> StoredFile<'a> {
+    pub(crate) fn of_chunks(segment: &'a SegmentRef) -> Self {
+        Self {
+            blob: &segment.blob,
+            bytes: segment.bytes,
+            core_bytes: segment.core_bytes,
+        }
+    }
+
+    pub(crate) fn of_memories(index: &'a MemoryIndexRef) -> Self {
+        Self {
+            blob: &index.blob,
+            bytes: index.bytes,
+            core_bytes: index.core_bytes,
+        }
+    }
+
+    /// Returns the files of the chunks of a container.
+    pub(crate) fn all_chunks(head: &'a IndexHead) -> impl Iterator<Item = Self> + Clone {
+        head.segments.iter().map(Self::of_chunks)
+    }
+}
+
+/// A segment of which some pages may be missing.
+#[derive(Debug, Clone)]
+pub struct PartialSegment {
+    blob: BlobRef,
+    segment: Arc<Segment>,
+    /// `true` once a page could not be fetched: the file is damaged, or was replaced long ago.
+    is_lost: Arc<AtomicBool>,
+}
+
+impl PartialSegment {
+    /// Checks whether the view of the segment has to be read anew, as a whole.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+}
+
+/// Opens stored segments. Returns `None` in place of one that is missing or damaged, and those of which
+/// only the core was read.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn open_segments(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    files: &[StoredFile<'_>],
+    reading: SegmentReading,
+) -> PortResult<(Vec<Option<Arc<Segment>>>, Vec<PartialSegment>)> {
+    let total: u64 = files.iter().map(|file| file.bytes).sum();
+    let reads_cores = matches!(reading, SegmentReading::Cores { above } if total > above);
+    let mut whole: Vec<BlobRef> = Vec::new();
+    let mut cores: Vec<BlobPart> = Vec::new();
+    for file in files {
+        match file.core_bytes {
+            Some(core_bytes) if reads_cores && core_bytes < file.bytes => cores.push(BlobPart {
+                blob: file.blob.clone(),
+                bytes: 0..core_bytes,
+            }),
+            _ => whole.push(file.blob.clone()),
+        }
+    }
+    let (whole, core_contents) = tokio::try_join!(
+        ctx.blobs.read(tenant, &whole),
+        ctx.blobs.read_parts(tenant, &cores),
+    )?;
+
+    let (mut whole, mut core_contents) = (whole.into_iter(), core_contents.into_iter());
+    let mut cores = cores.into_iter().peekable();
+    let (mut opened, mut partial) = (Vec::with_capacity(files.len()), Vec::new());
+    for file in files {
+        let core = cores.next_if(|core| core.blob == *file.blob);
+        let segment = match core {
+            Some(core) => {
+                let segment = core_contents
+                    .next()
+                    .and_then(|core| open_core(core, file.bytes));
+                partial.extend(segment.as_ref().map(|segment| PartialSegment {
+                    blob: core.blob,
+                    segment: segment.clone(),
+                    is_lost: Arc::default(),
+                }));
+                segment
+            }
+            None => whole.next().and_then(open_whole).map(Arc::new),
+        };
+        opened.push(segment);
+    }
+    Ok((opened, partial))
+}
+
+/// Opens a stored segment, unless its blob is missing or damaged.
+pub(crate) fn open_whole(stored: BlobContent) -> Option<Segment> {
+    let bytes = stored.into_intact_bytes()?;
+    Segment::open(bytes).ok()
+}
+
+/// Opens the core of a stored segment of this many bytes, unless its blob is missing or damaged.
+fn open_core(stored: BlobContent, bytes: u64) -> Option<Arc<Segment>> {
+    let core = stored.into_intact_bytes()?;
+    let segment = Segment::open_core(core, usize::try_from(bytes).ok()?);
+    segment.ok().map(Arc::new)
+}
+
+/// Returns the size of a file of a segment and of its core.
+pub(crate) fn measure_file(file: &[u8]) -> (u64, Option<u64>) {
+    let core_bytes = Segment::core_len(file).ok().map(|len| len as u64);
+    (file.len() as u64, core_bytes)
+}
+
+/// Runs `read`, which reads from views with these segments, until it lacks nothing, and fetches what it
+/// lacks in between. Returns its last result.
+///
+/// # Errors
+/// Returns the errors of the ports, and [`PortError::Corrupt`] if a part of a segment cannot be read any
+/// more. When its container is opened the next time, it is read as a whole, and damage is repaired.
+pub async fn read_views<T>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &[PartialSegment],
+    mut read: impl FnMut() -> T,
+) -> PortResult<T> {
+    loop {
+        let misses = count_misses(segments);
+        let result = read();
+        // Somebody else may have missed something at the same time. Then this is read once more.
+        if count_misses(segments) == misses {
+            return Ok(result);
+        }
+        fetch_missing(ctx, tenant, segments).await?;
+    }
+}
+
+/// Fetches everything of these segments that is missing.
+///
+/// # Errors
+/// As [`read_views`].
+pub async fn fetch_all(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
+    for partial in segments {
+        partial.segment.ask_for_all();
+    }
+    fetch_missing(ctx, tenant, segments).await
+}
+
+fn count_misses(segments: &[PartialSegment]) -> usize {
+    segments
+        .iter()
+        .map(|partial| partial.segment.misses())
+        .sum()
+}
+
+/// Fetches the missing pages that were asked for.
+async fn fetch_missing(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
+    let (mut places, mut parts) = (Vec::new(), Vec::new());
+    for partial in segments {
+        for range in partial.segment.missing() {
+            parts.push(BlobPart {
+                blob: partial.blob.clone(),
+                bytes: range.start as u64..range.end as u64,
+            });
+            places.push((partial, range));
+        }
+    }
+
+    let contents = ctx.blobs.read_parts(tenant, &parts).await?;
+    let mut is_complete = true;
+    for ((partial, range), content) in places.into_iter().zip(contents) {
+        let bytes = content.into_intact_bytes();
+        let is_taken = bytes.is_some_and(|bytes| partial.segment.insert(range, &bytes).is_ok());
+        if !is_taken {
+            partial.is_lost.store(true, Ordering::Relaxed);
+            is_complete = false;
+        }
+    }
+    match is_complete {
+        true => Ok(()),
+        false => Err(PortError::Corrupt("a part of a segment".into())),
+    }
+}

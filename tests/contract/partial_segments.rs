@@ -1,0 +1,236 @@
+//! Searches that read the cores of segments first and pages of the rest when they need them, as
+//! functions read large containers.
+
+use container_index::SegmentReading;
+use domain::BlobRef;
+use serde_json::{Value, json};
+use testkit::TestApp;
+
+use crate::client::OrgClient;
+use crate::containers::{compact, index_head};
+use crate::memories_forget::forget_memory;
+use crate::memories_update::correct_memory;
+
+/// The number of documents in the segments.
+const DOCUMENTS: usize = 60;
+
+/// Fills two segments with documents of which some were changed and removed, with a corrected memory
+/// and a forgotten one, and adds more of each after them.
+async fn filled_client() -> OrgClient {
+    let client = OrgClient::new().await;
+    for i in 0..DOCUMENTS {
+        let text = format!(
+            "Number{i} stands in the log of ward {}. I prefer tea number {i}. My sister Anna{i} \
+             lives in Bonn since {}.",
+            i % 7,
+            1960 + i
+        );
+        let document = json!({"content": text, "containerTag": "box", "customId": format!("d{i}"),
+            "metadata": {"ward": i % 7}, "filepath": format!("/ward{}/{i}.txt", i % 7)});
+        client.add_document(document).await;
+        if i == DOCUMENTS / 2 {
+            compact(&client, "box").await;
+        }
+    }
+
+    let memories = [
+        "The mill was sold.",
+        "The barn is red.",
+        "The well is deep.",
+    ];
+    let memories = memories.map(|content| json!({"content": content}));
+    let body = json!({"containerTag": "box", "memories": memories});
+    let answer = client.post("/v4/memories", body).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    forget_memory(&client, json!({"content": "The mill was sold."})).await;
+    let corrected = json!({"content": "The barn is red.", "newContent": "The barn is blue."});
+    correct_memory(&client, corrected).await;
+    assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
+    client
+        .send_patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}}))
+        .await;
+    client.run_until_settled().await;
+    compact(&client, "box").await;
+
+    // These are in the log behind the segments, and change memories of the segments.
+    forget_memory(&client, json!({"content": "The well is deep."})).await;
+    for i in [DOCUMENTS, 9] {
+        let text = format!("Number{i} stands in the log again. I prefer soup number {i}.");
+        let document = json!({"content": text, "containerTag": "box", "customId": format!("d{i}")});
+        client.add_document(document).await;
+    }
+    client
+}
+
+/// Starts another process over the same services.
+async fn restart(client: &OrgClient, reading: SegmentReading) -> OrgClient {
+    let mut environment = client.app.environment.clone();
+    environment.reading = reading;
+    OrgClient {
+        app: TestApp::start(&environment, 0).await.expect("a process"),
+        key: client.key.clone(),
+        tenant: client.tenant.clone(),
+    }
+}
+
+/// Returns requests of every kind that read segments.
+fn requests() -> Vec<(&'static str, Value)> {
+    let mut requests = Vec::new();
+    let include = json!({"documents": true, "relatedMemories": true, "chunks": true,
+        "summaries": true, "forgottenMemories": true});
+    let questions = [
+        "Which tea do I prefer?",
+        "Number7",
+        "barn",
+        "Where does Anna3 live?",
+    ];
+    for q in questions {
+        for mode in ["hybrid", "memories", "documents"] {
+            for extra in [
+                json!({}),
+                json!({"threshold": 0, "limit": 30, "include": include, "explain": true}),
+                json!({"threshold": 0, "filters": {"AND": [{"key": "ward", "value": "3"}]}}),
+                json!({"threshold": 0, "filepath": "/ward2/"}),
+                json!({"threshold": 0, "rerank": true, "rewriteQuery": true, "aggregate": true}),
+                json!({"threshold": 0, "asOf": "2100-01-01"}),
+            ] {
+                let mut body = json!({"q": q, "containerTag": "box", "searchMode": mode});
+                body.as_object_mut()
+                    .expect("an object")
+                    .extend(extra.as_object().expect("an object").clone());
+                requests.push(("/v4/search", body));
+            }
+        }
+        let v3 = json!({"q": q, "containerTag": "box", "onlyMatchingChunks": false,
+            "includeFullDocs": true, "includeSummary": true});
+        requests.push(("/v3/search", v3));
+        requests.push((
+            "/v3/search",
+            json!({"q": q, "containerTag": "box", "docId": "d9"}),
+        ));
+        requests.push(("/v4/profile", json!({"q": q, "containerTag": "box"})));
+        let namespace =
+            json!({"query": q, "threshold": 0, "include": {"documents": true, "related": true}});
+        requests.push(("/ns/box/search", namespace));
+    }
+    requests.push(("/ns/box/list/chunks", json!({})));
+    requests
+}
+
+/// Returns the answers to all requests without their durations.
+async fn answers(client: &OrgClient) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for (path, body) in requests() {
+        let mut answer = client.post(path, body.clone()).await;
+        assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
+        for field in ["timing", "searchTime"] {
+            if let Some(duration) = answer.body.get_mut(field) {
+                *duration = Value::Null;
+            }
+        }
+        if let Some(duration) = answer.body.pointer_mut("/searchResults/timing") {
+            *duration = Value::Null;
+        }
+        answers.push(answer.body);
+    }
+    answers
+}
+
+#[tokio::test]
+async fn searches_by_pages_find_what_searches_of_whole_segments_find() {
+    let client = filled_client().await;
+    let head = index_head(&client, "box").await;
+    assert!(
+        head.segments
+            .iter()
+            .all(|segment| segment.core_bytes.is_some())
+    );
+    let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
+    let by_pages = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    for (round, name) in ["cold", "warm"].into_iter().enumerate() {
+        let found = answers(&by_pages).await;
+        for ((request, expected), found) in requests().iter().zip(&whole).zip(&found) {
+            assert_eq!(found, expected, "{name} {request:?}");
+        }
+        if round == 0 {
+            // The warm views follow the log.
+            let added =
+                json!({"content": "Number7 is new.", "containerTag": "box", "customId": "n"});
+            client.add_document(added).await;
+            assert_eq!(client.delete("/v3/documents/n").await.status, 204);
+            client.run_until_settled().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_first_request_of_a_process_may_read_by_pages() {
+    let client = filled_client().await;
+    let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
+    for (number, (path, body)) in requests().into_iter().enumerate().step_by(5) {
+        let cold = restart(&client, SegmentReading::Cores { above: 0 }).await;
+        let answer = cold.post(path, body.clone()).await;
+        let results = |answer: &Value| {
+            let keys = ["results", "profile", "chunks"];
+            keys.map(|key| answer.get(key).cloned())
+        };
+        assert_eq!(
+            results(&answer.body),
+            results(&whole[number]),
+            "{path} {body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_page_costs_one_answer_and_is_repaired() {
+    let client = filled_client().await;
+    let expected = client.search_texts("Which tea do I prefer?").await;
+    assert!(!expected.is_empty());
+    let head = index_head(&client, "box").await;
+    for segment in &head.segments {
+        flip_last_bytes(&client, &segment.blob, segment.core_bytes).await;
+        if let Some(index) = &segment.memory_index {
+            flip_last_bytes(&client, &index.blob, index.core_bytes).await;
+        }
+    }
+
+    let by_pages = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    let body =
+        json!({"q": "Which tea do I prefer?", "containerTag": "box", "searchMode": "hybrid"});
+    let mut failed = 0;
+    while by_pages.post("/v4/search", body.clone()).await.status != 200 {
+        failed += 1;
+        assert!(failed <= 2, "the segments are never read as a whole");
+    }
+    assert_eq!(
+        by_pages.search_texts("Which tea do I prefer?").await,
+        expected
+    );
+
+    client.run_until_settled().await;
+    let repaired = index_head(&client, "box").await;
+    assert!(
+        repaired.generation > head.generation,
+        "the segments are written again"
+    );
+    let cold = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    assert_eq!(cold.search_texts("Which tea do I prefer?").await, expected);
+}
+
+/// Stores a file again with other bytes behind its core, as a disk would that loses them.
+async fn flip_last_bytes(client: &OrgClient, blob: &BlobRef, core_bytes: Option<u64>) {
+    let blobs = &client.app.system.ctx.blobs;
+    let stored = blobs
+        .get_intact(&client.tenant, std::slice::from_ref(blob))
+        .await;
+    let bytes = stored
+        .expect("an answer")
+        .remove(0)
+        .expect("the file of a segment");
+    let core = usize::try_from(core_bytes.expect("a core")).expect("a size");
+    let mut bytes = bytes.to_vec();
+    bytes[core..].iter_mut().for_each(|byte| *byte ^= 0x55);
+    let put = blobs.put(&client.tenant, blob.path(), bytes.into()).await;
+    assert_eq!(put.expect("a stored file"), *blob);
+}
