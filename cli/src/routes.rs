@@ -11,7 +11,7 @@ use domain::ports::Connectors;
 use edge::App;
 use embedded::EmbeddedServices;
 
-/// Returns all routes, which keep search indexes and memories warm as `cache` says.
+/// Returns all routes, which keep search indexes and memories warm in a cache with these settings.
 /// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
 /// `has_model` is `true` if a model decides by filter prompts.
 pub fn all_routes(

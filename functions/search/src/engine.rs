@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use container_index::{
-    ContainerState, ContainerView, IndexedChunks, IndexedMemories, PartialSegment, ViewCache,
-    decode_attributes, read_attributes,
+    ContainerState, ContainerView, IndexedChunks, IndexedMemories, ViewCache, decode_attributes,
+    read_attributes,
 };
 use domain::ports::PortResult;
 use domain::{
@@ -207,12 +207,6 @@ async fn open_view<V: ContainerView>(
         Some(cache) => cache.open_at(ctx, tenant, id, current.clone()).await,
         None => Ok(V::empty(id)),
     }
-}
-
-/// Returns the segments of views of which pages may be missing.
-pub(crate) fn partial_segments<V: ContainerView>(views: &[V]) -> Vec<PartialSegment> {
-    let segments = views.iter().flat_map(ContainerView::partial_segments);
-    segments.cloned().collect()
 }
 
 /// Opens the chunks of these containers.

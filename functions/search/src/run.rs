@@ -1,6 +1,6 @@
 //! A search over memories and chunks, whatever the form of the request and of the answer.
 
-use container_index::{IndexedChunks, IndexedMemories, fetch_all, read_views};
+use container_index::{IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_views};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use memory_model::Ledger;
 use service::{ContainerScope, Ctx, explain_emptiness, join_reasons};
@@ -10,7 +10,7 @@ use crate::SearchState;
 use crate::boosts::Boosts;
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
-    find_physical_containers, open_containers, partial_segments,
+    find_physical_containers, open_containers,
 };
 use crate::mask::mask_found;
 use crate::rank::{
@@ -169,8 +169,7 @@ impl Search<'_> {
         };
         let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {
-            let partial = partial_segments(&memories);
-            fetch_all(&state.app.ctx, tenant, &partial).await?;
+            fetch_all(&state.app.ctx, tenant, &memories).await?;
             let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);

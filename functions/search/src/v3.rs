@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, read_views};
+use container_index::{IndexedChunks, partial_segments, read_views};
 use domain::{
     Attribution, ContainerId, ContainerTag, DocumentId, Filter, IndexedDocument, Metadata, Result,
     Tenant, Timestamp, Trust,
@@ -25,7 +25,7 @@ use crate::SearchState;
 use crate::boosts::Boosts;
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
-    find_physical_containers, load_document_chunks, open_chunks, partial_segments,
+    find_physical_containers, load_document_chunks, open_chunks,
 };
 use crate::rank::{Candidates, ResultRow, merge_answers, query_wordings};
 use crate::rerank::{RERANK_CANDIDATES, rerank};

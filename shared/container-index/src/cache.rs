@@ -184,9 +184,13 @@ impl<V: ContainerView> ViewCache<V> {
             }
             None => {
                 count_open("loaded");
+                let reading = match is_lost {
+                    true => SegmentReading::Whole,
+                    false => self.reading,
+                };
                 // Others make room before the view takes it.
-                self.account(&key, V::expected_bytes(head, self.reading));
-                let read = self.load(ctx, tenant, id, state, is_lost);
+                self.account(&key, V::expected_bytes(head, reading));
+                let read = load(ctx, tenant, id, state, reading);
                 let read = spans::trace(spans::step_span("load container"), read).await;
                 let fresh = read.inspect_err(|_| self.account(&key, 0))?;
                 if fresh.is_recovered {
@@ -207,25 +211,6 @@ impl<V: ContainerView> ViewCache<V> {
         self.account(&key, view.size_bytes());
 
         Ok(view)
-    }
-
-    /// Reads a container from scratch: as a whole if a part of its segments is lost.
-    async fn load(
-        &self,
-        ctx: &Ctx,
-        tenant: &Tenant,
-        id: &ContainerId,
-        state: ContainerState,
-        is_lost: bool,
-    ) -> PortResult<Loaded<V>> {
-        if !is_lost {
-            let read = Loaded::read(ctx, tenant, id, state.clone(), self.reading).await;
-            let is_corrupt = matches!(read, Err(PortError::Corrupt(_)));
-            if !is_corrupt || self.reading == SegmentReading::Whole {
-                return read;
-            }
-        }
-        Loaded::read(ctx, tenant, id, state, SegmentReading::Whole).await
     }
 
     /// Checks from time to time whether the container of a view was deleted, and drops the view:
@@ -303,6 +288,22 @@ impl<V: ContainerView> ViewCache<V> {
     fn lock(&self) -> std::sync::MutexGuard<'_, Slots<V>> {
         // A panic while the lock was held cannot leave the map half-changed.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a container from scratch: as a whole if a page of its segments turns out to be damaged.
+async fn load<V: ContainerView>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    state: ContainerState,
+    reading: SegmentReading,
+) -> PortResult<Loaded<V>> {
+    match Loaded::read(ctx, tenant, id, state.clone(), reading).await {
+        Err(PortError::Corrupt(_)) if reading != SegmentReading::Whole => {
+            Loaded::read(ctx, tenant, id, state, SegmentReading::Whole).await
+        }
+        read => read,
     }
 }
 

@@ -69,7 +69,7 @@ impl ContainerView for IndexedChunks {
         segments: &[SegmentRef],
         reading: SegmentReading,
     ) -> PortResult<bool> {
-        let files: Vec<StoredFile<'_>> = segments.iter().map(StoredFile::of_chunks).collect();
+        let files = StoredFile::all_chunks(segments);
         let (opened, partial) = open_segments(ctx, tenant, &files, reading).await?;
         self.partial = partial.into();
 
@@ -157,7 +157,7 @@ impl ContainerView for IndexedChunks {
     }
 
     fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize {
-        let segments = reading.bytes_of(StoredFile::all_chunks(head));
+        let segments = reading.bytes_of(&StoredFile::all_chunks(&head.segments));
         let tail = head.uncovered_records() * EXPECTED_RECORD_BYTES;
         usize::try_from(segments + tail).unwrap_or(usize::MAX)
     }

@@ -35,6 +35,7 @@ const EXPECTED_MEMORY_BYTES: u64 = 8 * 1024;
 const DECODED_MEMORY_BYTES: usize = 1_000;
 /// The memories that a log record usually adds.
 const EXPECTED_RECORD_MEMORIES: u64 = 4;
+
 /// The memories of a container: the ledger in which they are computed, and the index in which the
 /// latest ones are found, including forgotten ones. Earlier versions are documents without chunks in the
 /// index. Before the index is stored, the other records of the ledger are added to it in the same way.

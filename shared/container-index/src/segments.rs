@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use domain::ports::{BlobContent, BlobPart, PortResult};
-use domain::{BlobRef, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
+use domain::{BlobRef, MemoryIndexRef, PortError, SegmentRef, Tenant};
 use search_engine::Segment;
 use service::Ctx;
+
+use crate::view::ContainerView;
 
 /// The parts of segments that are read when a container is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,34 +24,42 @@ pub enum SegmentReading {
 }
 
 impl SegmentReading {
-    /// For functions that read over a network: a search by pages waits for some answers more, in which
-    /// as many bytes arrive.
+    /// For functions, which read over a network. About as many bytes arrive while a search by pages waits
+    /// for its additional answers.
     pub const OVER_NETWORK: Self = Self::Cores {
         above: 24 * 1024 * 1024,
     };
 
-    /// Returns the bytes that are read of these files when they are opened.
-    pub(crate) fn bytes_of<'a>(self, files: impl Iterator<Item = StoredFile<'a>> + Clone) -> u64 {
-        let total: u64 = files.clone().map(|file| file.bytes).sum();
+    /// Checks whether only the cores of these files are read when they are opened.
+    fn reads_cores(self, files: &[StoredFile<'_>]) -> bool {
         match self {
-            Self::Cores { above } if total > above => files
-                .map(|file| file.core_bytes.unwrap_or(file.bytes))
-                .sum(),
-            _ => total,
+            Self::Whole => false,
+            Self::Cores { above } => files.iter().map(|file| file.bytes).sum::<u64>() > above,
         }
+    }
+
+    /// Returns the bytes that are read of these files when they are opened.
+    pub(crate) fn bytes_of(self, files: &[StoredFile<'_>]) -> u64 {
+        let reads_cores = self.reads_cores(files);
+        let files = files.iter();
+        let sizes = files.map(|file| match file.core_bytes {
+            Some(core_bytes) if reads_cores => core_bytes,
+            _ => file.bytes,
+        });
+        sizes.sum()
     }
 }
 
 /// The file of a segment, of chunks or of memories.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredFile<'a> {
-    pub(crate) blob: &'a BlobRef,
+    blob: &'a BlobRef,
     bytes: u64,
     core_bytes: Option<u64>,
 }
 
 impl<'a> StoredFile<'a> {
-    pub(crate) fn of_chunks(segment: &'a SegmentRef) -> Self {
+    fn of_chunks(segment: &'a SegmentRef) -> Self {
         Self {
             blob: &segment.blob,
             bytes: segment.bytes,
@@ -65,9 +75,9 @@ impl<'a> StoredFile<'a> {
         }
     }
 
-    /// Returns the files of the chunks of a container.
-    pub(crate) fn all_chunks(head: &'a IndexHead) -> impl Iterator<Item = Self> + Clone {
-        head.segments.iter().map(Self::of_chunks)
+    /// Returns the files of the chunks of these segments.
+    pub(crate) fn all_chunks(segments: &'a [SegmentRef]) -> Vec<Self> {
+        segments.iter().map(Self::of_chunks).collect()
     }
 }
 
@@ -87,8 +97,8 @@ impl PartialSegment {
     }
 }
 
-/// Opens stored segments. Returns `None` in place of one that is missing or damaged, and those of which
-/// only the core was read.
+/// Opens stored segments. Returns them in order, with `None` for one that is missing or damaged, and those
+/// of which only the core was read.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -98,8 +108,7 @@ pub(crate) async fn open_segments(
     files: &[StoredFile<'_>],
     reading: SegmentReading,
 ) -> PortResult<(Vec<Option<Arc<Segment>>>, Vec<PartialSegment>)> {
-    let total: u64 = files.iter().map(|file| file.bytes).sum();
-    let reads_cores = matches!(reading, SegmentReading::Cores { above } if total > above);
+    let reads_cores = reading.reads_cores(files);
     let mut whole: Vec<BlobRef> = Vec::new();
     let mut cores: Vec<BlobPart> = Vec::new();
     for file in files {
@@ -182,15 +191,26 @@ pub async fn read_views<T>(
     }
 }
 
-/// Fetches everything of these segments that is missing.
+/// Returns the segments of views of which pages may be missing.
+pub fn partial_segments<V: ContainerView>(views: &[V]) -> Vec<PartialSegment> {
+    let segments = views.iter().flat_map(ContainerView::partial_segments);
+    segments.cloned().collect()
+}
+
+/// Fetches everything that is missing of the segments of views.
 ///
 /// # Errors
 /// As [`read_views`].
-pub async fn fetch_all(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
-    for partial in segments {
+pub async fn fetch_all<V: ContainerView>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    views: &[V],
+) -> PortResult<()> {
+    let segments = partial_segments(views);
+    for partial in &segments {
         partial.segment.ask_for_all();
     }
-    fetch_missing(ctx, tenant, segments).await
+    fetch_missing(ctx, tenant, &segments).await
 }
 
 fn count_misses(segments: &[PartialSegment]) -> usize {

@@ -220,7 +220,7 @@ impl<V: ContainerView> Loaded<V> {
                 }
             }
 
-            // What is damaged is replaced by what the others have as a whole.
+            // A damaged segment is recovered by a reader of whole segments.
             reading = if is_damaged {
                 SegmentReading::Whole
             } else {

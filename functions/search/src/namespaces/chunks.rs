@@ -19,9 +19,7 @@ use serde_json::{Value, json};
 
 use super::{GROUP, NAMESPACE};
 use crate::SearchState;
-use crate::engine::{
-    find_physical_containers, load_document_chunks, open_chunks, partial_segments,
-};
+use crate::engine::{find_physical_containers, load_document_chunks, open_chunks};
 
 /// The number of chunks on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
@@ -99,8 +97,7 @@ pub(crate) async fn list_namespace_chunks(
     let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
     let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
     // The attributes of all documents are read.
-    let partial = partial_segments(&indexed_chunks);
-    fetch_all(&state.app.ctx, &tenant, &partial).await?;
+    fetch_all(&state.app.ctx, &tenant, &indexed_chunks).await?;
     let documents = query.sort_documents(find_documents(&indexed_chunks, filter.as_ref())?);
     let total = documents.iter().map(|document| document.chunk_count).sum();
 

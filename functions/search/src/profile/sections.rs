@@ -9,7 +9,7 @@ use memory_model::{BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, b
 use service::{ContainerScope, find_containers};
 
 use crate::SearchState;
-use crate::engine::{open_memories, partial_segments};
+use crate::engine::open_memories;
 
 /// A profile with its buckets by their keys.
 pub(crate) struct ProfileSections {
@@ -119,8 +119,7 @@ pub(super) async fn load_profile(
     };
     let indexed_memories = open_memories(state, tenant, ids).await?;
     // A profile is chosen from all memories.
-    let partial = partial_segments(&indexed_memories);
-    fetch_all(&state.app.ctx, tenant, &partial).await?;
+    fetch_all(&state.app.ctx, tenant, &indexed_memories).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
         .map(|memories| memories.ledger())

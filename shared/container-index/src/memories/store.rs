@@ -22,8 +22,8 @@ impl StoredLedger {
     }
 }
 
-/// Everything that was read of the segments was verified. A record of which the bytes were not fetched yet
-/// does not seem to exist, so who reads from partial segments reads again when they missed something.
+/// Everything that was read of the segments was verified. A record whose bytes are not fetched yet seems
+/// not to exist, so partial segments are read through [`read_views`](crate::read_views).
 impl LedgerStore for StoredLedger {
     fn get(&self, key: &str) -> Option<Bytes> {
         self.index.document(key)?.attributes().ok()

@@ -221,15 +221,16 @@ pub fn search_containers(
     let terms = query_terms(query.text, scope.stemmers);
     let mut admission = FilterCache::new(&scope, query);
     let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
+    let nearest = match query.only_document {
+        Some(_) => Ok(Vec::new()),
+        None => candidates::find_nearest(&scope, query, &mut admission),
+    };
+    // Both are read before either fails, so that both are asked for.
+    let (lexical, nearest) = (lexical?, nearest?);
     let found = match query.only_document {
         Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
-        None => {
-            let nearest = candidates::find_nearest(&scope, query, &mut admission);
-            let (lexical, nearest) = (lexical.as_ref().map_err(Clone::clone)?, nearest?);
-            candidates::find_candidates(&scope, query, lexical, nearest, &mut admission)?
-        }
+        None => candidates::find_candidates(&scope, query, &lexical, nearest, &mut admission)?,
     };
-    let lexical = lexical?;
 
     let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found)?;
     context::apply_context(&mut scored, &lexical, &query.config);

@@ -14,11 +14,11 @@ use super::format::u32_at;
 use crate::error::SegmentError;
 
 /// The size of a page in bytes: about the size of a block of texts.
-pub(super) const PAGE_BYTES: usize = 16 * 1024;
-/// The number of pages between two that are missing, up to which all are fetched as one range. A range
-/// costs as much time as some hundred kilobytes.
-const MIN_GAP_PAGES: usize = 8;
-/// The most ranges that are fetched of a file at once. Beyond it, larger gaps are fetched with them.
+const PAGE_BYTES: usize = 16 * 1024;
+/// The most pages between two missing ones that are fetched with them as one range, because a range of
+/// its own costs as much time as some hundred kilobytes.
+const MAX_GAP_PAGES: usize = 8;
+/// The most ranges that are fetched of a file at once. If there were more, larger gaps are fetched too.
 const MAX_RANGES: usize = 64;
 
 /// The bytes of a file.
@@ -81,7 +81,7 @@ impl SegmentFile {
     /// # Errors
     /// [`SegmentError::Corrupt`] if there is not one checksum for each page.
     pub(super) fn partial(core: Bytes, len: usize, checksums: Bytes) -> Result<Self, SegmentError> {
-        let count = count_pages(len.saturating_sub(core.len()));
+        let count = len.saturating_sub(core.len()).div_ceil(PAGE_BYTES);
         if checksums.len() != count * 4 {
             return Err(SegmentError::Corrupt("page checksums"));
         }
@@ -164,7 +164,7 @@ impl SegmentFile {
     pub(super) fn missing(&self) -> Vec<Range<usize>> {
         let mut missing = self.pages.lock_missing();
         missing.retain(|page| self.pages.fetched[*page].get().is_none());
-        let mut gap = MIN_GAP_PAGES;
+        let mut gap = MAX_GAP_PAGES;
         let mut ranges = join_pages(&missing, gap);
         while ranges.len() > MAX_RANGES {
             gap *= 2;
@@ -212,11 +212,6 @@ pub(super) fn page_checksums(bytes: &[u8]) -> Vec<u8> {
     pages
         .flat_map(|page| crc32fast::hash(page).to_le_bytes())
         .collect()
-}
-
-/// Returns the number of pages of so many bytes.
-pub(super) fn count_pages(bytes: usize) -> usize {
-    bytes.div_ceil(PAGE_BYTES)
 }
 
 /// Joins pages to ranges of pages. Gaps of up to `max_gap` pages are taken in.

@@ -208,43 +208,36 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
 /// # Errors
 /// [`SegmentError`] if the file is not one that this version reads.
 pub(super) fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
-    let entries = read_table(file)?;
+    Ok(core_end(&read_table(file)?, file.len()))
+}
+
+/// Returns the end of the core of a file of `len` bytes.
+fn core_end(entries: &[SectionEntry], len: usize) -> usize {
     let paged = entries.iter().filter(|entry| entry.is_paged);
-    Ok(paged
-        .map(|entry| entry.range.start)
-        .min()
-        .unwrap_or(file.len()))
+    paged.map(|entry| entry.range.start).min().unwrap_or(len)
 }
 
 /// Opens a file of `len` bytes, of which `known` is the core or the whole. Verifies everything that is
 /// known.
 pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, SegmentError> {
     let entries = read_table(&known)?;
-    let core_len = core_len(&known)?;
+    let core_len = core_end(&entries, len);
     let is_whole = known.len() == len;
     if known.len() < core_len || !is_whole && known.len() > core_len {
         return Err(SegmentError::Corrupt("cut off"));
     }
 
     let mut ranges = Vec::with_capacity(entries.len());
-    for (
-        index,
-        SectionEntry {
-            range,
-            crc,
-            is_paged,
-        },
-    ) in entries.into_iter().enumerate()
-    {
-        let end = if is_paged { len } else { core_len };
-        if range.end > end {
+    for (index, entry) in entries.into_iter().enumerate() {
+        let end = if entry.is_paged { len } else { core_len };
+        if entry.range.end > end {
             return Err(SegmentError::Corrupt("cut off"));
         }
-        let is_verified_later = is_paged || has_own_checksums(index);
-        if !is_verified_later && crc32fast::hash(&known[range.clone()]) != crc {
+        let is_verified_later = entry.is_paged || has_own_checksums(index);
+        if !is_verified_later && crc32fast::hash(&known[entry.range.clone()]) != entry.crc {
             return Err(SegmentError::Corrupt("section checksum"));
         }
-        ranges.push(range);
+        ranges.push(entry.range);
     }
 
     let checksums = ranges.get(SectionKind::PageChecksums as usize).cloned();

@@ -176,8 +176,8 @@ impl Segment {
         self.file.is_whole()
     }
 
-    /// Returns the number of reads that failed because something was missing. Who compares it before and
-    /// after a search knows whether its result counts.
+    /// Returns the number of reads that failed because something was missing. A search that leaves it
+    /// unchanged lacked nothing.
     #[must_use]
     pub fn misses(&self) -> usize {
         self.file.misses()
