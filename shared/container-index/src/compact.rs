@@ -66,10 +66,11 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         }
     }
 
+    let now = ctx.clock.now();
     let tail = NewSegment {
         chunks: loaded.view.build_segment().map_err(engine)?,
         edits: memories.view.edits_to_seal(),
-        memory_index: memories.view.seal_tail_index().map_err(engine)?,
+        memory_index: memories.view.seal_tail_index(now).map_err(engine)?,
         through: loaded.seq,
     };
     levels.push(store(ctx, tenant, id, tail).await?);
@@ -92,7 +93,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         levels.push(merged);
     }
 
-    let memory_count = memories.view.ledger().count_live(ctx.clock.now());
+    let memory_count = memories.view.ledger().count_live(now);
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &levels, memory_count)
@@ -172,14 +173,15 @@ async fn replace_all(
     }
 
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
+    let now = ctx.clock.now();
     let whole = NewSegment {
         chunks: chunks.view.index.build_compacted().map_err(engine)?,
         edits: memories.view.ledger().list_edits(),
-        memory_index: memories.view.seal_whole_index().map_err(engine)?,
+        memory_index: memories.view.seal_whole_index(now).map_err(engine)?,
         through: chunks.seq,
     };
     let segments = [store(ctx, tenant, id, whole).await?];
-    let memory_count = memories.view.ledger().count_live(ctx.clock.now());
+    let memory_count = memories.view.ledger().count_live(now);
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)

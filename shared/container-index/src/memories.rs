@@ -124,27 +124,27 @@ impl IndexedMemories {
 
     /// Returns what has changed in the index and the ledger after the segments as a file for the next
     /// segment, or `None` if nothing has. If the memories of the segments were not restored, the file
-    /// has everything.
+    /// has everything. Its shortlists have the memories that are live at `now`.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
-    pub(crate) fn seal_tail_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
+    pub(crate) fn seal_tail_index(&self, now: Timestamp) -> Result<Option<Vec<u8>>, SegmentError> {
         let inner = &self.inner;
         if inner.restored.is_none() {
-            return self.seal_whole_index();
+            return self.seal_whole_index(now);
         }
         if inner.tail.is_empty() {
             return Ok(None);
         }
-        inner.index_with_ledger().build_tail_segment().map(Some)
+        inner.index_with_ledger(now).build_tail_segment().map(Some)
     }
 
     /// Returns the index and the ledger as one file that replaces all others, or `None` if nothing is
-    /// stated and nothing was edited.
+    /// stated and nothing was edited. Its shortlists have the memories that are live at `now`.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
-    pub(crate) fn seal_whole_index(&self) -> Result<Option<Vec<u8>>, SegmentError> {
+    pub(crate) fn seal_whole_index(&self, now: Timestamp) -> Result<Option<Vec<u8>>, SegmentError> {
         let inner = &self.inner;
         let is_empty = inner.ledger.all_document_statements().next().is_none()
             && inner.index.len_documents() == 0
@@ -152,15 +152,15 @@ impl IndexedMemories {
         if is_empty {
             return Ok(None);
         }
-        inner.index_with_ledger().build_compacted().map(Some)
+        inner.index_with_ledger(now).build_compacted().map(Some)
     }
 }
 
 impl Inner<ContainerIndex> {
     /// Returns the index with all changed records of the ledger.
-    fn index_with_ledger(&self) -> ContainerIndex {
+    fn index_with_ledger(&self, now: Timestamp) -> ContainerIndex {
         let mut index = self.index.clone();
-        for (key, record) in self.ledger.changed_records() {
+        for (key, record) in self.ledger.changed_records(now) {
             match record {
                 Some(record) => index.upsert_document(Document {
                     id: key,

@@ -17,6 +17,7 @@ mod extend;
 mod memory;
 mod records;
 mod retract;
+mod shortlists;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -34,9 +35,13 @@ use domain::{
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
 pub use records::LedgerStore;
 use serde::{Deserialize, Serialize};
+pub(crate) use shortlists::{
+    ProfileGroup, compare_inferences_last, compare_most_certain_first, kind_rank,
+};
 
 use records::{Record, Records};
 use retract::{PlacedRetraction, Retractions};
+use shortlists::StoredShortlist;
 use versions::VersionSources;
 
 use crate::words::content_words;
@@ -68,6 +73,8 @@ pub struct Ledger {
     groups: Records<String, BTreeSet<TopicId>>,
     /// Topics by their subject.
     subjects: Records<String, BTreeSet<TopicId>>,
+    /// The memories from which profiles are chosen, by group, as they were when they were stored.
+    shortlists: Records<String, StoredShortlist>,
     /// Topics that name a person or an animal by the relationship to somebody.
     relationship_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.

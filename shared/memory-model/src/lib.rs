@@ -18,5 +18,7 @@ pub use ledger::{
     DocumentStatements, ForgetRecord, Ledger, LedgerChanges, LedgerStore, Memory, MemoryRelation,
     SupportingSpan, topic_id_of,
 };
-pub use profile::{BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile};
+pub use profile::{
+    BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile, build_shortlisted_profile,
+};
 pub use written::statement_from_client;

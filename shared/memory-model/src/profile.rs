@@ -7,13 +7,15 @@ mod budget;
 mod tests;
 mod topics;
 
-use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
 
-use domain::{Filter, MemoryId, MemoryKind, Timestamp};
+use domain::{Filter, MemoryId, Timestamp};
 
-use crate::ledger::{Ledger, Memory};
+use crate::ledger::{
+    Ledger, Memory, ProfileGroup, compare_inferences_last, compare_most_certain_first, kind_rank,
+};
 
-use budget::Budget;
+use budget::{Budget, MAX_MISSES, RULE_FACTOR};
 pub use topics::BucketSorter;
 
 /// The default budget of the lasting traits, in estimated tokens.
@@ -22,9 +24,10 @@ const STATIC_TOKENS: usize = 1000;
 const DYNAMIC_TOKENS: usize = 600;
 /// The share of the lasting traits in a budget for all parts. It is that of the default budgets.
 const STATIC_SHARE: f64 = 0.625;
-/// The most memories that are sorted and put into buckets. It is more than a list has room for, and
-/// it bounds the first request, which has to place each memory.
-const MAX_SORTED: usize = 2000;
+/// The memories of each group that are put into buckets at least, if there are so many.
+const SORTED_MEMORIES: usize = 500;
+/// The tokens of a short line.
+const SHORT_LINE_TOKENS: usize = 4;
 
 /// The contents and size of the profile to build.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +60,21 @@ impl ProfileOptions<'_> {
             max_tokens: None,
         }
     }
+
+    /// Returns the most memories of a group that a profile is chosen from: about as many short lines as
+    /// there can be room for, and enough for buckets. It bounds the memories that are read and sorted.
+    fn most_memories(&self, group: ProfileGroup) -> usize {
+        let tokens = match (self.max_tokens, group.is_static()) {
+            (Some(tokens), _) => tokens,
+            (None, true) => RULE_FACTOR * self.static_tokens,
+            (None, false) => RULE_FACTOR * self.dynamic_tokens,
+        };
+        let shown = tokens / SHORT_LINE_TOKENS + MAX_MISSES;
+        match self.sorter {
+            Some(_) => shown.max(SORTED_MEMORIES),
+            None => shown,
+        }
+    }
 }
 
 /// A profile, as lines to show.
@@ -81,20 +99,51 @@ pub struct ProfileLine {
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
 pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profile {
-    let live = collect_live_memories(ledgers, options);
-    let (mut static_memories, mut dynamic_memories): (Vec<&Memory>, Vec<&Memory>) =
-        live.iter().partition(|memory| is_static_trait(memory));
+    build_shortlisted_profile(ledgers, options).unwrap_or_else(|| {
+        let live = collect_live_memories(ledgers, options);
+        arrange(shortlist(live, options), options)
+    })
+}
+
+/// Builds the same profile as [`build_profile`], unless more memories than those of shortlists have to be
+/// read: if there are several ledgers or a filter, or if shortlists are missing or have become short.
+pub fn build_shortlisted_profile(
+    ledgers: &[&Ledger],
+    options: &ProfileOptions<'_>,
+) -> Option<Profile> {
+    let ([ledger], None) = (ledgers, options.filter) else {
+        return None;
+    };
+    let memories =
+        ledger.shortlisted_memories(options.now, |group| options.most_memories(group))?;
+    Some(arrange(memories, options))
+}
+
+/// Keeps the first memories of each group.
+fn shortlist(memories: Vec<Arc<Memory>>, options: &ProfileOptions<'_>) -> Vec<Arc<Memory>> {
+    let mut kept = Vec::new();
+    for group in ProfileGroup::ALL {
+        let members = memories.iter();
+        let mut members: Vec<Arc<Memory>> = members
+            .filter(|memory| ProfileGroup::of(memory) == group)
+            .cloned()
+            .collect();
+        group.truncate(&mut members, options.most_memories(group));
+        kept.append(&mut members);
+    }
+    kept
+}
+
+/// Arranges the memories that come first in their groups.
+fn arrange(memories: Vec<Arc<Memory>>, options: &ProfileOptions<'_>) -> Profile {
+    let (mut static_memories, mut dynamic_memories): (Vec<&Memory>, Vec<&Memory>) = memories
+        .iter()
+        .map(Arc::as_ref)
+        .partition(|memory| ProfileGroup::of(memory).is_static());
     static_memories.sort_by(|a, b| {
         kind_rank(a)
             .cmp(&kind_rank(b))
-            .then(b.confidence.total_cmp(&a.confidence))
-            .then(compare_newest_first(a, b))
-    });
-
-    truncate_to_first(&mut dynamic_memories, |a, b| {
-        is_standing_rule(b)
-            .cmp(&is_standing_rule(a))
-            .then(compare_inferences_last(a, b))
+            .then_with(|| compare_most_certain_first(a, b))
     });
     dynamic_memories.sort_by(|a, b| compare_inferences_last(a, b));
 
@@ -115,7 +164,7 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
     };
     let dynamic_lines = budget::select_lines(&dynamic_memories, format_dated_line, rest_budget);
     let bucket_lines = match options.sorter {
-        Some(sorter) => fill_buckets(live, sorter, rest_budget),
+        Some(sorter) => fill_buckets(&memories, sorter, rest_budget),
         None => Vec::new(),
     };
 
@@ -126,25 +175,10 @@ pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profi
     }
 }
 
-/// Keeps the first memories by `order`, as many as a profile can ever show, so that only these need
-/// sorting.
-fn truncate_to_first<'a>(
-    memories: &mut Vec<&'a Memory>,
-    order: impl Fn(&&'a Memory, &&'a Memory) -> Ordering,
-) {
-    if memories.len() > MAX_SORTED {
-        memories.select_nth_unstable_by(MAX_SORTED, order);
-        memories.truncate(MAX_SORTED);
-    }
-}
-
 /// Returns the memories that a profile may show. Across several ledgers, each sentence occurs once,
 /// and a topic with one answer at a time has one answer.
-fn collect_live_memories<'a>(
-    ledgers: &[&'a Ledger],
-    options: &ProfileOptions<'_>,
-) -> Vec<&'a Memory> {
-    let mut found = Vec::new();
+fn collect_live_memories(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Vec<Arc<Memory>> {
+    let mut found: Vec<(usize, &Arc<Memory>)> = Vec::new();
     for (index, ledger) in ledgers.iter().enumerate() {
         for memory in ledger.memories() {
             if !memory.is_live(options.now) {
@@ -155,7 +189,7 @@ fn collect_live_memories<'a>(
             {
                 continue;
             }
-            found.push((index, memory.as_ref()));
+            found.push((index, memory));
         }
     }
 
@@ -163,36 +197,10 @@ fn collect_live_memories<'a>(
         across_ledgers::retain_current(ledgers, &mut found);
     }
 
-    found.into_iter().map(|(_, memory)| memory).collect()
-}
-
-fn is_static_trait(memory: &Memory) -> bool {
-    memory.is_static && !memory.is_inference && memory.trust.is_own_words()
-}
-
-/// Checks for a standing instruction or preference of the user, which belongs to every profile.
-fn is_standing_rule(memory: &Memory) -> bool {
-    kind_rank(memory) < 2 && !memory.is_inference && memory.trust.is_own_words()
-}
-
-fn kind_rank(memory: &Memory) -> u8 {
-    match memory.kind {
-        MemoryKind::Instruction => 0,
-        MemoryKind::Preference => 1,
-        MemoryKind::Fact | MemoryKind::Decision | MemoryKind::Plan | MemoryKind::Event => 2,
-    }
-}
-
-/// Compares by time, the latest first. Ties are broken by id.
-fn compare_newest_first(a: &Memory, b: &Memory) -> Ordering {
-    (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
-}
-
-/// Compares by time as [`compare_newest_first`] does, with all inferences after what was said.
-fn compare_inferences_last(a: &Memory, b: &Memory) -> Ordering {
-    a.is_inference
-        .cmp(&b.is_inference)
-        .then(compare_newest_first(a, b))
+    found
+        .into_iter()
+        .map(|(_, memory)| memory.clone())
+        .collect()
 }
 
 /// Returns the sentence with the day of its event in front, or else the day on which it was said.
@@ -209,20 +217,15 @@ fn format_dated_line(memory: &Memory) -> String {
 
 /// Returns the lines of each bucket.
 fn fill_buckets(
-    mut live: Vec<&Memory>,
+    memories: &[Arc<Memory>],
     sorter: &BucketSorter,
     budget: Budget,
 ) -> Vec<Vec<ProfileLine>> {
-    truncate_to_first(&mut live, |a, b| {
-        is_standing_rule(b)
-            .cmp(&is_standing_rule(a))
-            .then(compare_newest_first(a, b))
-    });
-
-    live.sort_by(|a, b| compare_inferences_last(a, b));
+    let mut sorted: Vec<&Memory> = memories.iter().map(Arc::as_ref).collect();
+    sorted.sort_by(|a, b| compare_inferences_last(a, b));
 
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
-    for memory in live {
+    for memory in sorted {
         if let Some(index) = sorter.bucket_index(memory)
             && let Some(bucket) = buckets.get_mut(index)
         {

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use container_index::fetch_all;
+use container_index::{fetch_all, partial_segments, read_views};
 use domain::{Container, Filter, ProfileBucket, Result, Tenant};
-use memory_model::{BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_profile};
+use memory_model::{
+    BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_profile,
+    build_shortlisted_profile,
+};
 use service::{ContainerScope, find_containers};
 
 use crate::SearchState;
@@ -118,23 +121,28 @@ pub(super) async fn load_profile(
         None => &[],
     };
     let indexed_memories = open_memories(state, tenant, ids).await?;
-    // A profile is chosen from all memories.
-    fetch_all(&state.app.ctx, tenant, &indexed_memories).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
         .map(|memories| memories.ledger())
         .collect();
-    let now = state.app.ctx.clock.now();
+    let options = ProfileOptions {
+        filter: selection.filter,
+        sorter,
+        max_tokens: selection.max_tokens,
+        ..ProfileOptions::new(state.app.ctx.clock.now())
+    };
 
-    Ok(build_profile(
-        &ledgers,
-        &ProfileOptions {
-            filter: selection.filter,
-            sorter,
-            max_tokens: selection.max_tokens,
-            ..ProfileOptions::new(now)
-        },
-    ))
+    let ctx = &state.app.ctx;
+    let partial = partial_segments(&indexed_memories);
+    let shortlisted = read_views(ctx, tenant, &partial, || {
+        build_shortlisted_profile(&ledgers, &options)
+    });
+    if let Some(profile) = shortlisted.await? {
+        return Ok(profile);
+    }
+    // It is chosen from all memories.
+    fetch_all(ctx, tenant, &indexed_memories).await?;
+    Ok(build_profile(&ledgers, &options))
 }
 
 /// A cache of sorters by their buckets, the most recently used first. A sorter remembers the

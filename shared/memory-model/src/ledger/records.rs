@@ -42,8 +42,8 @@ pub(super) trait Record: Serialize + DeserializeOwned {
     }
 }
 
-/// The most records of [`Records::recently_read`]. Beyond it, they are cleared.
-const MAX_RECENTLY_READ: usize = 1_024;
+/// The most records of [`Records::recently_read`], more than a profile reads. Beyond it, they are cleared.
+const MAX_RECENTLY_READ: usize = 2_048;
 
 /// The records of one kind. Clones share the records.
 #[derive(Debug, Clone)]
@@ -127,6 +127,27 @@ where
         self.store.is_none() && self.overlay.values().all(|held| held.value().is_none())
     }
 
+    /// Checks whether there are stored records.
+    pub(super) fn has_store(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Checks whether the record with this key was changed or removed since it was stored.
+    pub(super) fn is_changed(&self, key: &K) -> bool {
+        matches!(
+            self.overlay.get(key),
+            Some(Held::Changed(_) | Held::Removed)
+        )
+    }
+
+    /// Returns the records that were changed or inserted since they were stored.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &Arc<V>> {
+        self.overlay.values().filter_map(|held| match held {
+            Held::Changed(value) => Some(value),
+            Held::Stored(_) | Held::Removed => None,
+        })
+    }
+
     fn read_stored(&self, key: &K) -> Option<Arc<V>> {
         if let Some(all) = self.all_stored.get() {
             return all.get(key).cloned();
@@ -152,7 +173,8 @@ where
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn stored_key(&self, key: &K) -> String {
+    /// Returns the key of a record in the store.
+    pub(super) fn stored_key(&self, key: &K) -> String {
         format!("{}{key}", self.prefix)
     }
 

@@ -7,6 +7,7 @@ use domain::{ContainerId, DocumentId, MemoryId, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 
 use super::records::{LedgerStore, Record, Records};
+use super::shortlists::SHORTLIST_LEN;
 use super::{DirtyTopics, Ledger, Memory, Retractions};
 
 /// The beginnings of the keys, by kind of record. A memory has its id as the key, because its record is
@@ -17,6 +18,7 @@ const TOPICS: &str = "topics/";
 const EDITS: &str = "edits/";
 const GROUPS: &str = "groups/";
 const SUBJECTS: &str = "subjects/";
+const SHORTLISTS: &str = "shortlists/";
 /// The key of the summary.
 const SUMMARY: &str = "summary/";
 
@@ -128,7 +130,8 @@ impl Ledger {
             edits: Records::new(EDITS, store.clone()),
             memories: Records::new(MEMORIES, store.clone()),
             groups: Records::new(GROUPS, store.clone()),
-            subjects: Records::new(SUBJECTS, store),
+            subjects: Records::new(SUBJECTS, store.clone()),
+            shortlists: Records::new(SHORTLISTS, store),
             relationship_topics: BTreeSet::new(),
             inferences: Vec::new(),
             retractions: Retractions::default(),
@@ -159,8 +162,9 @@ impl Ledger {
 
     /// Returns the records other than memories that differ from the store, with their keys; `None` for
     /// a record that was removed. Together with the memories that [`Ledger::recompute_memories`]
-    /// reported, whose keys are their ids, they are what a store lacks.
-    pub fn changed_records(&self) -> Vec<(String, Option<Vec<u8>>)> {
+    /// reported, whose keys are their ids, they are what a store lacks. The shortlists have what is live
+    /// at `now`.
+    pub fn changed_records(&self, now: Timestamp) -> Vec<(String, Option<Vec<u8>>)> {
         let summary = LedgerSummary {
             has_edits: !self.edits.is_known_empty(),
             relationship_topics: self.relationship_topics.clone(),
@@ -174,6 +178,8 @@ impl Ledger {
         records.extend(self.edits.changes());
         records.extend(self.groups.changes());
         records.extend(self.subjects.changes());
+        let shortlists = self.shortlist_records(now, SHORTLIST_LEN).into_iter();
+        records.extend(shortlists.map(|(key, record)| (key, Some(record))));
         records
     }
 
@@ -192,7 +198,9 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use crate::ledger::records::MapStore;
-    use crate::ledger::tests::{document_statements, find_memory, ledger, lives_in, statement};
+    use crate::ledger::tests::{
+        day, document_statements, find_memory, ledger, lives_in, statement,
+    };
     use domain::MemoryEdit;
 
     use super::*;
@@ -200,7 +208,7 @@ mod tests {
     /// Returns everything that a store of the ledger would have.
     fn stored_text(ledger: &Ledger) -> String {
         let mut text = String::new();
-        for (key, record) in ledger.changed_records() {
+        for (key, record) in ledger.changed_records(day(9)) {
             if let Some(record) = record {
                 text += &format!("{key} {}\n", String::from_utf8_lossy(&record));
             }

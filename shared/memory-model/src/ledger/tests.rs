@@ -3,6 +3,7 @@
 mod histories;
 mod retractions;
 mod rules;
+mod shortlists;
 
 use domain::memory::ReviewDecision;
 use domain::{
@@ -14,7 +15,7 @@ use super::{DocumentStatements, Ledger, Memory, MemoryRelation};
 
 const DAY: i64 = 86_400_000;
 
-fn day(day: i64) -> Timestamp {
+pub(super) fn day(day: i64) -> Timestamp {
     Timestamp::from_millis(day * DAY)
 }
 

@@ -1,6 +1,7 @@
 //! Resolution of answers that several ledgers behind one tag give to the same topic.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use domain::{Timestamp, Topic, Trust};
 
@@ -36,7 +37,10 @@ impl<'a> LedgerAnswer<'a> {
 /// Keeps each sentence once, and only the last of several answers to the same topic.
 ///
 /// `found` has the index of its ledger with each memory.
-pub(super) fn retain_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &'a Memory)>) {
+pub(super) fn retain_current<'a>(
+    ledgers: &[&'a Ledger],
+    found: &mut Vec<(usize, &'a Arc<Memory>)>,
+) {
     let mut answers: HashMap<(&str, &str), Vec<LedgerAnswer<'_>>> = HashMap::new();
     for (ledger_index, memory) in found.iter() {
         if let Some(answer) = ledger_answer(ledgers, *ledger_index, memory) {

@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::{ProfileLine, is_standing_rule};
-use crate::ledger::Memory;
+use super::ProfileLine;
+use crate::ledger::{Memory, ProfileGroup};
 
 /// The number of lines that did not fit after which the search for smaller ones ends.
-const MAX_MISSES: usize = 32;
+pub(super) const MAX_MISSES: usize = 32;
+/// How many times the tokens of a flexible budget standing instructions and preferences may take.
+pub(super) const RULE_FACTOR: usize = 2;
 
 /// The room of a part of a profile, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
@@ -19,12 +21,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget of which standing instructions and preferences may take twice as much. The
-    /// newest of them is always shown.
+    /// Creates a budget of which standing instructions and preferences may take [`RULE_FACTOR`] times as
+    /// much. The newest of them is always shown.
     pub(super) fn flexible(tokens: usize) -> Self {
         Self {
             tokens,
-            rule_tokens: 2 * tokens,
+            rule_tokens: RULE_FACTOR * tokens,
             shows_newest_rule: true,
         }
     }
@@ -71,7 +73,7 @@ pub(super) fn select_lines(
 ) -> Vec<ProfileLine> {
     let mut selection = LineSelection::default();
     let mut standing_rules: Vec<usize> = (0..memories.len())
-        .filter(|index| is_standing_rule(memories[*index]))
+        .filter(|index| ProfileGroup::of(memories[*index]).is_rule())
         .collect();
     standing_rules.sort_by_key(|index| Reverse(memories[*index].said_at));
     for (count, index) in standing_rules.into_iter().enumerate() {
@@ -88,7 +90,7 @@ pub(super) fn select_lines(
 
     selection.misses = 0;
     for (index, memory) in memories.iter().enumerate() {
-        if is_standing_rule(memory) {
+        if ProfileGroup::of(memory).is_rule() {
             continue;
         }
         let is_full = selection.used_tokens >= budget.tokens;

@@ -63,7 +63,7 @@ fn any_statement() -> impl Strategy<Value = Statement> {
 
 /// Brings a store up to date with a ledger whose changes were computed, and restores a ledger from it.
 fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
-    for (key, record) in ledger.changed_records() {
+    for (key, record) in ledger.changed_records(day(9)) {
         match record {
             Some(record) => store.0.insert(key, record),
             None => store.0.remove(&key),
