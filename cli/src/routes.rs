@@ -21,8 +21,8 @@ pub fn all_routes(
     public_url: Option<String>,
     has_model: bool,
 ) -> Router {
-    let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
     let cache = cache.into();
+    let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES, cache.reading);
     let memory_cache_bytes = cache.bytes / 4;
     let memories = memories::router(app.clone(), memory_cache_bytes);
     let search_cache = CacheSettings {

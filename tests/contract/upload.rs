@@ -1,6 +1,7 @@
 //! `POST /v3/documents/file`.
 
 use axum::body::Body;
+use container_index::SegmentReading;
 use edge::App;
 use http::Request;
 use http_body_util::BodyExt;
@@ -323,7 +324,10 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let most = documents::LAMBDA_FILE_BYTES;
     let state = App::new(ctx, authenticator);
-    let router = edge::build_service(documents::router(state.clone(), most), &state);
+    let router = edge::build_service(
+        documents::router(state.clone(), most, SegmentReading::Whole),
+        &state,
+    );
 
     for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
         let (kind, body) = multipart_form("a.txt", &vec![b'x'; size], &[]);

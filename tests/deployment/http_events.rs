@@ -4,6 +4,7 @@
 use aws::AnswerStore;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use container_index::SegmentReading;
 use edge::App;
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::ServiceExt;
@@ -126,7 +127,11 @@ pub(crate) async fn invoke_function(app: &TestApp, function: &str, event: &Value
     let state = App::new(ctx, authenticator);
     let router = match function {
         "search" => search::router(state.clone(), 1024 * 1024),
-        _ => documents::router(state.clone(), documents::LAMBDA_FILE_BYTES),
+        _ => documents::router(
+            state.clone(),
+            documents::LAMBDA_FILE_BYTES,
+            SegmentReading::OVER_NETWORK,
+        ),
     };
 
     let request: LambdaRequest =

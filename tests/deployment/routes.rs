@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
+use container_index::SegmentReading;
 use domain::ports::Connectors;
 use edge::App;
 use lambda_http::Body;
@@ -215,7 +216,11 @@ pub(crate) fn fill_path(path: &str) -> String {
 /// route.
 async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
     let router = match function {
-        "documents" => documents::router(app.clone(), documents::LAMBDA_FILE_BYTES),
+        "documents" => documents::router(
+            app.clone(),
+            documents::LAMBDA_FILE_BYTES,
+            SegmentReading::OVER_NETWORK,
+        ),
         "settings" => settings::router(app.clone(), false),
         "container-tags" => container_tags::router(app.clone()),
         "memories" => memories::router(app.clone(), 1024 * 1024),

@@ -7,6 +7,7 @@ mod bulk;
 mod conversations;
 mod files;
 mod list;
+mod memories;
 mod namespaces;
 mod one;
 mod processing;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
-use container_index::{IndexedMemories, ViewCache};
+use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
 
@@ -48,8 +49,8 @@ impl FromRef<DocumentsState> for App {
 }
 
 /// Returns the routes of this function, which accept files of up to `direct_file_bytes` in a
-/// request. Larger files have to be uploaded.
-pub fn router(app: App, direct_file_bytes: usize) -> Router {
+/// request. Larger files have to be uploaded. Memories are read as `reading` says.
+pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Router {
     let document_routes = || {
         get(one::get_document)
             .patch(update::patch_document)
@@ -125,7 +126,10 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(DocumentsState {
             app,
-            ledgers: Arc::new(ViewCache::new(LEDGER_BYTES)),
+            ledgers: Arc::new(ViewCache::new(CacheSettings {
+                bytes: LEDGER_BYTES,
+                reading,
+            })),
         })
 }
 

@@ -1,7 +1,7 @@
 //! Requests about one document by its id or customId: read and delete it, and list its chunks.
 
 use axum::extract::State;
-use domain::{ContainerTag, Document, DocumentId, Pack, Result, TaskType, Tenant, Timestamp};
+use domain::{ContainerTag, Document, DocumentId, Pack, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, parse_scope,
 };
@@ -17,6 +17,7 @@ use service::{
 };
 
 use crate::DocumentsState;
+use crate::memories::read_memories;
 use crate::wire::FullDocument;
 
 /// The description of the id in a path.
@@ -64,31 +65,16 @@ pub(crate) async fn load_memories<T>(
     document: &Document,
     shape: fn(&Memory, Timestamp) -> T,
 ) -> Result<Vec<T>> {
-    if !shows_memories(document) {
-        return Ok(Vec::new());
-    }
-
-    let ctx = &service.app.ctx;
-    let memories = service
-        .ledgers
-        .open(ctx, tenant, &document.container)
-        .await?;
-    let now = ctx.clock.now();
-    let document_memories = memories.ledger().memories_of_document(&document.id);
-
-    Ok(document_memories
-        .into_iter()
-        .map(|memory| shape(&memory, now))
-        .collect())
-}
-
-/// Checks whether search serves statements of the document. A document that is processed into
-/// chunks only shows no memories, even if it had some before.
-pub(crate) fn shows_memories(document: &Document) -> bool {
-    let Some(indexed) = &document.indexed else {
-        return false;
-    };
-    indexed.statements_blob().is_some() && document.task_type == TaskType::Memory
+    let now = service.app.ctx.clock.now();
+    let document = std::slice::from_ref(document);
+    let memories = read_memories(service, tenant, document, |document, ledger| {
+        let memories = ledger.memories_of_document(&document.id).into_iter();
+        memories
+            .map(|memory| shape(&memory, now))
+            .collect::<Vec<T>>()
+    })
+    .await?;
+    Ok(memories.into_iter().flatten().flatten().collect())
 }
 
 pub(crate) async fn delete_document(

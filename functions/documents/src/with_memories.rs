@@ -1,11 +1,8 @@
 //! `POST /v3/documents/documents` and `/by-ids`: returns documents with the memories that come from
 //! them.
 
-use std::collections::HashMap;
-
 use axum::extract::State;
-use container_index::IndexedMemories;
-use domain::{ContainerId, ContainerTag, Document, Error, Metadata, Result, Tenant, Timestamp};
+use domain::{ContainerTag, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
     check_length, deserialize_count, parse_scope,
@@ -19,7 +16,7 @@ use service::{DocumentNameKind, ListQuery, find_documents, list_documents};
 
 use crate::DocumentsState;
 use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, page_and_limit, parse_providers};
-use crate::one::shows_memories;
+use crate::memories::read_memories;
 use crate::wire::{DocumentRecord, record_example};
 
 /// The most ids of one request.
@@ -139,41 +136,26 @@ impl SourcedEntry {
     }
 }
 
-/// Adds memories to documents. The memories of a container are opened once for all of its
-/// documents.
+/// Adds memories to documents.
 async fn add_memories(
     service: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<Vec<DocumentWithMemories>> {
-    let ctx = &service.app.ctx;
-    let mut memories_by_container: HashMap<ContainerId, IndexedMemories<()>> = HashMap::new();
-    for document in documents {
-        if shows_memories(document) && !memories_by_container.contains_key(&document.container) {
-            let memories = service
-                .ledgers
-                .open(ctx, tenant, &document.container)
-                .await?;
-            memories_by_container.insert(document.container.clone(), memories);
-        }
-    }
+    let now = service.app.ctx.clock.now();
+    let entries = read_memories(service, tenant, documents, |document, ledger| {
+        let memories = ledger.memories_of_document(&document.id).into_iter();
+        memories
+            .map(|memory| SourcedEntry::new(document, ledger, &memory, tenant, now))
+            .collect()
+    })
+    .await?;
 
-    let now = ctx.clock.now();
     let mut with_memories = Vec::with_capacity(documents.len());
-    for document in documents {
-        let mut memory_entries = Vec::new();
-        if shows_memories(document)
-            && let Some(memories) = memories_by_container.get(&document.container)
-        {
-            let ledger = memories.ledger();
-            for memory in ledger.memories_of_document(&document.id) {
-                memory_entries.push(SourcedEntry::new(document, ledger, &memory, tenant, now));
-            }
-        }
-
+    for (document, memory_entries) in documents.iter().zip(entries) {
         with_memories.push(DocumentWithMemories {
             document: DocumentRecord::new(service.app.provider_names, document),
-            memory_entries,
+            memory_entries: memory_entries.unwrap_or_default(),
         });
     }
 

@@ -24,14 +24,16 @@ fn main() -> anyhow::Result<()> {
 fn build_api(app: &App) -> Router {
     // The settings are only asked who the caller is. What a model can decide is of no interest.
     let has_model = false;
-    let routes = documents::router(app.clone(), documents::LAMBDA_FILE_BYTES)
-        .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
-        .merge(search::router(
-            app.clone(),
-            search::lambda_cache(SEARCH_CACHE_BYTES),
-        ))
-        .merge(container_tags::router(app.clone()))
-        .merge(settings::router(app.clone(), has_model));
+    let search_cache = search::lambda_cache(SEARCH_CACHE_BYTES);
+    let routes = documents::router(
+        app.clone(),
+        documents::LAMBDA_FILE_BYTES,
+        search_cache.reading,
+    )
+    .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
+    .merge(search::router(app.clone(), search_cache))
+    .merge(container_tags::router(app.clone()))
+    .merge(settings::router(app.clone(), has_model));
 
     edge::build_service(routes, app)
 }

@@ -1,13 +1,8 @@
 //! `POST /ns/{namespace}/list/documents` and its `/memory-counts`: lists documents, and counts the
 //! memories of some.
 
-use std::collections::HashMap;
-
 use axum::extract::State;
-use container_index::IndexedMemories;
-use domain::{
-    ContainerId, ContainerTag, Document, DocumentType, Filter, Metadata, Result, Tenant, Timestamp,
-};
+use domain::{ContainerTag, Document, DocumentType, Filter, Metadata, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, ItemPage, Json, NoItem, Order, Pagination, Path, Query, ReadContent,
     SortField, deserialize_bool, deserialize_count, deserialize_optional_object, namespace_scope,
@@ -24,7 +19,7 @@ use super::{GROUP, NAMESPACE};
 use crate::DocumentsState;
 use crate::bulk::{MAX_IDS, find_by_ids};
 use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, page_and_limit, read_listed_texts};
-use crate::one::shows_memories;
+use crate::memories::read_memories;
 
 /// The page and the order.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -156,35 +151,20 @@ impl ListedDocument {
     }
 }
 
-/// Returns the number of memories from each document that are neither forgotten nor replaced. The
-/// memories of a container are opened once for all of its documents.
+/// Returns the number of memories from each document that are neither forgotten nor replaced.
 async fn count_memories(
     service: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<Vec<usize>> {
-    let ctx = &service.app.ctx;
-    let now: Timestamp = ctx.clock.now();
-    let mut memories_by_container: HashMap<&ContainerId, IndexedMemories<()>> = HashMap::new();
-    let mut counts = Vec::with_capacity(documents.len());
-    for document in documents {
-        if !shows_memories(document) {
-            counts.push(0);
-            continue;
-        }
-        if !memories_by_container.contains_key(&document.container) {
-            let container = &document.container;
-            let memories = service.ledgers.open(ctx, tenant, container).await?;
-            memories_by_container.insert(container, memories);
-        }
-
-        let ledger = memories_by_container[&document.container].ledger();
+    let now = service.app.ctx.clock.now();
+    let counts = read_memories(service, tenant, documents, |document, ledger| {
         let from_document = ledger.memories_of_document(&document.id);
         let live = from_document.iter().filter(|memory| memory.is_live(now));
-        counts.push(live.count());
-    }
-
-    Ok(counts)
+        live.count()
+    })
+    .await?;
+    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// The documents whose memories are counted.

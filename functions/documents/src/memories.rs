@@ -1,0 +1,50 @@
+//! The memories that come from documents.
+
+use std::collections::HashMap;
+
+use container_index::{IndexedMemories, partial_segments, read_views};
+use domain::{ContainerId, Document, Result, TaskType, Tenant};
+use memory_model::Ledger;
+
+use crate::DocumentsState;
+
+/// Calls `read` for each document that shows memories, with the ledger of its container, and returns the
+/// results, `None` for other documents. Each container is opened once. `read` may be called again if a
+/// part of the ledger has to be fetched first.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn read_memories<T>(
+    service: &DocumentsState,
+    tenant: &Tenant,
+    documents: &[Document],
+    read: impl Fn(&Document, &Ledger) -> T,
+) -> Result<Vec<Option<T>>> {
+    let ctx = &service.app.ctx;
+    let mut positions: HashMap<&ContainerId, usize> = HashMap::new();
+    let mut opened: Vec<IndexedMemories<()>> = Vec::new();
+    for document in documents {
+        let container = &document.container;
+        if shows_memories(document) && !positions.contains_key(container) {
+            positions.insert(container, opened.len());
+            opened.push(service.ledgers.open(ctx, tenant, container).await?);
+        }
+    }
+
+    let read_one = |document: &Document| {
+        let position = positions.get(&document.container)?;
+        shows_memories(document).then(|| read(document, opened[*position].ledger()))
+    };
+    let partial = partial_segments(&opened);
+    let read_all = || documents.iter().map(read_one).collect();
+    Ok(read_views(ctx, tenant, &partial, read_all).await?)
+}
+
+/// Checks whether search serves statements of the document. A document that is processed into
+/// chunks only shows no memories, even if it had some before.
+fn shows_memories(document: &Document) -> bool {
+    let Some(indexed) = &document.indexed else {
+        return false;
+    };
+    indexed.statements_blob().is_some() && document.task_type == TaskType::Memory
+}
