@@ -1,5 +1,7 @@
-//! Searches that read the cores of segments first and pages of the rest when they need them, as
+//! Requests that read the cores of segments first and pages of the rest when they need them, as
 //! functions read large containers.
+
+use std::time::Duration;
 
 use container_index::SegmentReading;
 use domain::BlobRef;
@@ -13,6 +15,12 @@ use crate::memories_update::correct_memory;
 
 /// The number of documents in the segments.
 const DOCUMENTS: usize = 60;
+
+/// Every segment is read by pages.
+const BY_PAGES: SegmentReading = SegmentReading::Cores {
+    above: 0,
+    completes: false,
+};
 
 /// Fills two segments with documents of which some were changed and removed, with a corrected memory
 /// and a forgotten one, and adds more of each after them.
@@ -113,6 +121,22 @@ fn requests() -> Vec<(&'static str, Value)> {
             json!({"query": q, "threshold": 0, "include": {"documents": true, "related": true}});
         requests.push(("/ns/box/search", namespace));
     }
+    for extra in [
+        json!({}),
+        json!({"maxTokens": 40}),
+        json!({"maxTokens": 32_000}),
+        json!({"filters": {"AND": [{"key": "ward", "value": "3"}]}}),
+    ] {
+        let mut body = json!({"containerTag": "box"});
+        body.as_object_mut()
+            .expect("an object")
+            .extend(extra.as_object().expect("an object").clone());
+        requests.push(("/v4/profile", body));
+    }
+    let documents = json!({"containerTags": ["box"], "limit": 100});
+    requests.push(("/v3/documents/documents", documents));
+    let by_ids = json!({"ids": ["d1", "d9", "d33"], "by": "customId"});
+    requests.push(("/v3/documents/documents/by-ids", by_ids));
     requests.push(("/ns/box/list/chunks", json!({})));
     requests
 }
@@ -146,7 +170,7 @@ async fn searches_by_pages_find_what_searches_of_whole_segments_find() {
             .all(|segment| segment.core_bytes.is_some())
     );
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
-    let by_pages = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    let by_pages = restart(&client, BY_PAGES).await;
     for (round, name) in ["cold", "warm"].into_iter().enumerate() {
         let found = answers(&by_pages).await;
         for ((request, expected), found) in requests().iter().zip(&whole).zip(&found) {
@@ -168,10 +192,10 @@ async fn each_first_request_of_a_process_may_read_by_pages() {
     let client = filled_client().await;
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
     for (number, (path, body)) in requests().into_iter().enumerate().step_by(5) {
-        let cold = restart(&client, SegmentReading::Cores { above: 0 }).await;
+        let cold = restart(&client, BY_PAGES).await;
         let answer = cold.post(path, body.clone()).await;
         let results = |answer: &Value| {
-            let keys = ["results", "profile", "chunks"];
+            let keys = ["results", "profile", "chunks", "documents"];
             keys.map(|key| answer.get(key).cloned())
         };
         assert_eq!(
@@ -195,7 +219,7 @@ async fn a_damaged_page_costs_one_answer_and_is_repaired() {
         }
     }
 
-    let by_pages = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    let by_pages = restart(&client, BY_PAGES).await;
     let body =
         json!({"q": "Which tea do I prefer?", "containerTag": "box", "searchMode": "hybrid"});
     let mut failed = 0;
@@ -214,8 +238,53 @@ async fn a_damaged_page_costs_one_answer_and_is_repaired() {
         repaired.generation > head.generation,
         "the segments are written again"
     );
-    let cold = restart(&client, SegmentReading::Cores { above: 0 }).await;
+    let cold = restart(&client, BY_PAGES).await;
     assert_eq!(cold.search_texts("Which tea do I prefer?").await, expected);
+}
+
+#[tokio::test]
+async fn a_container_that_is_asked_again_is_completed() {
+    let client = filled_client().await;
+    let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
+    let reading = SegmentReading::Cores {
+        above: 0,
+        completes: true,
+    };
+    let warm = restart(&client, reading).await;
+    let body = json!({"q": "tea", "containerTag": "box", "searchMode": "hybrid"});
+    for _ in 0..2 {
+        assert_eq!(warm.post("/v4/search", body.clone()).await.status, 200);
+    }
+    // `documents` has a cache of its own.
+    let listed = json!({"containerTags": ["box"]});
+    for _ in 0..2 {
+        let answer = warm.post("/v3/documents/documents", listed.clone()).await;
+        assert_eq!(answer.status, 200);
+    }
+    wait_until_quiet(&warm).await;
+
+    // Everything is in memory, so nobody notices that the files are damaged.
+    let head = index_head(&client, "box").await;
+    for segment in &head.segments {
+        flip_last_bytes(&client, &segment.blob, segment.core_bytes).await;
+        if let Some(index) = &segment.memory_index {
+            flip_last_bytes(&client, &index.blob, index.core_bytes).await;
+        }
+    }
+    let found = answers(&warm).await;
+    for ((request, expected), found) in requests().iter().zip(&whole).zip(&found) {
+        assert_eq!(found, expected, "{request:?}");
+    }
+}
+
+/// Waits until a process has sent no request to a service for a while.
+async fn wait_until_quiet(client: &OrgClient) {
+    let faults = &client.app.faults;
+    let mut calls = None;
+    while calls != Some(faults.call_count()) {
+        calls = Some(faults.call_count());
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
 }
 
 /// Stores a file again with other bytes behind its core, as a disk would that loses them.

@@ -9,7 +9,7 @@ use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
 
-use crate::segments::{PartialSegment, SegmentReading};
+use crate::segments::{PartialSegment, SegmentReading, complete_beside_requests};
 use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
@@ -163,6 +163,7 @@ impl<V: ContainerView> ViewCache<V> {
             if !view.partial_segments().is_empty() {
                 // Searches have read more of it.
                 self.account(&key, view.size_bytes());
+                self.complete(ctx, tenant, &view);
             }
             return Ok(view);
         }
@@ -180,6 +181,7 @@ impl<V: ContainerView> ViewCache<V> {
         let mut next = match followed {
             Some(next) => {
                 count_open("followed");
+                self.complete(ctx, tenant, &next.view);
                 next
             }
             None => {
@@ -211,6 +213,17 @@ impl<V: ContainerView> ViewCache<V> {
         self.account(&key, view.size_bytes());
 
         Ok(view)
+    }
+
+    /// Fetches what is missing of a view that was asked for again, unless it would take more than half of
+    /// the cache.
+    fn complete(&self, ctx: &Ctx, tenant: &Tenant, view: &V) {
+        let segments = view.partial_segments();
+        let bytes: usize = segments.iter().map(PartialSegment::file_bytes).sum();
+        let is_whole = segments.iter().all(PartialSegment::is_whole);
+        if self.reading.completes() && !is_whole && bytes <= self.max_bytes / 2 {
+            complete_beside_requests(ctx, tenant, segments);
+        }
     }
 
     /// Checks from time to time whether the container of a view was deleted, and drops the view:
@@ -316,7 +329,8 @@ fn count_open(result: &'static str) {
 /// segments, so a compaction matters only when the tail has become long, or when the view still reads
 /// segments that the compaction may have replaced.
 fn fits<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
-    let is_whole = loaded.view.partial_segments().is_empty();
+    let mut partial = loaded.view.partial_segments().iter();
+    let is_whole = partial.all(PartialSegment::is_whole);
     !is_lost(loaded)
         && (loaded.generation == generation || is_whole && loaded.view.tail_len() <= MAX_TAIL)
 }

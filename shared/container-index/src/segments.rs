@@ -1,5 +1,6 @@
 //! Stored segments, which are read as a whole or page by page.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +8,7 @@ use domain::ports::{BlobContent, BlobPart, PortResult};
 use domain::{BlobRef, MemoryIndexRef, PortError, SegmentRef, Tenant};
 use search_engine::Segment;
 use service::Ctx;
+use tracing::warn;
 
 use crate::view::ContainerView;
 
@@ -20,22 +22,40 @@ pub enum SegmentReading {
     Cores {
         /// The bytes.
         above: u64,
+        /// True if a view that is asked for again is completed beside the requests. It then answers
+        /// without waiting for pages, also after the segments were replaced.
+        completes: bool,
     },
 }
 
+/// The bytes of one request when a view is completed. Requests beside it wait for as much as this.
+const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
+
 impl SegmentReading {
-    /// For functions, which read over a network. About as many bytes arrive while a search by pages waits
-    /// for its additional answers.
+    /// For functions, which read over a network. Up to this size, everything arrives as fast as a search
+    /// by pages is done (docs/scale.md).
     pub const OVER_NETWORK: Self = Self::Cores {
-        above: 24 * 1024 * 1024,
+        above: 64 * 1024 * 1024,
+        completes: true,
     };
 
     /// Checks whether only the cores of these files are read when they are opened.
     fn reads_cores(self, files: &[StoredFile<'_>]) -> bool {
         match self {
             Self::Whole => false,
-            Self::Cores { above } => files.iter().map(|file| file.bytes).sum::<u64>() > above,
+            Self::Cores { above, .. } => files.iter().map(|file| file.bytes).sum::<u64>() > above,
         }
+    }
+
+    /// Checks whether a view that is asked for again is completed.
+    pub(crate) fn completes(self) -> bool {
+        matches!(
+            self,
+            Self::Cores {
+                completes: true,
+                ..
+            }
+        )
     }
 
     /// Returns the bytes that are read of these files when they are opened.
@@ -81,20 +101,110 @@ impl<'a> StoredFile<'a> {
     }
 }
 
-/// A segment of which some pages may be missing.
+/// A segment of which some pages may be missing. Clones share it.
 #[derive(Debug, Clone)]
-pub struct PartialSegment {
+pub struct PartialSegment(Arc<PartialState>);
+
+#[derive(Debug)]
+struct PartialState {
     blob: BlobRef,
     segment: Arc<Segment>,
     /// `true` once a page could not be fetched: the file is damaged, or was replaced long ago.
-    is_lost: Arc<AtomicBool>,
+    is_lost: AtomicBool,
+    /// `true` while the rest of it is being fetched.
+    is_completing: AtomicBool,
 }
 
 impl PartialSegment {
+    fn new(blob: BlobRef, segment: Arc<Segment>) -> Self {
+        Self(Arc::new(PartialState {
+            blob,
+            segment,
+            is_lost: AtomicBool::new(false),
+            is_completing: AtomicBool::new(false),
+        }))
+    }
+
     /// Checks whether the view of the segment has to be read anew, as a whole.
     pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Relaxed)
+        self.0.is_lost.load(Ordering::Relaxed)
     }
+
+    /// Checks whether no page is missing any more.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.0.segment.is_whole()
+    }
+
+    /// Returns the size of the whole file in bytes.
+    pub(crate) fn file_bytes(&self) -> usize {
+        self.0.segment.file_bytes()
+    }
+
+    fn misses(&self) -> usize {
+        self.0.segment.misses()
+    }
+
+    /// Returns a range of the file as a part of its blob.
+    fn part(&self, range: &Range<usize>) -> BlobPart {
+        BlobPart {
+            blob: self.0.blob.clone(),
+            bytes: range.start as u64..range.end as u64,
+        }
+    }
+
+    /// Takes the pages of a range. Returns `false` if they are damaged or missing; the segment is lost
+    /// then.
+    fn take(&self, range: Range<usize>, content: BlobContent) -> bool {
+        let bytes = content.into_intact_bytes();
+        let is_taken = bytes.is_some_and(|bytes| self.0.segment.insert(range, &bytes).is_ok());
+        if !is_taken {
+            self.0.is_lost.store(true, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Fetches the first missing pages. Returns `false` if none is missing.
+    async fn fetch_next(&self, ctx: &Ctx, tenant: &Tenant) -> PortResult<bool> {
+        let Some(range) = self.0.segment.first_unfetched(COMPLETION_BYTES) else {
+            return Ok(false);
+        };
+        let part = self.part(&range);
+        let content = ctx.blobs.read_parts(tenant, &[part]).await?.pop();
+        match content.is_some_and(|content| self.take(range, content)) {
+            true => Ok(true),
+            false => Err(lost_part()),
+        }
+    }
+}
+
+/// Fetches the missing pages of segments in tasks of their own, one part after another, while requests
+/// go on, until no view has the segments any more. Does nothing for segments that have such a task.
+///
+/// A function is suspended between requests, so a task may take several of them. If it fails, the next
+/// call starts another one.
+pub(crate) fn complete_beside_requests(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) {
+    for PartialSegment(state) in segments {
+        if state.segment.is_whole() || state.is_completing.swap(true, Ordering::Relaxed) {
+            continue;
+        }
+        let (ctx, tenant, state) = (ctx.clone(), tenant.clone(), Arc::downgrade(state));
+        tokio::spawn(async move {
+            while let Some(segment) = state.upgrade().map(PartialSegment) {
+                let fetched = segment.fetch_next(&ctx, &tenant).await;
+                if let Err(error) = &fetched {
+                    warn!(%error, "the rest of a segment could not be fetched: {error}");
+                }
+                if !matches!(fetched, Ok(true)) {
+                    segment.0.is_completing.store(false, Ordering::Relaxed);
+                    return;
+                }
+            }
+        });
+    }
+}
+
+fn lost_part() -> PortError {
+    PortError::Corrupt("a part of a segment".into())
 }
 
 /// Opens stored segments. Returns them in order, with `None` for one that is missing or damaged, and those
@@ -135,11 +245,9 @@ pub(crate) async fn open_segments(
                 let segment = core_contents
                     .next()
                     .and_then(|core| open_core(core, file.bytes));
-                partial.extend(segment.as_ref().map(|segment| PartialSegment {
-                    blob: core.blob,
-                    segment: segment.clone(),
-                    is_lost: Arc::default(),
-                }));
+                let opened = segment.iter().cloned();
+                partial
+                    .extend(opened.map(|segment| PartialSegment::new(core.blob.clone(), segment)));
                 segment
             }
             None => whole.next().and_then(open_whole).map(Arc::new),
@@ -208,27 +316,21 @@ pub async fn fetch_all<V: ContainerView>(
 ) -> PortResult<()> {
     let segments = partial_segments(views);
     for partial in &segments {
-        partial.segment.ask_for_all();
+        partial.0.segment.ask_for_all();
     }
     fetch_missing(ctx, tenant, &segments).await
 }
 
 fn count_misses(segments: &[PartialSegment]) -> usize {
-    segments
-        .iter()
-        .map(|partial| partial.segment.misses())
-        .sum()
+    segments.iter().map(PartialSegment::misses).sum()
 }
 
 /// Fetches the missing pages that were asked for.
 async fn fetch_missing(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
     let (mut places, mut parts) = (Vec::new(), Vec::new());
     for partial in segments {
-        for range in partial.segment.missing() {
-            parts.push(BlobPart {
-                blob: partial.blob.clone(),
-                bytes: range.start as u64..range.end as u64,
-            });
+        for range in partial.0.segment.missing() {
+            parts.push(partial.part(&range));
             places.push((partial, range));
         }
     }
@@ -236,15 +338,10 @@ async fn fetch_missing(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) 
     let contents = ctx.blobs.read_parts(tenant, &parts).await?;
     let mut is_complete = true;
     for ((partial, range), content) in places.into_iter().zip(contents) {
-        let bytes = content.into_intact_bytes();
-        let is_taken = bytes.is_some_and(|bytes| partial.segment.insert(range, &bytes).is_ok());
-        if !is_taken {
-            partial.is_lost.store(true, Ordering::Relaxed);
-            is_complete = false;
-        }
+        is_complete &= partial.take(range, content);
     }
     match is_complete {
         true => Ok(()),
-        false => Err(PortError::Corrupt("a part of a segment".into())),
+        false => Err(lost_part()),
     }
 }

@@ -241,3 +241,30 @@ fn other_bytes_than_those_of_the_file_are_refused() {
         .is_err()
     );
 }
+
+#[test]
+fn the_rest_of_a_file_can_be_fetched_part_by_part() {
+    const PART_BYTES: usize = 64 * 1024;
+    let documents = (0..3_000).map(|number| document(number, 3));
+    let mut stored = [StoredSegment::open(segment_of(documents))];
+    // A search has fetched some pages.
+    let query = SearchQuery::new("topic7 place3", StaticEmbedder.embed("topic7 place3"));
+    let (expected, rounds) = search_fetching(&mut stored, &query);
+    assert!(rounds > 0);
+
+    let [StoredSegment { file, segment, .. }] = &stored;
+    let unfetched = file.len() - stored[0].fetched;
+    let mut parts = 0;
+    while let Some(range) = segment.first_unfetched(PART_BYTES) {
+        assert!((1..=PART_BYTES).contains(&range.len()), "{range:?}");
+        let bytes = file.slice(range.clone());
+        segment
+            .insert(range, &bytes)
+            .expect("the bytes of the file");
+        parts += 1;
+    }
+    assert!(segment.is_whole());
+    assert!(parts >= unfetched / PART_BYTES, "{parts} parts");
+    assert!(parts <= file.len() / PART_BYTES + 1, "{parts} parts");
+    assert_eq!(search_fetching(&mut stored, &query), (expected, 0));
+}

@@ -9,7 +9,7 @@ use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
 use cli::{ExternalServices, LocalSystem, Workers};
-use container_index::{CacheSettings, SegmentReading};
+use container_index::CacheSettings;
 use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
 use edge::{App, LoopbackPeer};
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1200);
 pub(crate) struct BenchSystem {
     pub(crate) system: LocalSystem,
     pub(crate) meter: MeteredTransport,
-    reading: SegmentReading,
+    cache: CacheSettings,
     routes: Router,
     sandbox: Sandbox,
     workers: Option<Workers>,
@@ -63,7 +63,7 @@ impl BenchSystem {
         let transport = InProcessTransport::new(services.clone());
         Ok(Self {
             _folder: Some(folder),
-            ..Self::over(services, transport, SegmentReading::Whole).await?
+            ..Self::over(services, transport, CACHE_BYTES.into()).await?
         })
     }
 
@@ -71,7 +71,7 @@ impl BenchSystem {
     pub(crate) async fn in_folder(folder: &Path) -> Result<Self> {
         let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
         let transport = InProcessTransport::new(services.clone());
-        Self::over(services, transport, SegmentReading::Whole).await
+        Self::over(services, transport, CACHE_BYTES.into()).await
     }
 
     /// Opens the system of a folder as a function in Lambda sees it: each answer of a service takes
@@ -80,13 +80,15 @@ impl BenchSystem {
         let services = EmbeddedServices::open_durable(folder, Durability::Relaxed)?;
         let transport =
             InProcessTransport::new(services.clone()).with_network(NetworkProfile::lambda());
-        Self::over(services, transport, SegmentReading::OVER_NETWORK).await
+        // A quarter of it is for the routes of other functions.
+        let cache = search::lambda_cache(search::LAMBDA_CACHE_BYTES / 3 * 4);
+        Self::over(services, transport, cache).await
     }
 
     async fn over(
         services: EmbeddedServices,
         transport: InProcessTransport,
-        reading: SegmentReading,
+        cache: CacheSettings,
     ) -> Result<Self> {
         let meter = MeteredTransport::new(transport);
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
@@ -97,12 +99,12 @@ impl BenchSystem {
             None,
         )
         .await?;
-        let routes = start_routes(&system, reading)?;
+        let routes = start_routes(&system, cache)?;
 
         Ok(Self {
             system,
             meter,
-            reading,
+            cache,
             routes,
             sandbox: Sandbox::in_process(),
             workers: None,
@@ -112,7 +114,7 @@ impl BenchSystem {
 
     /// Forgets everything that is warm, as a new function has nothing warm.
     pub(crate) fn become_cold(&mut self) -> Result<()> {
-        self.routes = start_routes(&self.system, self.reading)?;
+        self.routes = start_routes(&self.system, self.cache)?;
         Ok(())
     }
 
@@ -250,16 +252,13 @@ impl BenchSystem {
 }
 
 /// Returns the routes with empty caches.
-fn start_routes(system: &LocalSystem, reading: SegmentReading) -> Result<Router> {
+fn start_routes(system: &LocalSystem, cache: CacheSettings) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
     Ok(cli::all_routes(
         &App::new(ctx, authenticator),
-        CacheSettings {
-            bytes: CACHE_BYTES,
-            reading,
-        },
+        cache,
         Connectors::default(),
         None,
         false,

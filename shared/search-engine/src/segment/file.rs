@@ -15,11 +15,11 @@ use crate::error::SegmentError;
 
 /// The size of a page in bytes: about the size of a block of texts.
 const PAGE_BYTES: usize = 16 * 1024;
-/// The most pages between two missing ones that are fetched with them as one range, because a range of
-/// its own costs as much time as some hundred kilobytes.
-const MAX_GAP_PAGES: usize = 8;
+/// The most pages between two missing ones that are fetched with them as one range. Of 64 ranges that
+/// are fetched at the same time, each costs about as much time as this many bytes.
+const MAX_GAP_PAGES: usize = 4;
 /// The most ranges that are fetched of a file at once. If there were more, larger gaps are fetched too.
-const MAX_RANGES: usize = 64;
+const MAX_RANGES: usize = 256;
 
 /// The bytes of a file.
 pub(super) struct SegmentFile {
@@ -101,6 +101,11 @@ impl SegmentFile {
         self.core.len() + self.pages.fetched_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns the size of the file in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Checks whether all bytes are in memory.
     pub(super) fn is_whole(&self) -> bool {
         self.bytes_in_memory() == self.len
@@ -171,14 +176,29 @@ impl SegmentFile {
             ranges = join_pages(&missing, gap);
         }
 
-        let place = |page: usize| (self.core.len() + page * PAGE_BYTES).min(self.len);
         ranges
             .into_iter()
-            .map(|pages| place(pages.start)..place(pages.end))
+            .map(|pages| self.place(pages.start)..self.place(pages.end))
             .collect()
     }
 
-    /// Takes the bytes of a range that [`Self::missing`] returned.
+    /// Returns a range of the file that begins and ends with pages that are not in memory, of at most
+    /// `max_bytes` and at least a page: the first such range. Returns `None` if everything is in memory.
+    pub(super) fn first_unfetched(&self, max_bytes: usize) -> Option<Range<usize>> {
+        let count = self.pages.fetched.len();
+        let is_unfetched = |page: &usize| self.pages.fetched[*page].get().is_none();
+        let first = (0..count).find(is_unfetched)?;
+        let end = count.min(first + (max_bytes / PAGE_BYTES).max(1));
+        let last = (first..end).rev().find(is_unfetched)?;
+        Some(self.place(first)..self.place(last + 1))
+    }
+
+    /// Returns the position of a page in the file, or the end of the file.
+    fn place(&self, page: usize) -> usize {
+        (self.core.len() + page * PAGE_BYTES).min(self.len)
+    }
+
+    /// Takes the bytes of a range that [`Self::missing`] or [`Self::first_unfetched`] returned.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] if they are not the bytes of the file.

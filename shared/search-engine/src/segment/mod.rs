@@ -194,7 +194,21 @@ impl Segment {
         self.file.ask_for_all();
     }
 
-    /// Takes the bytes of a range that [`Segment::missing`] returned. Taking them again is harmless.
+    /// Returns the first range of the file of which the beginning and the end are not known, of at most
+    /// `max_bytes` and at least a page. Returns `None` if everything is known.
+    #[must_use]
+    pub fn first_unfetched(&self, max_bytes: usize) -> Option<Range<usize>> {
+        self.file.first_unfetched(max_bytes)
+    }
+
+    /// Returns the size of the whole file in bytes.
+    #[must_use]
+    pub fn file_bytes(&self) -> usize {
+        self.file.len()
+    }
+
+    /// Takes the bytes of a range that [`Segment::missing`] or [`Segment::first_unfetched`] returned.
+    /// Taking them again is harmless.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] if these are not the bytes of the file.

@@ -89,7 +89,10 @@ impl TestEnvironment {
             caps: OrganizationCaps::default(),
             provider_names: ProviderNames::default(),
             reading: match std::env::var_os(CORES_VARIABLE) {
-                Some(_) => SegmentReading::Cores { above: 0 },
+                Some(_) => SegmentReading::Cores {
+                    above: 0,
+                    completes: false,
+                },
                 None => SegmentReading::Whole,
             },
             folder: Arc::new(folder),
