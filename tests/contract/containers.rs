@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::key::Permission;
 use domain::{Container, ContainerId, ContainerTag, IndexHead, Job, JobMessage};
 use serde_json::{Value, json};
+use service::{measure_container, read_heads};
 use testkit::TestApp;
 
 use crate::client::{OrgClient, collect_field};
@@ -226,4 +227,44 @@ async fn a_key_lists_what_it_reaches() {
         "AuthenticationError",
         "key",
     );
+}
+
+#[tokio::test]
+async fn the_documents_of_a_large_container_are_counted_without_reading_them() {
+    let client = OrgClient::new().await;
+    for i in 0..4 {
+        let content = format!("The heron waits at post {i}.");
+        client
+            .add_document(
+                json!({"content": content, "containerTag": "box", "customId": format!("d{i}")}),
+            )
+            .await;
+    }
+    assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
+    client.run_until_settled().await;
+    compact(&client, "box").await;
+
+    let container = find_container(&client, "box").await.expect("a container");
+    let ctx = &client.app.system.ctx;
+    let measure = async |read_limit| {
+        let heads = read_heads(ctx, &client.tenant, &container).await?;
+        measure_container(ctx, &client.tenant, &container, &heads, read_limit).await
+    };
+    for read_limit in [1_000, 2] {
+        let size = measure(read_limit).await.expect("a size");
+        assert_eq!(size.documents, 3, "{read_limit}");
+    }
+
+    // One that is not processed yet counts, and one that replaces another does not.
+    for custom_id in ["d1", "new"] {
+        client
+            .send_document(
+                json!({"content": "Later.", "containerTag": "box", "customId": custom_id}),
+            )
+            .await;
+    }
+    for read_limit in [1_000, 2] {
+        let size = measure(read_limit).await.expect("a size");
+        assert_eq!(size.documents, 4, "{read_limit}");
+    }
 }

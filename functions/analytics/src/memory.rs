@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::json;
 use service::Ctx;
 use service::{
-    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
+    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_heads,
+    read_tallies,
 };
 
 use crate::AnalyticsState;
@@ -195,8 +196,11 @@ async fn count_content(
         TotalWithGrowth::default(),
     );
     if total > MAX_COUNTED_BY_DATE {
-        memories.total =
-            count_memories(ctx, tenant, cache, &container, MAX_COUNTED_BY_DATE).await?;
+        let (heads, limit) = (
+            read_heads(ctx, tenant, &container).await?,
+            MAX_COUNTED_BY_DATE,
+        );
+        memories.total = count_memories(ctx, tenant, cache, &container, &heads, limit).await?;
         return Ok((documents, memories));
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service::{
     EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, SignedErasureReport, count_documents, delete_container,
-    find_writable_container, sign_erasure_report,
+    find_writable_container, read_heads, sign_erasure_report,
 };
 
 use crate::TagsState;
@@ -115,10 +115,14 @@ async fn count_content(
     container: &Container,
     limit: usize,
 ) -> (Result<u64>, Result<u64>) {
-    let documents = count_documents(&state.app.ctx, tenant, container, limit).await;
     let ctx = &state.app.ctx;
-    let memories = count_memories(ctx, tenant, &state.ledgers, container, limit as u64).await;
-    (documents, memories.map_err(Error::from))
+    let documents = count_documents(ctx, tenant, container, limit).await;
+    let memories = async {
+        let heads = read_heads(ctx, tenant, container).await?;
+        let (cache, exact_limit) = (&state.ledgers, limit as u64);
+        Ok(count_memories(ctx, tenant, cache, container, &heads, exact_limit).await?)
+    };
+    (documents, memories.await)
 }
 
 /// The progress of a deletion.

@@ -4,12 +4,13 @@ use axum::extract::State;
 use container_index::count_memories;
 use domain::{Container, ContainerId, ContainerTag, Result, TaskId, Tenant, Timestamp};
 use edge::{ApiResult, App, Auth, Json, ReadSurroundings};
+use futures::future::try_join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use openapi::Operation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use service::{EXACT_COUNT_LIMIT, measure_container};
+use service::{EXACT_COUNT_LIMIT, measure_container, read_heads};
 
 use crate::TagsState;
 
@@ -116,9 +117,14 @@ impl TagCounts {
         container: &Container,
     ) -> Result<Self> {
         let ctx = &state.app.ctx;
-        let size = measure_container(ctx, tenant, container).await?;
-        let exact_limit = EXACT_COUNT_LIMIT as u64;
-        let memories = count_memories(ctx, tenant, &state.ledgers, container, exact_limit).await?;
+        let heads = read_heads(ctx, tenant, container).await?;
+        let memories = async {
+            let (cache, exact_limit) = (&state.ledgers, EXACT_COUNT_LIMIT as u64);
+            let counted = count_memories(ctx, tenant, cache, container, &heads, exact_limit);
+            Ok(counted.await?)
+        };
+        let size = measure_container(ctx, tenant, container, &heads, EXACT_COUNT_LIMIT);
+        let (size, memories) = try_join(size, memories).await?;
 
         Ok(Self {
             document_count: size.documents,
@@ -170,8 +176,8 @@ pub(crate) fn operations() -> Vec<Operation> {
             .group("Container Tags")
             .summary("List the container tags that the key reaches.")
             .description(
-                "Sorted by tag. The documents of a container with more than 1000 of them are \
-                 counted when a search serves them, and its memories when it is compacted.",
+                "Sorted by tag. The memories of a container with more than 1000 documents are \
+                 counted when it is compacted.",
             )
             .answer::<Vec<ListedTag>>(
                 "The container tags.",

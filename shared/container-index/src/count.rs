@@ -1,15 +1,16 @@
 //! Counting memories.
 
 use domain::ports::PortResult;
-use domain::{Container, Tenant};
+use domain::{Container, IndexHead, Tenant};
 use service::Ctx;
 
 use crate::cache::ViewCache;
 use crate::memories::IndexedMemories;
 
-/// Returns the number of memories of a container tag that readers find by default. They are counted
-/// now if a physical container serves at most `exact_limit` documents or was never compacted;
-/// otherwise the count of the last compaction is used.
+/// Returns the number of memories of a container tag that readers find by default. `heads` are those of
+/// its physical containers ([`service::read_heads`]). The memories are counted now if a physical container
+/// serves at most `exact_limit` documents or was never compacted; otherwise the count of the last
+/// compaction is used.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -18,11 +19,11 @@ pub async fn count_memories(
     tenant: &Tenant,
     cache: &ViewCache<IndexedMemories<()>>,
     container: &Container,
+    heads: &[IndexHead],
     exact_limit: u64,
 ) -> PortResult<u64> {
     let mut memories = 0;
-    for id in &container.ids {
-        let head = ctx.index.get_head(tenant, id).await?;
+    for (id, head) in container.ids.iter().zip(heads) {
         let is_small = match head.document_count {
             Some(documents) => documents <= exact_limit,
             None => true,

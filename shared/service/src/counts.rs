@@ -1,13 +1,14 @@
 //! The size of a container.
 
-use futures::future::try_join;
+use futures::future::{try_join, try_join_all};
 
 use crate::Ctx;
-use domain::container::{Container, LogEntry, LogRecord};
+use domain::container::{Container, IndexHead, LogEntry, LogRecord};
+use domain::document::Document;
 use domain::error::Result;
 use domain::ids::ContainerId;
 use domain::memory::MemoryEdit;
-use domain::ports::DocumentListing;
+use domain::ports::{DocumentListing, PortResult};
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
@@ -58,7 +59,17 @@ pub(crate) async fn count_listed(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -
         ctx.documents.count_unserved(tenant, id),
     )
     .await?;
+    add_served(ctx, tenant, id, &head, unserved).await
+}
 
+/// Returns the number of `unserved` documents with those that search serves.
+async fn add_served(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    head: &IndexHead,
+    unserved: usize,
+) -> Result<usize> {
     match head.document_count {
         Some(served) if head.pending_listed => {
             Ok(usize::try_from(served).unwrap_or(UNLIMITED) + unserved)
@@ -72,17 +83,31 @@ async fn count_one_by_one(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Resul
     Ok(count.unwrap_or(UNLIMITED))
 }
 
+/// Returns the heads of the indexes of a container tag, one for each physical container.
+///
+/// # Errors
+/// Returns the errors of the port.
+pub async fn read_heads(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+) -> PortResult<Vec<IndexHead>> {
+    let ids = container.ids.iter();
+    try_join_all(ids.map(|id| ctx.index.get_head(tenant, id))).await
+}
+
 /// The size of a container in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContainerSize {
-    /// The number of documents, as [`count_documents`] counts them.
+    /// The exact number of documents.
     pub documents: u64,
     /// The time of the last change of the tag or of one of its documents. For a container too large
     /// to be read through, the time of the last addition to its index.
     pub last_activity: Timestamp,
 }
 
-/// Returns the size of a container and the time of its last use.
+/// Returns the size of a container with these heads ([`read_heads`]) and the time of its last use. The
+/// documents of a physical container are read if these are at most `read_limit`.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -90,33 +115,30 @@ pub async fn measure_container(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
+    heads: &[IndexHead],
+    read_limit: usize,
 ) -> Result<ContainerSize> {
     let mut size = ContainerSize {
         documents: 0,
         last_activity: container.updated_at,
     };
 
-    for id in &container.ids {
-        let (documents, next) = ctx
-            .documents
-            .list_page(
-                tenant,
-                id,
-                DocumentListing::OldestFirst,
-                None,
-                EXACT_COUNT_LIMIT,
-            )
-            .await?;
-        let newest = if next.is_none() {
-            size.documents += documents.len() as u64;
-            documents.iter().map(|document| document.updated_at).max()
-        } else {
-            let part = Container {
-                ids: vec![id.clone()],
-                ..container.clone()
-            };
-            size.documents += count_documents(ctx, tenant, &part, EXACT_COUNT_LIMIT).await?;
-            last_commit(ctx, tenant, id).await?
+    for (id, head) in container.ids.iter().zip(heads) {
+        let served = head.document_count;
+        let read = match served.is_some_and(|served| served > read_limit as u64) {
+            true => None,
+            false => read_list(ctx, tenant, id, read_limit).await?,
+        };
+        let newest = match read {
+            Some(documents) => {
+                size.documents += documents.len() as u64;
+                documents.iter().map(|document| document.updated_at).max()
+            }
+            None => {
+                let unserved = ctx.documents.count_unserved(tenant, id).await?;
+                size.documents += add_served(ctx, tenant, id, head, unserved).await? as u64;
+                last_commit(ctx, tenant, id, head).await?
+            }
         };
         if let Some(newest) = newest {
             size.last_activity = newest.max(size.last_activity);
@@ -126,9 +148,26 @@ pub async fn measure_container(
     Ok(size)
 }
 
+/// Returns the documents of a physical container, or `None` if it has more than `limit`.
+async fn read_list(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    limit: usize,
+) -> Result<Option<Vec<Document>>> {
+    let documents = &ctx.documents;
+    let page = documents.list_page(tenant, id, DocumentListing::OldestFirst, None, limit);
+    let (documents, next) = page.await?;
+    Ok(next.is_none().then_some(documents))
+}
+
 /// Returns the time of the last commit to the index, as far as its newest record tells.
-async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
-    let head = ctx.index.get_head(tenant, id).await?;
+async fn last_commit(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    head: &IndexHead,
+) -> Result<Option<Timestamp>> {
     let records = ctx
         .index
         .read_log(tenant, id, head.seq.saturating_sub(1))

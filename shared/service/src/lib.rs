@@ -65,6 +65,7 @@ pub use connections::{
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
 pub use counts::{
     ContainerSize, EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, measure_container,
+    read_heads,
 };
 pub use ctx::Ctx;
 pub use damage::{DocumentDamage, RepairOutcome, inspect_document, repair_document, report_damage};

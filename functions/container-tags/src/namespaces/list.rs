@@ -122,8 +122,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .group(GROUP)
             .summary("List the namespaces that the key reaches.")
             .description(
-                "Sorted by name. The documents of a namespace with more than 1000 of them are \
-                 counted when a search serves them, and its memories when it is compacted.",
+                "Sorted by name. The memories of a namespace with more than 1000 documents are \
+                 counted when it is compacted.",
             )
             .query_fields::<ListQuery>(&["page", "limit", "q"])
             .answer::<ListResponse>(
