@@ -161,9 +161,7 @@ impl<V: ContainerView> ViewCache<V> {
             count_open("warm");
             let view = loaded.view.clone();
             if !view.partial_segments().is_empty() {
-                // Searches have read more of it.
-                self.account(&key, view.size_bytes());
-                self.complete(ctx, tenant, &view);
+                self.complete(ctx, tenant, &key, &view);
             }
             return Ok(view);
         }
@@ -178,10 +176,10 @@ impl<V: ContainerView> ViewCache<V> {
             followed = Some(reusable);
         }
 
+        let is_followed = followed.is_some();
         let mut next = match followed {
             Some(next) => {
                 count_open("followed");
-                self.complete(ctx, tenant, &next.view);
                 next
             }
             None => {
@@ -210,19 +208,25 @@ impl<V: ContainerView> ViewCache<V> {
         let view = next.view.clone();
         *cached = Some(next);
         drop(cached);
-        self.account(&key, view.size_bytes());
+        match is_followed {
+            true => self.complete(ctx, tenant, &key, &view),
+            false => self.account(&key, view.size_bytes()),
+        }
 
         Ok(view)
     }
 
-    /// Fetches what is missing of a view that was asked for again, unless it would take more than half of
-    /// the cache.
-    fn complete(&self, ctx: &Ctx, tenant: &Tenant, view: &V) {
+    /// Accounts for a view that was asked for again, of which requests may have read more meanwhile.
+    /// Fetches what is missing of it, unless it would take more than half of the cache.
+    fn complete(&self, ctx: &Ctx, tenant: &Tenant, key: &(OrgId, ContainerId), view: &V) {
         let segments = view.partial_segments();
         let bytes: usize = segments.iter().map(PartialSegment::file_bytes).sum();
-        let is_whole = segments.iter().all(PartialSegment::is_whole);
-        if self.reading.completes() && !is_whole && bytes <= self.max_bytes / 2 {
+        if self.reading.completes() && bytes <= self.max_bytes / 2 {
+            // Others make room before the view takes it.
+            self.account(key, view.size_bytes().max(bytes));
             complete_beside_requests(ctx, tenant, segments);
+        } else {
+            self.account(key, view.size_bytes());
         }
     }
 
