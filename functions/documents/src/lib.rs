@@ -49,7 +49,8 @@ impl FromRef<DocumentsState> for App {
 }
 
 /// Returns the routes of this function, which accept files of up to `direct_file_bytes` in a
-/// request. Larger files have to be uploaded. Memories are read as `reading` says.
+/// request. Larger files have to be uploaded. `reading` chooses the parts of segments that are read when
+/// the memories of a container are opened.
 pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Router {
     let document_routes = || {
         get(one::get_document)

@@ -208,6 +208,7 @@ impl Ledger {
             is_whole_group = stored.is_complete && ids.next().is_none();
         }
 
+        // What has changed since then takes its place among the stored ones.
         let last_stored = memories.last().map(|memory| memory.id.clone());
         let changed = self.memories.changed();
         memories.extend(
@@ -217,6 +218,7 @@ impl Ledger {
         );
         let is_complete = is_whole_group && memories.len() <= limit;
         group.truncate(&mut memories, limit);
+
         if !is_whole_group {
             // Behind the last one that was read, memories may follow that are not on the list.
             let known = match last_stored {

@@ -7,7 +7,7 @@ use crate::ledger::{Memory, ProfileGroup};
 
 /// The number of lines that did not fit after which the search for smaller ones ends.
 pub(super) const MAX_MISSES: usize = 32;
-/// How many times the tokens of a flexible budget standing instructions and preferences may take.
+/// The factor by which standing instructions and preferences may exceed a flexible budget.
 pub(super) const RULE_FACTOR: usize = 2;
 
 /// The room of a part of a profile, in estimated tokens.
