@@ -19,6 +19,7 @@ pub use ledger::{
     SupportingSpan, topic_id_of,
 };
 pub use profile::{
-    BucketSorter, Profile, ProfileLine, ProfileOptions, build_profile, build_shortlisted_profile,
+    BucketSorter, Profile, ProfileLine, ProfileOptions, build_complete_profile, build_profile,
+    build_shortlisted_profile,
 };
 pub use written::statement_from_client;

@@ -99,10 +99,8 @@ pub struct ProfileLine {
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
 pub fn build_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profile {
-    build_shortlisted_profile(ledgers, options).unwrap_or_else(|| {
-        let live = collect_live_memories(ledgers, options);
-        arrange(shortlist(live, options), options)
-    })
+    build_shortlisted_profile(ledgers, options)
+        .unwrap_or_else(|| build_complete_profile(ledgers, options))
 }
 
 /// Builds the same profile as [`build_profile`], unless more memories than those of shortlists have to be
@@ -117,6 +115,12 @@ pub fn build_shortlisted_profile(
     let memories =
         ledger.shortlisted_memories(options.now, |group| options.most_memories(group))?;
     Some(arrange(memories, options))
+}
+
+/// Builds the same profile as [`build_profile`] from all memories.
+pub fn build_complete_profile(ledgers: &[&Ledger], options: &ProfileOptions<'_>) -> Profile {
+    let live = collect_live_memories(ledgers, options);
+    arrange(shortlist(live, options), options)
 }
 
 /// Keeps the first memories of each group.

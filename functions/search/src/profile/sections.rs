@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_index::{fetch_all, partial_segments, read_views};
 use domain::{Container, Filter, ProfileBucket, Result, Tenant};
 use memory_model::{
-    BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_profile,
+    BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_complete_profile,
     build_shortlisted_profile,
 };
 use service::{ContainerScope, find_containers};
@@ -140,9 +140,8 @@ pub(super) async fn load_profile(
     if let Some(profile) = shortlisted.await? {
         return Ok(profile);
     }
-    // It is chosen from all memories.
     fetch_all(ctx, tenant, &indexed_memories).await?;
-    Ok(build_profile(&ledgers, &options))
+    Ok(build_complete_profile(&ledgers, &options))
 }
 
 /// A cache of sorters by their buckets, the most recently used first. A sorter remembers the

@@ -132,11 +132,28 @@ pub(super) struct StoredShortlist {
 impl Record for StoredShortlist {}
 
 /// The first live memories of a group.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shortlist {
     memories: Vec<Arc<Memory>>,
     /// True if these are all live memories of the group.
     is_complete: bool,
+}
+
+impl Shortlist {
+    /// Chooses the first of the live memories of a group, at most `limit`.
+    fn choose(group: ProfileGroup, mut memories: Vec<Arc<Memory>>, limit: usize) -> Self {
+        let is_complete = memories.len() <= limit;
+        group.truncate(&mut memories, limit);
+        Self {
+            memories,
+            is_complete,
+        }
+    }
+
+    /// Checks whether it has `count` memories, or all there are.
+    fn has(&self, count: usize) -> bool {
+        self.is_complete || self.memories.len() >= count
+    }
 }
 
 impl Ledger {
@@ -152,8 +169,7 @@ impl Ledger {
         let shortlists = ProfileGroup::ALL.map(|group| {
             let limit = limit(group);
             let shortlist = self.read_shortlist(group, limit, now)?;
-            let is_enough = shortlist.is_complete || shortlist.memories.len() >= limit;
-            is_enough.then_some(shortlist.memories)
+            shortlist.has(limit).then_some(shortlist.memories)
         });
         let shortlists: Option<Vec<Vec<Arc<Memory>>>> = shortlists.into_iter().collect();
         shortlists.map(|shortlists| shortlists.concat())
@@ -162,12 +178,14 @@ impl Ledger {
     /// Returns the records of the shortlists at `now`, of at most `len` memories each.
     pub(super) fn shortlist_records(&self, now: Timestamp, len: usize) -> Vec<(String, Vec<u8>)> {
         let mut records = Vec::new();
+        let mut made = None;
         for group in ProfileGroup::ALL {
-            let shortlist = match self.read_shortlist(group, len, now) {
-                Some(read) if read.is_complete || read.memories.len() >= len / 2 => read,
-                // Memories have gone, so that few are left.
-                _ => self.make_shortlist(group, len, now),
-            };
+            let read = self.read_shortlist(group, len, now);
+            // It is made anew when half of its memories have gone.
+            let shortlist = read.filter(|read| read.has(len / 2)).unwrap_or_else(|| {
+                let made = made.get_or_insert_with(|| self.make_shortlists(len, now));
+                std::mem::take(&mut made[group as usize])
+            });
             let memories = shortlist.memories.iter().map(|memory| memory.id.clone());
             let stored = StoredShortlist {
                 memories: memories.collect(),
@@ -216,11 +234,11 @@ impl Ledger {
                 .filter(|memory| group.has_live(memory, now))
                 .cloned(),
         );
-        let is_complete = is_whole_group && memories.len() <= limit;
-        group.truncate(&mut memories, limit);
+        let mut shortlist = Shortlist::choose(group, memories, limit);
 
         if !is_whole_group {
             // Behind the last one that was read, memories may follow that are not on the list.
+            let memories = &mut shortlist.memories;
             let known = match last_stored {
                 Some(last) => {
                     let position = memories.iter().position(|memory| memory.id == last);
@@ -229,23 +247,30 @@ impl Ledger {
                 None => 0,
             };
             memories.truncate(known);
+            shortlist.is_complete = false;
         }
-        Some(Shortlist {
-            memories,
-            is_complete,
-        })
+        Some(shortlist)
     }
 
-    /// Chooses the first live memories of a group, at most `limit`, from all memories.
-    fn make_shortlist(&self, group: ProfileGroup, limit: usize, now: Timestamp) -> Shortlist {
-        let all = self.memories.read_all().map(|(_, memory)| memory);
-        let mut memories: Vec<Arc<Memory>> =
-            all.filter(|memory| group.has_live(memory, now)).collect();
-        let is_complete = memories.len() <= limit;
-        group.truncate(&mut memories, limit);
-        Shortlist {
-            memories,
-            is_complete,
+    /// Chooses the first live memories of each group, at most `limit`, from all memories.
+    fn make_shortlists(&self, limit: usize, now: Timestamp) -> [Shortlist; 4] {
+        let mut members = ProfileGroup::ALL.map(|_| Vec::new());
+        for (_, memory) in self.memories.read_all() {
+            if !memory.is_live(now) {
+                continue;
+            }
+            let group = ProfileGroup::of(&memory);
+            let members = &mut members[group as usize];
+            members.push(memory);
+            if members.len() > 2 * limit {
+                // One more than the limit tells that they are not all.
+                group.truncate(members, limit + 1);
+            }
         }
+
+        ProfileGroup::ALL.map(|group| {
+            let members = std::mem::take(&mut members[group as usize]);
+            Shortlist::choose(group, members, limit)
+        })
     }
 }
