@@ -6,6 +6,7 @@ use service::Ctx;
 
 use crate::cache::ViewCache;
 use crate::memories::IndexedMemories;
+use crate::view::ContainerState;
 
 /// Returns the number of memories of a container tag that readers find by default. `heads` are those of
 /// its physical containers ([`service::read_heads`]). The memories are counted now if a physical container
@@ -31,7 +32,11 @@ pub async fn count_memories(
         memories += match head.memories {
             Some(counted) if !is_small => counted,
             _ => {
-                let held = cache.open(ctx, tenant, id).await?;
+                let state = match cache.is_warm(tenant, id) {
+                    true => ContainerState::of_head(head.clone()),
+                    false => ContainerState::read_all(ctx, tenant, id).await?,
+                };
+                let held = cache.open_at(ctx, tenant, id, state).await?;
                 held.ledger().count_live(ctx.clock.now())
             }
         };

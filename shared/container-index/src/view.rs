@@ -102,10 +102,15 @@ impl ContainerState {
         if !are_warm {
             return Self::read_all(ctx, tenant, id).await;
         }
-        Ok(Self {
-            head: ctx.index.get_head(tenant, id).await?,
+        Ok(Self::of_head(ctx.index.get_head(tenant, id).await?))
+    }
+
+    /// Takes a head that was read already, for views that are warm.
+    pub(crate) fn of_head(head: IndexHead) -> Self {
+        Self {
+            head,
             records: None,
-        })
+        }
     }
 
     /// Reads the head and the log, for a view that is read from scratch.
