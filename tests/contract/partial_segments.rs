@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use container_index::SegmentReading;
-use domain::BlobRef;
+use domain::{BlobRef, IndexHead};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -160,6 +160,14 @@ async fn answers(client: &OrgClient) -> Vec<Value> {
     answers
 }
 
+/// Checks that a process answers all requests like this.
+async fn assert_answers(client: &OrgClient, expected: &[Value], name: &str) {
+    let found = answers(client).await;
+    for ((request, expected), found) in requests().iter().zip(expected).zip(&found) {
+        assert_eq!(found, expected, "{name} {request:?}");
+    }
+}
+
 #[tokio::test]
 async fn searches_by_pages_find_what_searches_of_whole_segments_find() {
     let client = filled_client().await;
@@ -172,10 +180,7 @@ async fn searches_by_pages_find_what_searches_of_whole_segments_find() {
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
     let by_pages = restart(&client, BY_PAGES).await;
     for (round, name) in ["cold", "warm"].into_iter().enumerate() {
-        let found = answers(&by_pages).await;
-        for ((request, expected), found) in requests().iter().zip(&whole).zip(&found) {
-            assert_eq!(found, expected, "{name} {request:?}");
-        }
+        assert_answers(&by_pages, &whole, name).await;
         if round == 0 {
             // The warm views follow the log.
             let added =
@@ -211,13 +216,7 @@ async fn a_damaged_page_costs_one_answer_and_is_repaired() {
     let client = filled_client().await;
     let expected = client.search_texts("Which tea do I prefer?").await;
     assert!(!expected.is_empty());
-    let head = index_head(&client, "box").await;
-    for segment in &head.segments {
-        flip_last_bytes(&client, &segment.blob, segment.core_bytes).await;
-        if let Some(index) = &segment.memory_index {
-            flip_last_bytes(&client, &index.blob, index.core_bytes).await;
-        }
-    }
+    let head = damage_segments(&client, "box").await;
 
     let by_pages = restart(&client, BY_PAGES).await;
     let body =
@@ -264,17 +263,8 @@ async fn a_container_that_is_asked_again_is_completed() {
     wait_until_quiet(&warm).await;
 
     // Everything is in memory, so nobody notices that the files are damaged.
-    let head = index_head(&client, "box").await;
-    for segment in &head.segments {
-        flip_last_bytes(&client, &segment.blob, segment.core_bytes).await;
-        if let Some(index) = &segment.memory_index {
-            flip_last_bytes(&client, &index.blob, index.core_bytes).await;
-        }
-    }
-    let found = answers(&warm).await;
-    for ((request, expected), found) in requests().iter().zip(&whole).zip(&found) {
-        assert_eq!(found, expected, "{request:?}");
-    }
+    damage_segments(&client, "box").await;
+    assert_answers(&warm, &whole, "completed").await;
 }
 
 /// Waits until a process has sent no request to a service for a while.
@@ -285,6 +275,18 @@ async fn wait_until_quiet(client: &OrgClient) {
         calls = Some(faults.call_count());
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
+}
+
+/// Damages the files of all segments of a container tag behind their cores. Returns the head.
+async fn damage_segments(client: &OrgClient, tag: &str) -> IndexHead {
+    let head = index_head(client, tag).await;
+    for segment in &head.segments {
+        flip_last_bytes(client, &segment.blob, segment.core_bytes).await;
+        if let Some(index) = &segment.memory_index {
+            flip_last_bytes(client, &index.blob, index.core_bytes).await;
+        }
+    }
+    head
 }
 
 /// Stores a file again with other bytes behind its core, as a disk would that loses them.
