@@ -1,5 +1,8 @@
 //! The places for documents that are processed at the same time, and their allocation to
 //! organizations.
+//!
+//! A document takes two places, and a short text takes one: it is read in milliseconds, during which it
+//! mostly waits for the disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,21 +14,35 @@ use tokio::time::{Instant, timeout_at};
 
 /// A number of places shared among organizations.
 ///
-/// An organization gets another place only while it has fewer than are free (a dynamic threshold,
-/// as switches share their buffer among ports). Alone it gets half of them, and the next one gets
-/// half of the rest. An organization that floods the queue therefore leaves places to others,
+/// An organization gets places only as long as it has no more than are free (a dynamic threshold, as
+/// switches share their buffer among ports). Alone it gets half of them, and the next one gets half of
+/// the rest. An organization that floods the queue therefore leaves places to others,
 /// without a fixed reserve for anybody.
 pub(crate) struct ProcessingPlaces {
     total: usize,
-    taken: Mutex<HashMap<OrgId, usize>>,
+    taken: Mutex<TakenPlaces>,
     place_freed: Notify,
 }
 
-/// A place for one document. Dropping it frees the place.
+#[derive(Default)]
+struct TakenPlaces {
+    /// The number of places of each organization.
+    by_org: HashMap<OrgId, usize>,
+    /// The number of documents in all of them.
+    documents: usize,
+}
+
+/// The places of one document. Dropping them frees them.
 pub(crate) struct Place {
     places: Arc<ProcessingPlaces>,
     org: OrgId,
+    size: usize,
 }
+
+/// The places that a short text takes.
+pub(crate) const SHORT_TEXT_PLACES: usize = 1;
+/// The places that any other document takes.
+pub(crate) const DOCUMENT_PLACES: usize = 2;
 
 impl ProcessingPlaces {
     pub(crate) fn new(total: usize) -> Arc<Self> {
@@ -36,22 +53,28 @@ impl ProcessingPlaces {
         })
     }
 
-    /// Takes a place for an organization. Returns `None` if the organization may not have another
-    /// one within `patience`. Only one task may wait at a time.
+    /// Takes `size` places for a document of an organization. Returns `None` if the organization may not
+    /// have them within `max_wait`. Only one task may wait at a time.
     pub(crate) async fn take_place(
         self: &Arc<Self>,
         org: &OrgId,
+        size: usize,
         max_wait: Duration,
     ) -> Option<Place> {
         let deadline = Instant::now() + max_wait;
         loop {
-            if let Some(place) = self.try_take_place(org) {
+            if let Some(place) = self.try_take_place(org, size) {
                 return Some(place);
             }
             timeout_at(deadline, self.place_freed.notified())
                 .await
                 .ok()?;
         }
+    }
+
+    /// Returns the number of documents that are processed now.
+    pub(crate) fn count_documents(&self) -> usize {
+        self.lock_taken().documents
     }
 
     /// Waits until a place is free. Only one task may wait at a time.
@@ -61,24 +84,26 @@ impl ProcessingPlaces {
         }
     }
 
-    fn try_take_place(self: &Arc<Self>, org: &OrgId) -> Option<Place> {
+    fn try_take_place(self: &Arc<Self>, org: &OrgId, size: usize) -> Option<Place> {
         let mut taken = self.lock_taken();
-        let taken_by_org = taken.get(org).copied().unwrap_or_default();
-        if taken_by_org >= self.free_places(&taken) {
+        let taken_by_org = taken.by_org.get(org).copied().unwrap_or_default();
+        if taken_by_org + size > self.free_places(&taken) {
             return None;
         }
-        taken.insert(org.clone(), taken_by_org + 1);
+        taken.by_org.insert(org.clone(), taken_by_org + size);
+        taken.documents += 1;
         Some(Place {
             places: self.clone(),
             org: org.clone(),
+            size,
         })
     }
 
-    fn free_places(&self, taken: &HashMap<OrgId, usize>) -> usize {
-        self.total.saturating_sub(taken.values().sum())
+    fn free_places(&self, taken: &TakenPlaces) -> usize {
+        self.total.saturating_sub(taken.by_org.values().sum())
     }
 
-    fn lock_taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
+    fn lock_taken(&self) -> MutexGuard<'_, TakenPlaces> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -86,15 +111,12 @@ impl ProcessingPlaces {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock_taken();
-        let remaining = match taken.get(&self.org) {
-            Some(count) => count.saturating_sub(1),
-            None => 0,
+        let taken_by_org = taken.by_org.get(&self.org).copied().unwrap_or_default();
+        match taken_by_org.saturating_sub(self.size) {
+            0 => taken.by_org.remove(&self.org),
+            remaining => taken.by_org.insert(self.org.clone(), remaining),
         };
-        if remaining == 0 {
-            taken.remove(&self.org);
-        } else {
-            taken.insert(self.org.clone(), remaining);
-        }
+        taken.documents = taken.documents.saturating_sub(1);
         drop(taken);
         self.places.place_freed.notify_one();
     }
@@ -110,32 +132,58 @@ mod tests {
 
     #[test]
     fn no_organization_takes_the_places_of_the_others() {
-        let places = ProcessingPlaces::new(8);
-        let mut taken_places = Vec::new();
-        for (name, share) in [("flood", 4), ("second", 2), ("third", 1), ("quiet", 1)] {
-            let mut own_places: Vec<Place> =
-                std::iter::from_fn(|| places.try_take_place(&org(name))).collect();
-            assert_eq!(own_places.len(), share, "{name}");
-            taken_places.append(&mut own_places);
+        for (size, shares) in [
+            (SHORT_TEXT_PLACES, [4, 2, 1, 1]),
+            (DOCUMENT_PLACES, [2, 1, 1, 0]),
+        ] {
+            let places = ProcessingPlaces::new(8);
+            let mut taken_places = Vec::new();
+            for (name, share) in ["flood", "second", "third", "quiet"]
+                .into_iter()
+                .zip(shares)
+            {
+                let mut own_places: Vec<Place> =
+                    std::iter::from_fn(|| places.try_take_place(&org(name), size)).collect();
+                assert_eq!(own_places.len(), share, "{name}");
+                taken_places.append(&mut own_places);
+            }
+            assert!(
+                places.try_take_place(&org("late"), size).is_none(),
+                "all are taken"
+            );
+            assert_eq!(places.count_documents(), taken_places.len());
+            taken_places.clear();
+            assert_eq!(places.free_places(&places.lock_taken()), 8);
         }
+    }
+
+    #[test]
+    fn short_texts_leave_places_to_documents_of_others() {
+        let places = ProcessingPlaces::new(8);
+        let texts: Vec<Place> =
+            std::iter::from_fn(|| places.try_take_place(&org("flood"), SHORT_TEXT_PLACES))
+                .collect();
+        assert_eq!(texts.len(), 4);
         assert!(
-            places.try_take_place(&org("late")).is_none(),
-            "all are taken"
+            places
+                .try_take_place(&org("quiet"), DOCUMENT_PLACES)
+                .is_some()
         );
-        taken_places.clear();
-        assert_eq!(places.free_places(&places.lock_taken()), 8);
     }
 
     #[tokio::test]
     async fn a_place_that_becomes_free_goes_to_who_waits() {
         let places = ProcessingPlaces::new(2);
-        let first_place = places.try_take_place(&org("a")).expect("a place");
+        let (org, size) = (org("a"), SHORT_TEXT_PLACES);
+        let first_place = places.try_take_place(&org, size).expect("a place");
         assert!(
-            places.take_place(&org("a"), Duration::ZERO).await.is_none(),
+            places
+                .take_place(&org, size, Duration::ZERO)
+                .await
+                .is_none(),
             "it has its share"
         );
-        let same = org("a");
-        let wait = places.take_place(&same, Duration::from_secs(60));
+        let wait = places.take_place(&org, size, Duration::from_secs(60));
         let (second, ()) = tokio::join!(wait, async { drop(first_place) });
         assert!(second.is_some());
     }

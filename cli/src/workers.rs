@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use aws::layout::QueueLayout;
 use aws::{QueueReceiver, ReceivedMessage, layout};
-use domain::ports::OverdueWork;
+use domain::ports::{OverdueWork, PortResult};
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker, Timestamp};
 use maintenance::{MaintenanceWorker, OrphanWalk};
 use processor::Processor;
@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::external_services::ExternalServices;
+use crate::processing_places::ProcessingPlaces;
 use crate::system::LocalSystem;
 
 /// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
@@ -27,6 +28,9 @@ use crate::system::LocalSystem;
 const POLL_WAIT: Duration = Duration::from_secs(20);
 /// The pause after a queue did not answer.
 const BACK_OFF: Duration = Duration::from_secs(1);
+/// The pause after a batch of commits that was not full, while several documents are processed. The next
+/// batch then has several commits, which costs little more than one.
+const COMMIT_PAUSE: Duration = Duration::from_millis(30);
 /// The interval at which unfinished work is picked up. The schedule in `template.yaml` has the same
 /// interval.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
@@ -71,19 +75,21 @@ impl Workers {
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
         let threads = documents::document_threads()?;
+        let places = ProcessingPlaces::new(documents::place_count());
         for mut source in queue_sources(system, external_services).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
+            let places = places.clone();
             if source.layout.batch_size == 1 && !source.is_dead_letter_queue {
                 source.receiver = source.receiver.one_at_a_time();
             }
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
                 if source.layout == layout::PROCESS_QUEUE && !source.is_dead_letter_queue {
-                    documents::poll_documents(source, jobs, threads, stopped).await;
+                    documents::poll_documents(source, places, jobs, threads, stopped).await;
                 } else {
-                    poll_queue(source, stopped).await;
+                    poll_queue(source, &places, stopped).await;
                 }
             });
         }
@@ -168,14 +174,23 @@ async fn queue_sources(
     Ok(sources)
 }
 
-async fn poll_queue(source: QueueSource, mut stopped: watch::Receiver<bool>) {
+async fn poll_queue(
+    source: QueueSource,
+    places: &ProcessingPlaces,
+    mut stopped: watch::Receiver<bool>,
+) {
     while !*stopped.borrow() {
         let received = tokio::select! {
             received = source.receiver.receive(POLL_WAIT) => received,
             _ = stopped.changed() => return,
         };
         match received {
-            Ok(messages) => handle_messages(&source, &messages).await,
+            Ok(messages) => {
+                handle_messages(&source, &messages).await;
+                if expects_more_commits(&source, &messages, places) {
+                    tokio::time::sleep(COMMIT_PAUSE).await;
+                }
+            }
             Err(error) => {
                 warn!(
                     error = &error as &dyn std::error::Error,
@@ -185,6 +200,17 @@ async fn poll_queue(source: QueueSource, mut stopped: watch::Receiver<bool>) {
             }
         }
     }
+}
+
+/// Checks whether commits of other documents come soon after this batch.
+fn expects_more_commits(
+    source: &QueueSource,
+    batch: &[ReceivedMessage],
+    places: &ProcessingPlaces,
+) -> bool {
+    source.layout == layout::COMMIT_QUEUE
+        && batch.len() < source.layout.batch_size as usize
+        && places.count_documents() > 1
 }
 
 async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
@@ -202,23 +228,28 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
     let outcomes = source.worker.handle_batch(&batch).await;
     count_outcomes(source, &outcomes);
 
+    let mut done = Vec::with_capacity(messages.len());
     for (message, outcome) in messages.iter().zip(outcomes) {
-        let result = match outcome {
-            DeliveryOutcome::Done => source.receiver.delete(message).await,
+        match outcome {
+            DeliveryOutcome::Done => done.push(message),
             // A dead letter that cannot be handled waits for the visibility time-out, because a
             // retry would not help.
-            DeliveryOutcome::Retry if source.is_dead_letter_queue => Ok(()),
+            DeliveryOutcome::Retry if source.is_dead_letter_queue => {}
             DeliveryOutcome::Retry => {
                 let receiver = &source.receiver;
-                receiver.retry_after(message, message.retry_delay()).await
+                warn_of_repetition(receiver.retry_after(message, message.retry_delay()).await);
             }
-        };
-        if let Err(error) = result {
-            warn!(
-                error = &error as &dyn std::error::Error,
-                "a message will come again"
-            );
         }
+    }
+    warn_of_repetition(source.receiver.delete(&done).await);
+}
+
+fn warn_of_repetition(result: PortResult<()>) {
+    if let Err(error) = result {
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "a message will come again"
+        );
     }
 }
 

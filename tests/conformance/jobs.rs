@@ -39,7 +39,7 @@ async fn drain_queue(setting: &PortFixture, queue: &str) -> BTreeSet<String> {
         for message in messages {
             seen.insert(message.body.clone());
             // A message that cannot be deleted is delivered again.
-            receiver.delete(&message).await.ok();
+            receiver.delete(&[&message]).await.ok();
         }
         // Messages whose delivery or deletion was lost stay hidden until their visibility timeout.
         setting.app.environment.clock.advance_seconds(1000);
@@ -68,6 +68,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
         let process = Job::ProcessV1 {
             document: document.clone(),
             revision: revision.clone(),
+            is_short_text: true,
         };
         let commit = Job::CommitV1 {
             document,

@@ -33,7 +33,10 @@ pub(crate) async fn process_only(client: &OrgClient) -> usize {
         "{outcomes:?}"
     );
     for message in &messages {
-        receiver.delete(message).await.expect("a deleted message");
+        receiver
+            .delete(&[message])
+            .await
+            .expect("a deleted message");
     }
 
     messages.len()
@@ -47,6 +50,7 @@ pub(crate) async fn send_late_messages(client: &OrgClient, old: &domain::Documen
         Job::ProcessV1 {
             document: document.clone(),
             revision: revision.clone(),
+            is_short_text: true,
         },
         Job::CommitV1 {
             document,

@@ -79,6 +79,7 @@ fn run_processor(document: &Document) -> String {
     let job = Job::ProcessV1 {
         document: document.id.clone(),
         revision: document.revision.clone(),
+        is_short_text: true,
     };
     JobMessage { org: org(), job }.to_json()
 }

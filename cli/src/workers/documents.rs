@@ -14,18 +14,18 @@ use std::time::Duration;
 use anyhow::Result;
 use aws::ReceivedMessage;
 use domain::ports::{JobQueue, PortResult};
-use domain::{JobMessage, OrgId};
+use domain::{Job, JobMessage};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::{BACK_OFF, POLL_WAIT, QueueSource, handle_messages};
-use crate::processing_places::{Place, ProcessingPlaces};
+use crate::processing_places::{DOCUMENT_PLACES, Place, ProcessingPlaces, SHORT_TEXT_PLACES};
 
-/// The fewest places: two for an organization that floods the queue, one for another such
-/// organization, and one for anybody else.
-const MIN_PLACES: usize = 4;
+/// The fewest places, for documents of two places each: two for an organization that floods the queue, one
+/// for another such organization, and one for anybody else.
+const MIN_PLACES: usize = 4 * DOCUMENT_PLACES;
 /// The time for which a received message waits for a place. It is longer than a usual document
 /// takes, so that a flood of usual documents is never sent again.
 const PLACE_WAIT: Duration = Duration::from_millis(250);
@@ -33,18 +33,18 @@ const PLACE_WAIT: Duration = Duration::from_millis(250);
 /// wait before it, some ten messages are in transit at a time, however many are queued.
 const RESEND_SECONDS: u32 = 2;
 
-/// Returns the number of documents that are processed at a time. One organization gets half of
-/// them, one for each core. The time of a parser is limited by the wall clock, so it must not share
-/// its core with many others.
-fn place_count() -> usize {
+/// Returns the number of places. One organization gets half of them: as many as documents on all cores
+/// take. The time of a parser is limited by the wall clock, so it must not share its core with many
+/// others.
+pub(super) fn place_count() -> usize {
     let cores = available_parallelism().map_or(1, |cores| cores.get());
-    MIN_PLACES.max(2 * cores)
+    MIN_PLACES.max(2 * cores * DOCUMENT_PLACES)
 }
 
-/// Returns the threads that process documents.
+/// Returns the threads that process documents. Short texts in the places of one document share a thread.
 pub(super) fn document_threads() -> Result<Runtime> {
     let threads = Builder::new_multi_thread()
-        .worker_threads(place_count())
+        .worker_threads(place_count() / DOCUMENT_PLACES)
         .thread_name("documents")
         .enable_all()
         .build();
@@ -55,11 +55,11 @@ pub(super) fn document_threads() -> Result<Runtime> {
 /// started.
 pub(super) async fn poll_documents(
     source: QueueSource,
+    places: Arc<ProcessingPlaces>,
     jobs: Arc<dyn JobQueue>,
     threads: Handle,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = ProcessingPlaces::new(place_count());
     let mut running = JoinSet::new();
 
     while !*stopped.borrow() {
@@ -110,8 +110,14 @@ async fn find_place(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) -
     let Some(envelope) = JobMessage::parse(&message.body) else {
         return PlaceOutcome::Taken(None);
     };
-    let org: &OrgId = &envelope.org;
-    match places.take_place(org, PLACE_WAIT).await {
+    let size = match envelope.job {
+        Job::ProcessV1 {
+            is_short_text: true,
+            ..
+        } => SHORT_TEXT_PLACES,
+        _ => DOCUMENT_PLACES,
+    };
+    match places.take_place(&envelope.org, size, PLACE_WAIT).await {
         Some(place) => PlaceOutcome::Taken(Some(place)),
         None => PlaceOutcome::NoneFor(Box::new(envelope)),
     }
@@ -134,7 +140,7 @@ async fn send_again(
 ) {
     let result: PortResult<()> = async {
         jobs.send_delayed(envelope, RESEND_SECONDS).await?;
-        source.receiver.delete(message).await
+        source.receiver.delete(&[message]).await
     }
     .await;
     if let Err(error) = result {

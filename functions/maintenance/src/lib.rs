@@ -79,7 +79,9 @@ impl MaintenanceWorker {
     async fn run_job(&self, envelope: &JobMessage, is_dead_letter: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
-            Job::ProcessV1 { document, revision }
+            Job::ProcessV1 {
+                document, revision, ..
+            }
             | Job::CommitV1 {
                 document, revision, ..
             } if is_dead_letter => {

@@ -96,7 +96,9 @@ impl QueueWorker for Processor {
             let tenant = envelope.tenant();
             let name = envelope.job.name();
             match envelope.job {
-                Job::ProcessV1 { document, revision } => {
+                Job::ProcessV1 {
+                    document, revision, ..
+                } => {
                     let span = spans::message_span(name, [delivery.trace_parent.as_deref()]);
                     single.push((i, tenant, document, revision, span))
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use container_index::ChosenModel;
-use domain::document::{BodyForm, ProcessingResult, StatementsRef};
+use domain::document::{ProcessingResult, StatementsRef};
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
@@ -41,8 +41,6 @@ const MAX_CHUNKS: usize = 100_000;
 /// costs.
 const MIN_STAGED_CHARS: usize = 32 * 1024;
 
-/// The most bytes of a text that is processed without a lease.
-const MAX_UNLEASED_BYTES: u64 = 32 * 1024;
 /// The time for which a new text is processed without a lease. The sweep sends it a few times until
 /// then.
 const UNLEASED_SECONDS: i64 = 600;
@@ -134,15 +132,13 @@ async fn begin_revision(
     }
 }
 
-/// Checks whether a document is a text that is read in milliseconds, for the first time.
+/// Checks whether a document is a short text that is read for the first time.
 ///
 /// A text that replaces another one reuses what is served of that. So it would give other results once
 /// another worker has finished. A text that has waited for long may be one that ends its worker, so
 /// its attempts have to be counted.
 fn is_new_short_text(document: &Document, now: Timestamp) -> bool {
-    let is_text = matches!(document.body.form, BodyForm::Text | BodyForm::Conversation);
-    is_text
-        && document.body.size <= MAX_UNLEASED_BYTES
+    document.is_short_text()
         && document.attempts == 0
         && document.indexed.is_none()
         && document.updated_at.plus_seconds(UNLEASED_SECONDS) > now

@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
+use aws_sdk_sqs::types::{
+    DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, QueueAttributeName,
+};
+use domain::PortError;
 use domain::ports::PortResult;
 
-use crate::error::port_error;
+use crate::error::{build_error, port_error};
 
 /// A received message.
 #[derive(Debug, Clone)]
@@ -141,19 +144,30 @@ impl QueueReceiver {
         Ok(received)
     }
 
-    /// Deletes a message that was handled.
+    /// Deletes messages that were handled: those of one batch.
     ///
     /// # Errors
-    /// Fails if the queue does not answer. The message then comes again, which its handler must
-    /// accept.
-    pub async fn delete(&self, message: &ReceivedMessage) -> PortResult<()> {
-        let request = self
-            .client
-            .delete_message()
-            .queue_url(&self.queue)
-            .receipt_handle(&message.receipt);
-        request.send().await.map_err(port_error)?;
-        Ok(())
+    /// Fails if the queue does not answer, or keeps some of them. These come again, which their handler
+    /// must accept.
+    pub async fn delete(&self, messages: &[&ReceivedMessage]) -> PortResult<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let mut request = self.client.delete_message_batch().queue_url(&self.queue);
+        for (number, message) in messages.iter().enumerate() {
+            let entry = DeleteMessageBatchRequestEntry::builder()
+                .id(number.to_string())
+                .receipt_handle(&message.receipt);
+            request = request.entries(entry.build().map_err(build_error)?);
+        }
+
+        let response = request.send().await.map_err(port_error)?;
+        match response.failed() {
+            [] => Ok(()),
+            _ => Err(PortError::Unavailable(
+                "the queue kept part of a batch".into(),
+            )),
+        }
     }
 
     /// Makes a message visible again after `delay` instead of after the visibility time-out of the

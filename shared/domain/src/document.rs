@@ -255,6 +255,9 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// The most bytes of a short text.
+const MAX_SHORT_TEXT_BYTES: u64 = 32 * 1024;
+
 /// The most characters of a summary.
 pub const MAX_SUMMARY_CHARS: usize = 400;
 /// The most bytes of a summary, because the records of all documents in a list are read. A script
@@ -490,6 +493,12 @@ impl Document {
             .map(|found| &found.authorship)
             .chain(indexed.map(|served| &served.authorship));
         authorships.flatten().next()
+    }
+
+    /// Checks whether the content is a text that is read in milliseconds: of at most 32 KB.
+    pub fn is_short_text(&self) -> bool {
+        let is_text = matches!(self.body.form, BodyForm::Text | BodyForm::Conversation);
+        is_text && self.body.size <= MAX_SHORT_TEXT_BYTES
     }
 
     /// Checks whether `revision` is the newest content and its processing has not ended.

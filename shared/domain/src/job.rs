@@ -39,6 +39,10 @@ pub enum Job {
         document: DocumentId,
         /// The revision to process. A message about an older revision is dropped.
         revision: Revision,
+        /// True for a short text ([`Document::is_short_text`]), of which more are processed at a time
+        /// than of other documents.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_short_text: bool,
     },
     /// Commits a processed document to the index of its container.
     CommitV1 {
@@ -125,6 +129,7 @@ impl JobMessage {
         let job = Job::ProcessV1 {
             document: document.id.clone(),
             revision: document.revision.clone(),
+            is_short_text: document.is_short_text(),
         };
         Self {
             org: org.clone(),
@@ -192,6 +197,9 @@ mod tests {
         let envelope = JobMessage::parse(golden).unwrap();
         assert_eq!(envelope.to_json(), golden);
         assert!(matches!(envelope.job, Job::ProcessV1 { .. }));
+
+        let golden = r#"{"org":"acme","job":"process-v1","document":"1111111111111111111111","revision":"2222222222222222222222","is_short_text":true}"#;
+        assert_eq!(JobMessage::parse(golden).unwrap().to_json(), golden);
 
         let golden =
             r#"{"org":"acme","job":"mend-v1","container":"1111111111111111111111","documents":[]}"#;
