@@ -16,27 +16,27 @@ use tokio::time::{Instant, timeout_at};
 ///
 /// An organization gets places only as long as it has no more than are free (a dynamic threshold, as
 /// switches share their buffer among ports). Alone it gets half of them, and the next one gets half of
-/// the rest. An organization that floods the queue therefore leaves places to others,
-/// without a fixed reserve for anybody.
+/// the rest. An organization that floods the queue therefore leaves places to others, without a fixed
+/// reserve for anybody.
 pub(crate) struct ProcessingPlaces {
     total: usize,
-    taken: Mutex<TakenPlaces>,
+    taken: Mutex<PlaceCounts>,
     place_freed: Notify,
 }
 
 #[derive(Default)]
-struct TakenPlaces {
+struct PlaceCounts {
     /// The number of places of each organization.
     by_org: HashMap<OrgId, usize>,
-    /// The number of documents in all of them.
+    /// The number of documents in them.
     documents: usize,
 }
 
 /// The places of one document. Dropping them frees them.
-pub(crate) struct Place {
+pub(crate) struct TakenPlaces {
     places: Arc<ProcessingPlaces>,
     org: OrgId,
-    size: usize,
+    count: usize,
 }
 
 /// The places that a short text takes.
@@ -53,18 +53,18 @@ impl ProcessingPlaces {
         })
     }
 
-    /// Takes `size` places for a document of an organization. Returns `None` if the organization may not
+    /// Takes `count` places for a document of an organization. Returns `None` if the organization may not
     /// have them within `max_wait`. Only one task may wait at a time.
-    pub(crate) async fn take_place(
+    pub(crate) async fn take_places(
         self: &Arc<Self>,
         org: &OrgId,
-        size: usize,
+        count: usize,
         max_wait: Duration,
-    ) -> Option<Place> {
+    ) -> Option<TakenPlaces> {
         let deadline = Instant::now() + max_wait;
         loop {
-            if let Some(place) = self.try_take_place(org, size) {
-                return Some(place);
+            if let Some(taken) = self.try_take_places(org, count) {
+                return Some(taken);
             }
             timeout_at(deadline, self.place_freed.notified())
                 .await
@@ -84,35 +84,35 @@ impl ProcessingPlaces {
         }
     }
 
-    fn try_take_place(self: &Arc<Self>, org: &OrgId, size: usize) -> Option<Place> {
+    fn try_take_places(self: &Arc<Self>, org: &OrgId, count: usize) -> Option<TakenPlaces> {
         let mut taken = self.lock_taken();
         let taken_by_org = taken.by_org.get(org).copied().unwrap_or_default();
-        if taken_by_org + size > self.free_places(&taken) {
+        if taken_by_org + count > self.free_places(&taken) {
             return None;
         }
-        taken.by_org.insert(org.clone(), taken_by_org + size);
+        taken.by_org.insert(org.clone(), taken_by_org + count);
         taken.documents += 1;
-        Some(Place {
+        Some(TakenPlaces {
             places: self.clone(),
             org: org.clone(),
-            size,
+            count,
         })
     }
 
-    fn free_places(&self, taken: &TakenPlaces) -> usize {
+    fn free_places(&self, taken: &PlaceCounts) -> usize {
         self.total.saturating_sub(taken.by_org.values().sum())
     }
 
-    fn lock_taken(&self) -> MutexGuard<'_, TakenPlaces> {
+    fn lock_taken(&self) -> MutexGuard<'_, PlaceCounts> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for TakenPlaces {
     fn drop(&mut self) {
         let mut taken = self.places.lock_taken();
         let taken_by_org = taken.by_org.get(&self.org).copied().unwrap_or_default();
-        match taken_by_org.saturating_sub(self.size) {
+        match taken_by_org.saturating_sub(self.count) {
             0 => taken.by_org.remove(&self.org),
             remaining => taken.by_org.insert(self.org.clone(), remaining),
         };
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn no_organization_takes_the_places_of_the_others() {
-        for (size, shares) in [
+        for (count, shares) in [
             (SHORT_TEXT_PLACES, [4, 2, 1, 1]),
             (DOCUMENT_PLACES, [2, 1, 1, 0]),
         ] {
@@ -142,13 +142,13 @@ mod tests {
                 .into_iter()
                 .zip(shares)
             {
-                let mut own_places: Vec<Place> =
-                    std::iter::from_fn(|| places.try_take_place(&org(name), size)).collect();
+                let mut own_places: Vec<TakenPlaces> =
+                    std::iter::from_fn(|| places.try_take_places(&org(name), count)).collect();
                 assert_eq!(own_places.len(), share, "{name}");
                 taken_places.append(&mut own_places);
             }
             assert!(
-                places.try_take_place(&org("late"), size).is_none(),
+                places.try_take_places(&org("late"), count).is_none(),
                 "all are taken"
             );
             assert_eq!(places.count_documents(), taken_places.len());
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn short_texts_leave_places_to_documents_of_others() {
         let places = ProcessingPlaces::new(8);
-        let texts: Vec<Place> =
-            std::iter::from_fn(|| places.try_take_place(&org("flood"), SHORT_TEXT_PLACES))
+        let texts: Vec<TakenPlaces> =
+            std::iter::from_fn(|| places.try_take_places(&org("flood"), SHORT_TEXT_PLACES))
                 .collect();
         assert_eq!(texts.len(), 4);
         assert!(
             places
-                .try_take_place(&org("quiet"), DOCUMENT_PLACES)
+                .try_take_places(&org("quiet"), DOCUMENT_PLACES)
                 .is_some()
         );
     }
@@ -174,17 +174,17 @@ mod tests {
     #[tokio::test]
     async fn a_place_that_becomes_free_goes_to_who_waits() {
         let places = ProcessingPlaces::new(2);
-        let (org, size) = (org("a"), SHORT_TEXT_PLACES);
-        let first_place = places.try_take_place(&org, size).expect("a place");
+        let (org, count) = (org("a"), SHORT_TEXT_PLACES);
+        let first_places = places.try_take_places(&org, count).expect("places");
         assert!(
             places
-                .take_place(&org, size, Duration::ZERO)
+                .take_places(&org, count, Duration::ZERO)
                 .await
                 .is_none(),
             "it has its share"
         );
-        let wait = places.take_place(&org, size, Duration::from_secs(60));
-        let (second, ()) = tokio::join!(wait, async { drop(first_place) });
+        let wait = places.take_places(&org, count, Duration::from_secs(60));
+        let (second, ()) = tokio::join!(wait, async { drop(first_places) });
         assert!(second.is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws::QueueReceiver;
+use aws::{QueueReceiver, ReceivedMessage};
 use domain::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
 use processor::Processor;
 
@@ -32,12 +32,8 @@ pub(crate) async fn process_only(client: &OrgClient) -> usize {
             .all(|outcome| *outcome == DeliveryOutcome::Done),
         "{outcomes:?}"
     );
-    for message in &messages {
-        receiver
-            .delete(&[message])
-            .await
-            .expect("a deleted message");
-    }
+    let handled: Vec<&ReceivedMessage> = messages.iter().collect();
+    receiver.delete(&handled).await.expect("deleted messages");
 
     messages.len()
 }

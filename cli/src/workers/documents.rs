@@ -2,9 +2,9 @@
 //! others.
 //!
 //! The queue serves organizations in turn, so the message of a quiet one is always among the next.
-//! It only has to be taken: messages are taken one at a time, each gets one of a few places, and
+//! It only has to be taken: messages are taken one at a time, each gets one or two of a few places, and
 //! [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
-//! organization may have no further place is sent again and arrives a little later. Meanwhile the
+//! organization may have no further places is sent again and arrives a little later. Meanwhile the
 //! next message is handled.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::{BACK_OFF, POLL_WAIT, QueueSource, handle_messages};
-use crate::processing_places::{DOCUMENT_PLACES, Place, ProcessingPlaces, SHORT_TEXT_PLACES};
+use crate::processing_places::{DOCUMENT_PLACES, ProcessingPlaces, SHORT_TEXT_PLACES, TakenPlaces};
 
 /// The fewest places, for documents of two places each: two for an organization that floods the queue, one
 /// for another such organization, and one for anybody else.
@@ -72,11 +72,11 @@ pub(super) async fn poll_documents(
         match received {
             Ok(messages) => {
                 for message in messages {
-                    match find_place(&places, &message).await {
-                        PlaceOutcome::Taken(place) => {
+                    match find_places(&places, &message).await {
+                        PlaceOutcome::Taken(taken) => {
                             let source = source.clone();
                             let work =
-                                async move { process_message(&source, message, place).await };
+                                async move { process_message(&source, message, taken).await };
                             running.spawn_on(work, &threads);
                         }
                         PlaceOutcome::NoneFor(envelope) => {
@@ -100,33 +100,37 @@ pub(super) async fn poll_documents(
 
 /// The outcome of looking for a place for a message.
 enum PlaceOutcome {
-    /// The message can be handled, in this place. A message that cannot be parsed needs none.
-    Taken(Option<Place>),
-    /// Its organization may have no further place.
+    /// The message can be handled, in these places. A message that cannot be parsed needs none.
+    Taken(Option<TakenPlaces>),
+    /// Its organization may not have as many places now.
     NoneFor(Box<JobMessage>),
 }
 
-async fn find_place(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) -> PlaceOutcome {
+async fn find_places(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) -> PlaceOutcome {
     let Some(envelope) = JobMessage::parse(&message.body) else {
         return PlaceOutcome::Taken(None);
     };
-    let size = match envelope.job {
+    let count = match envelope.job {
         Job::ProcessV1 {
             is_short_text: true,
             ..
         } => SHORT_TEXT_PLACES,
         _ => DOCUMENT_PLACES,
     };
-    match places.take_place(&envelope.org, size, PLACE_WAIT).await {
-        Some(place) => PlaceOutcome::Taken(Some(place)),
+    match places.take_places(&envelope.org, count, PLACE_WAIT).await {
+        Some(taken) => PlaceOutcome::Taken(Some(taken)),
         None => PlaceOutcome::NoneFor(Box::new(envelope)),
     }
 }
 
-/// Processes one document and frees its place.
-async fn process_message(source: &QueueSource, message: ReceivedMessage, place: Option<Place>) {
+/// Processes one document and frees its places.
+async fn process_message(
+    source: &QueueSource,
+    message: ReceivedMessage,
+    taken: Option<TakenPlaces>,
+) {
     handle_messages(source, &[message]).await;
-    drop(place);
+    drop(taken);
 }
 
 /// Moves a message to the end of its organization's line. It is sent before it is deleted, so at

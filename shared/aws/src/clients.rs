@@ -45,8 +45,9 @@ pub async fn load_config() -> SdkConfig {
         .await
 }
 
-/// Returns a configuration that sends all requests to `transport`, with keys to sign them. The SDK does
-/// not watch the bytes of each request: those of a transport in the same process do not stall.
+/// Returns a configuration that sends all requests to `transport`, with keys to sign them. The
+/// SDK's protection against stalled streams is off, because those of a transport in the same process do
+/// not stall.
 pub fn config_through(
     transport: impl HttpClient + 'static,
     access_key: &str,

@@ -150,8 +150,8 @@ impl Shortlist {
         }
     }
 
-    /// Checks whether it has `count` memories, or all there are.
-    fn has(&self, count: usize) -> bool {
+    /// Checks whether it has `count` memories, or all that there are.
+    fn has_enough(&self, count: usize) -> bool {
         self.is_complete || self.memories.len() >= count
     }
 }
@@ -169,7 +169,7 @@ impl Ledger {
         let shortlists = ProfileGroup::ALL.map(|group| {
             let limit = limit(group);
             let shortlist = self.read_shortlist(group, limit, now)?;
-            shortlist.has(limit).then_some(shortlist.memories)
+            shortlist.has_enough(limit).then_some(shortlist.memories)
         });
         let shortlists: Option<Vec<Vec<Arc<Memory>>>> = shortlists.into_iter().collect();
         shortlists.map(|shortlists| shortlists.concat())
@@ -181,11 +181,13 @@ impl Ledger {
         let mut made = None;
         for group in ProfileGroup::ALL {
             let read = self.read_shortlist(group, len, now);
-            // It is made anew when half of its memories have gone.
-            let shortlist = read.filter(|read| read.has(len / 2)).unwrap_or_else(|| {
-                let made = made.get_or_insert_with(|| self.make_shortlists(len, now));
-                std::mem::take(&mut made[group as usize])
-            });
+            // A shortlist that has lost more than half of its memories is made anew.
+            let shortlist = read
+                .filter(|read| read.has_enough(len / 2))
+                .unwrap_or_else(|| {
+                    let made = made.get_or_insert_with(|| self.make_shortlists(len, now));
+                    std::mem::take(&mut made[group as usize])
+                });
             let memories = shortlist.memories.iter().map(|memory| memory.id.clone());
             let stored = StoredShortlist {
                 memories: memories.collect(),
@@ -226,7 +228,7 @@ impl Ledger {
             is_whole_group = stored.is_complete && ids.next().is_none();
         }
 
-        // What has changed since then takes its place among the stored ones.
+        // Later changes take their places among the stored memories.
         let last_stored = memories.last().map(|memory| memory.id.clone());
         let changed = self.memories.changed();
         memories.extend(
