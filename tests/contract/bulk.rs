@@ -1,6 +1,9 @@
 //! `DELETE /v3/documents/bulk`.
 
+use std::pin::pin;
+
 use domain::key::Permission;
+use futures::FutureExt;
 use serde_json::{Value, json};
 use testkit::TestAnswer;
 
@@ -23,6 +26,9 @@ async fn send_bulk(client: &OrgClient, body: Value) -> TestAnswer {
 async fn delete(client: &OrgClient, body: Value) -> Value {
     let answer = send_bulk(client, body).await;
     let mut shape = json!({"success": "bool", "deletedCount": "int"});
+    if answer.body.get("hasMore").is_some() {
+        shape = merge_shapes(shape, &json!({"hasMore": "bool"}));
+    }
     if answer.body.get("errors").is_some() {
         shape = merge_shapes(
             shape,
@@ -228,6 +234,77 @@ async fn fifty_documents_go_at_once() {
         client.search_texts("canary").await,
         ["The canary other of a sings."]
     );
+}
+
+#[tokio::test]
+async fn a_tag_with_more_documents_than_one_part_is_emptied() {
+    let client = OrgClient::new().await;
+    let documents: Vec<String> = (0..600).map(|i| format!("The canary {i} sings.")).collect();
+    let body = json!({"documents": documents, "containerTag": "a", "filepath": "/x/1"});
+    client.post("/v3/documents/batch", body).await;
+
+    let below_x = json!({"containerTags": ["a"], "filepath": "/x/"});
+    assert_eq!(delete(&client, below_x).await["deletedCount"], 600);
+    assert!(client.listed_ids(json!({})).await.is_empty());
+}
+
+/// Sends a request to delete the documents of the tags `a` and `b`, during which the process stands
+/// still for a minute before its call number `call`. Returns the answer, and `false` if the request
+/// makes fewer calls.
+async fn delete_with_pause(client: &OrgClient, call: u64) -> (Value, bool) {
+    let faults = &client.app.faults;
+    let at = faults.call_count() + call;
+    faults.pause_at(at);
+    let mut request = pin!(delete(client, json!({"containerTags": ["a", "b"]})));
+    loop {
+        if let Some(answer) = (&mut request).now_or_never() {
+            faults.resume_calls();
+            return (answer, false);
+        }
+        if faults.call_count() >= at {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    client.app.environment.clock.advance_seconds(60);
+    faults.resume_calls();
+    (request.await, true)
+}
+
+#[tokio::test]
+async fn a_deletion_that_takes_too_long_tells_that_more_is_left() {
+    let client = OrgClient::new().await;
+    let (mut call, mut partial_answers) = (0, 0);
+    loop {
+        for tag in ["a", "b"] {
+            add_document(&client, tag, tag, "/x.md").await;
+        }
+
+        let (answer, was_paused) = delete_with_pause(&client, call).await;
+        let is_complete = answer["success"] == true;
+        assert_eq!(
+            is_complete,
+            answer.get("hasMore").is_none(),
+            "{call}: {answer}"
+        );
+        let left = remaining_custom_ids(&client).await;
+        let deleted = answer["deletedCount"].as_u64().expect("a number") as usize;
+        assert_eq!(deleted + left.len(), 2, "{call}: {answer}");
+        assert!(!is_complete || left.is_empty(), "{call}: {answer}");
+        partial_answers += usize::from(deleted == 1);
+
+        let rest = delete(&client, json!({"containerTags": ["a", "b"]})).await;
+        assert_eq!(
+            (&rest["success"], &rest["deletedCount"]),
+            (&json!(true), &json!(left.len())),
+            "{call}"
+        );
+        if !was_paused {
+            break;
+        }
+        call += 1;
+    }
+    assert!(call > 5 && partial_answers > 0, "{call} {partial_answers}");
 }
 
 #[tokio::test]

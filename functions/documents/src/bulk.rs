@@ -8,12 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{
-    ContainerScope, DocumentNameKind, ListQuery, add_documents_with_same_custom_ids,
-    find_documents, find_superseded_documents, list_documents, path_matches, remove_documents,
+    ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_documents,
+    remove_documents, remove_documents_of_tags,
 };
 
 /// The most ids of one request. Part of the API.
 pub(crate) const MAX_IDS: usize = 100;
+/// The number of seconds after which no more documents of tags are deleted. An HTTP API of AWS waits
+/// 30 seconds for an answer.
+const MAX_SECONDS: i64 = 20;
 
 /// The documents to delete, by ids or by container tags, which a path may narrow.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -39,10 +42,15 @@ pub(crate) struct BulkRequest {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeleteBulkResponse")]
 pub(crate) struct BulkResponse {
-    /// True if every id was found.
+    /// True if every id was found and no document is left.
     success: bool,
     /// The number of documents that were deleted.
     deleted_count: usize,
+    /// True if the container tags have too many documents for one request. Send the request again
+    /// to delete the others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("const" = true))]
+    has_more: bool,
     /// The ids that were not found, or that were found in several containers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
@@ -71,14 +79,13 @@ pub(crate) async fn delete_bulk(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let container_tags = scope.tags.clone();
-    let (documents, errors) = match request.ids.as_deref() {
+    let response = match request.ids.as_deref() {
         Some(_) if request.filepath.is_some() => {
             return Err(
                 Error::invalid_field("filepath", "goes with containerTags, not with ids").into(),
             );
         }
-        Some(ids) => find_by_ids(&app, &tenant, ids, &scope).await?,
+        Some(ids) => delete_by_ids(&app, &tenant, ids, scope).await?,
         // With a key that is limited to tags, a path is enough. Without either, nothing says that
         // all documents are meant.
         None if scope.tags.is_empty()
@@ -89,27 +96,42 @@ pub(crate) async fn delete_bulk(
             )
             .into());
         }
-        None => (
-            find_by_tags(&app, &tenant, scope, request.filepath.clone()).await?,
-            Vec::new(),
-        ),
+        None => delete_by_tags(&app, &tenant, scope, request.filepath.as_deref()).await?,
     };
+    Ok(Json(response))
+}
 
-    let is_selected = |document: &Document| {
-        request
-            .filepath
-            .as_ref()
-            .is_none_or(|path| path_matches(path, document.filepath.as_deref()))
-    };
-
-    let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_selected).await?;
-
-    Ok(Json(BulkResponse {
+async fn delete_by_ids(
+    app: &App,
+    tenant: &Tenant,
+    ids: &[String],
+    scope: ContainerScope,
+) -> Result<BulkResponse> {
+    let (documents, errors) = find_by_ids(app, tenant, ids, &scope).await?;
+    Ok(BulkResponse {
         success: errors.is_empty(),
-        deleted_count,
+        deleted_count: remove_documents(&app.ctx, tenant, documents, |_| true).await?,
+        has_more: false,
         errors,
-        container_tags,
-    }))
+        container_tags: scope.tags,
+    })
+}
+
+async fn delete_by_tags(
+    app: &App,
+    tenant: &Tenant,
+    scope: ContainerScope,
+    filepath: Option<&str>,
+) -> Result<BulkResponse> {
+    let end = app.ctx.clock.now().plus_seconds(MAX_SECONDS);
+    let removal = remove_documents_of_tags(&app.ctx, tenant, &scope, filepath, end).await?;
+    Ok(BulkResponse {
+        success: !removal.has_more,
+        deleted_count: removal.deleted,
+        has_more: removal.has_more,
+        errors: Vec::new(),
+        container_tags: scope.tags,
+    })
 }
 
 /// Returns the documents with these ids or customIds, and an error for each that is not found.
@@ -147,44 +169,16 @@ pub(crate) async fn find_by_ids(
     ))
 }
 
-/// Returns the documents of some containers, below a path. Documents that a merge has superseded
-/// are included. The listing may be slightly outdated, and a document that was just moved out of
-/// the path must stay, so with a path the records themselves are read.
-async fn find_by_tags(
-    app: &App,
-    tenant: &Tenant,
-    scope: ContainerScope,
-    filepath: Option<String>,
-) -> Result<Vec<Document>> {
-    let superseded = find_superseded_documents(&app.ctx, tenant, &scope).await?;
-    let query = ListQuery {
-        filepath: filepath.clone(),
-        ..ListQuery::all_documents(scope)
-    };
-
-    let mut documents = list_documents(&app.ctx, tenant, &query).await?.documents;
-    documents.extend(superseded);
-    if filepath.is_none() {
-        return Ok(documents);
-    }
-
-    let ids: Vec<_> = documents.into_iter().map(|document| document.id).collect();
-    Ok(app
-        .ctx
-        .documents
-        .get(tenant, &ids)
-        .await?
-        .into_iter()
-        .flatten()
-        .collect())
-}
-
 /// Describes the operations of this module.
 pub(crate) fn operations() -> Vec<Operation> {
     let delete = Operation::delete("/v3/documents/bulk", "delete_bulk")
         .group("Content Management")
         .summary("Delete documents by ids, or by container tags with or without a path.")
-        .description("Ids that are not found are listed as errors, and the others are deleted.")
+        .description(
+            "Ids that are not found are listed as errors, and the others are deleted. Deleting by \
+             container tags stops after 20 seconds: while the answer has `hasMore`, send the same \
+             request again.",
+        )
         .body::<BulkRequest>(json!({"containerTags": ["user_42"], "filepath": "/notes/"}))
         .answer::<BulkResponse>(
             "The number of documents that were deleted.",

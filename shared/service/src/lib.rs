@@ -100,11 +100,11 @@ pub use memories::{
     CLIENT_EXTRACTOR, apply_memory_edits, find_existing_container, find_writable_container,
     write_memories,
 };
-pub use merge::{MergeOverlap, find_superseded_documents, preview_merge};
+pub use merge::{MergeOverlap, preview_merge};
 pub use open::open_container;
 pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
-pub use remove::remove_documents;
+pub use remove::{TagsRemoval, remove_documents, remove_documents_of_tags};
 pub use reset::{ResetCounts, reset_organization};
 pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};

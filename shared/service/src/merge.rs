@@ -5,7 +5,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::Ctx;
 use crate::connections::move_connections;
-use crate::find::{ContainerScope, find_containers, read_active_documents};
+use crate::find::read_active_documents;
 use crate::remove::batches;
 use crate::sharing::find_shared;
 use crate::tasks::Next;
@@ -280,46 +280,6 @@ async fn supersede_batch(
 
         retry.wait().await?;
     }
-}
-
-/// Returns the documents of some containers that merges have superseded.
-///
-/// # Errors
-/// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
-pub async fn find_superseded_documents(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    scope: &ContainerScope,
-) -> Result<Vec<Document>> {
-    let mut found = Vec::new();
-    for container in find_containers(ctx, tenant, scope).await? {
-        // Only merged containers can have any.
-        if container.ids.len() < 2 {
-            continue;
-        }
-        for id in &container.ids {
-            let mut cursor: Option<String> = None;
-            loop {
-                let (documents, next) = ctx
-                    .documents
-                    .list_page(
-                        tenant,
-                        id,
-                        DocumentListing::Superseded,
-                        cursor.as_deref(),
-                        PAGE_SIZE,
-                    )
-                    .await?;
-                found.extend(documents);
-                if next.is_none() {
-                    break;
-                }
-                cursor = next;
-            }
-        }
-    }
-
-    Ok(found)
 }
 
 /// The result of previewing a merge for one source.

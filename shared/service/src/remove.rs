@@ -1,5 +1,9 @@
 //! Deleting documents in any state, with immediate effect.
 
+mod of_tags;
+
+pub use of_tags::{TagsRemoval, remove_documents_of_tags};
+
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::sharing::check_reaches_all_tags;
