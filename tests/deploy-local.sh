@@ -2,8 +2,9 @@
 # Deploys the built template with `recollect deploy` to ministack, which plays AWS on the loopback interface:
 # CloudFormation makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions.
 # Then drives the API with the unmodified Python client, exports and imports a container, updates the stack and rolls it
-# back, backs everything up and restores it into a data folder, and sends a message that cannot be read, which must end
-# in the dead-letter queue and stay. `recollect doctor` must tell a healthy stack from one with a dead letter.
+# back, backs everything up and restores it into a data folder, goes back to a time before a deletion, and sends a message
+# that cannot be read, which must end in the dead-letter queue and stay. `recollect doctor` must tell a healthy stack from
+# one with a dead letter. At last the stack is deleted, and a new one uses the stores that are left.
 #   RECOLLECT_BIN        the binary recollect (otherwise it is built)
 #   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,7 +27,7 @@ wait_while_running 60 ministack curl --silent --output /dev/null "$AWS_ENDPOINT_
 # The API of ministack answers at another address than the stack says, so the trial comes later.
 deploy() { "$recollect" "$@" --stack "$stack" --org demo --yes --no-trial; }
 say "deploying"
-deploy deploy --functions "$build" --parameter Monitoring=on >"$work/deploy.log" || fail "recollect deploy"
+deploy deploy --functions "$build" --parameter Monitoring=on --parameter BucketVersionDays=7 >"$work/deploy.log" || fail "recollect deploy"
 key=$(tail -n 1 "$work/deploy.log")
 [[ $key == rk_* ]] || fail "the first key is not on the last line"
 
@@ -96,8 +97,43 @@ say "backing up, restoring and checking"
 grep -q '^Verified' "$work/restore.log" || fail "the restored data is not verified"
 "$recollect" check --data "$work/restored" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the restored folder"; }
 
+say "going back to a time before a deletion"
+# Its text is too long for a record, so it is an object.
+call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"; }
+"$python" -c 'import json
+print(json.dumps({"content": "The lighthouse keeper counts ships. " * 900, "customId": "lighthouse"}))' >"$work/document.json"
+call_api "$api/v3/documents?wait=true" --data "@$work/document.json" >/dev/null
+time=$(date --utc +%Y-%m-%dT%H:%M:%SZ)
+records=$stack-records-${time//[^0-9]/}
+# The stand-in restores a table as it is now, whatever the time. So the restoration begins before the deletion, and
+# `recover` goes on with it.
+"$python" tests/clients/stores.py restore "$RECOLLECT_RECORDS_TABLE" "$records"
+sleep 1
+call_api "$api/v3/documents/lighthouse" --request DELETE
+wait_for 60 "the deletion of the object" "$python" tests/clients/stores.py deleted "$RECOLLECT_BUCKET"
+deploy recover --time "$time" >"$work/recover.log" || fail "recover"
+if grep -q 'MAY BE LOST' "$work/recover.log"; then fail "recover loses a store"; fi
+grep -q '^Brought back [1-9]' "$work/recover.log" || fail "no object came back"
+find_lighthouse() { call_api "$api/v3/documents/lighthouse" | grep -q 'counts ships'; }
+wait_for 30 "the deleted document" find_lighthouse
+"$recollect" check --stack "$stack" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the recovered stack"; }
+
 say "sending a message that cannot be read"
 "$python" tests/clients/poison.py "$RECOLLECT_PROCESS_QUEUE_URL" "$dead"
 doctor >"$work/doctor.log" && fail "the doctor overlooks a dead letter"
 grep -q '^problem  *queue process' "$work/doctor.log" || fail "the doctor does not name the queue"
+
+say "deleting the stack, and using its stores in a new one"
+secrets_key=arn:aws:kms:$AWS_REGION:$account:key/$RECOLLECT_SECRETS_KEY_ID
+"$python" tests/clients/stores.py delete-stack "$stack"
+stack=recollect-second
+deploy deploy --functions "$build" --no-key --parameter Monitoring=on --parameter RecordsTableName="$records" \
+  --parameter SecretsTableName="$RECOLLECT_SECRETS_TABLE" --parameter SecretsKeyArn="$secrets_key" \
+  --parameter BucketName="$RECOLLECT_BUCKET" >"$work/adopt.log" || fail "deploy with existing stores"
+"$python" tests/clients/after_deploy.py "$build/template.yaml" "$stack" >"$work/settings"
+# shellcheck source=/dev/null
+source "$work/settings"
+wait_while_running 30 "GET /health" curl --silent --fail "$api/health"
+wait_for 30 "the document of the former stack" find_lighthouse
+"$python" tests/clients/python_client.py --url "$api" --key "$key"
 say "passed"

@@ -35,7 +35,7 @@ pub use keys::{Access, KeyAction, KeyStore, Keys};
 pub use mcp::{
     ConfigChange, Mcp, McpAction, McpClient, McpInstall, McpServe, McpTarget, McpUninstall,
 };
-pub use stack::{ChangeOptions, Deploy, Doctor, Rollback, StackChoice, StackOptions};
+pub use stack::{ChangeOptions, Deploy, Doctor, Recover, Rollback, StackChoice, StackOptions};
 pub use transfer::{Backup, Export, FileFormat, Import, Owner, Place};
 
 /// The port of the server on this machine, where commands look for it.
@@ -117,6 +117,13 @@ pub enum Command {
     /// stays as it is. A second rollback undoes the first.
     #[command(after_help = stack::ROLLBACK_EXAMPLES)]
     Rollback(Rollback),
+    /// Bring the data of a deployment on AWS back to an earlier time
+    ///
+    /// Restores the table of records as it was at that time into a new table, brings back the objects
+    /// that were deleted since, and changes the stack so that it uses the new table. The former table stays.
+    /// What was written since that time is no longer found, and what was deleted since is there again.
+    #[command(after_help = stack::RECOVER_EXAMPLES)]
+    Recover(Recover),
     /// Find what is wrong with a deployment on AWS
     ///
     /// Looks at the stack, its version, its queues with their dead letters, its alarms and its API.

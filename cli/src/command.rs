@@ -23,6 +23,7 @@ mod generate;
 mod keys;
 mod mcp;
 mod place;
+mod recover;
 mod serve;
 mod transfer;
 mod trial;
@@ -64,6 +65,7 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                 }
                 Some(Command::Deploy(deploy)) => return deploy::run_deploy(deploy).await,
                 Some(Command::Rollback(rollback)) => return deploy::run_rollback(rollback).await,
+                Some(Command::Recover(recover)) => return recover::run_recover(recover).await,
                 Some(Command::Doctor(doctor)) => return doctor::run_doctor(doctor).await,
                 Some(Command::Dev(dev)) => dev::run_dev(dev).await?,
                 Some(Command::Work(work)) => work::run_work(work).await?,

@@ -16,6 +16,7 @@ from samcli.yamlhelper import parse_yaml_file
 VARIABLES = {
     "RECOLLECT_RECORDS_TABLE": "RecordsTable",
     "RECOLLECT_SECRETS_TABLE": "SecretsTable",
+    "RECOLLECT_SECRETS_KEY_ID": "SecretsKeyId",
     "RECOLLECT_ACTIVITY_TABLE": "ActivityTable",
     "RECOLLECT_BUCKET": "Bucket",
     "RECOLLECT_PROCESS_QUEUE_URL": "ProcessQueueUrl",
@@ -38,6 +39,7 @@ def main():
     for variable, output in VARIABLES.items():
         print(f"export {variable}='{outputs[output]}'")
     print(f"dead='{outputs['ProcessDeadUrl']}'")
+    print(f"account='{found['StackId'].split(':')[4]}'")
     print(f"api='{cloudformation.meta.endpoint_url}/_aws/execute-api/{outputs['ApiId']}/$default'")
 
 

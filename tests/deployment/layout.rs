@@ -12,8 +12,8 @@ use aws::layout::{
 use serde_json::{Value, json};
 
 use crate::template::{
-    crate_of_function, function_events, load_template, referenced_id, resource_properties,
-    resources,
+    STORES_IN_USE, crate_of_function, function_events, load_template, referenced_id,
+    resource_properties, resources,
 };
 use crate::tree::{list_folders, read_file};
 
@@ -291,6 +291,40 @@ fn tables_that_hold_data_are_kept_and_can_be_recovered() {
         assert!(policy.starts_with("Retain"), "{id}");
         let recovery = &resource_properties(&template, id)["PointInTimeRecoverySpecification"];
         assert_eq!(recovery["PointInTimeRecoveryEnabled"], true, "{id}");
+    }
+}
+
+#[test]
+fn a_store_that_a_parameter_names_takes_the_place_of_the_stacks_own() {
+    let template = load_template();
+    for (in_use, own) in STORES_IN_USE {
+        let choice = &resource_properties(&template, in_use)["Value"]["Fn::If"];
+        let condition = choice[0].as_str().unwrap();
+        assert_eq!(choice[1]["Fn::GetAtt"], format!("{own}.Arn"), "{in_use}");
+        assert_eq!(template["Resources"][own]["Condition"], condition, "{own}");
+
+        let parameter = template["Conditions"][condition]["Fn::Equals"][0]["Ref"]
+            .as_str()
+            .unwrap();
+        assert_eq!(template["Parameters"][parameter]["Default"], "", "{own}");
+        let other = &choice[2];
+        assert!(
+            other["Ref"] == parameter
+                || other["Fn::Sub"]
+                    .as_str()
+                    .is_some_and(|arn| arn.ends_with(&format!("${{{parameter}}}"))),
+            "{in_use}: {other}"
+        );
+
+        let names = serde_json::to_string(&template).unwrap();
+        let count = |text: String| names.matches(text.as_str()).count();
+        let arns = count(format!("\"{own}.Arn\"")) + count(format!("{{{own}.Arn}}"));
+        assert_eq!(arns, 1, "{own}: rights name the store that is in use");
+        let reference = format!("{{\"Ref\":\"{own}\"}}");
+        let choices = count(format!(
+            "[\"{condition}\",{reference},{{\"Ref\":\"{parameter}\"}}]"
+        ));
+        assert_eq!(count(reference), choices, "{own}");
     }
 }
 

@@ -245,7 +245,8 @@ fn whoever_answers_requests_may_store_large_answers() {
                 .into_iter()
                 .any(|resource| {
                     let resource = resource["Fn::Sub"].as_str().unwrap_or_default();
-                    ["${Bucket.Arn}/*", "${Bucket.Arn}/_answers/*"].contains(&resource)
+                    ["${BucketInUse.Value}/*", "${BucketInUse.Value}/_answers/*"]
+                        .contains(&resource)
                 });
             assert!(may, "{id}: {action}");
         }

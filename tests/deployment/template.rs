@@ -69,14 +69,30 @@ pub(crate) fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Valu
     &template["Resources"][id]["Properties"]
 }
 
-/// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
+/// The parameters of Systems Manager with the ARN of a store, each with the store that the stack makes
+/// if no other is named.
+pub(crate) const STORES_IN_USE: [(&str, &str); 4] = [
+    ("RecordsInUse", "RecordsTable"),
+    ("SecretsInUse", "SecretsTable"),
+    ("SecretsKeyInUse", "SecretsKey"),
+    ("BucketInUse", "Bucket"),
+];
+
+/// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`. A store that another
+/// one may replace is named as the stack's own.
 pub(crate) fn referenced_id(value: &Value) -> &str {
+    if let Some(choice) = value["Fn::If"].as_array() {
+        return referenced_id(&choice[1]);
+    }
+
     let named = value["Ref"]
         .as_str()
         .or_else(|| value["Fn::GetAtt"].as_str());
     let named = named.or_else(|| value["Fn::Sub"].as_str()?.strip_prefix("${"));
     let named = named.unwrap_or_else(|| panic!("{value} names no resource"));
-    named.split(['.', '}']).next().expect("a first part")
+    let id = named.split(['.', '}']).next().expect("a first part");
+    let in_use = STORES_IN_USE.into_iter().find(|(in_use, _)| *in_use == id);
+    in_use.map_or(id, |(_, own)| own)
 }
 
 /// Returns a function's events of a type.

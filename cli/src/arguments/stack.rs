@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use domain::Timestamp;
 
 /// The organization of a stack, if none is named.
 pub(super) const STACK_ORGANIZATION: &str = "main";
@@ -85,6 +86,23 @@ pub struct Rollback {
     pub change: ChangeOptions,
 }
 
+/// `recollect recover`.
+#[derive(Debug, Clone, Args)]
+pub struct Recover {
+    /// The stack.
+    #[command(flatten)]
+    pub stack: StackOptions,
+    /// The time to go back to, such as 2026-11-20T09:30:00Z; at most 35 days ago
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time: Timestamp,
+    /// Also bring back the API keys and the tokens of connections of that time
+    #[arg(long)]
+    pub with_secrets: bool,
+    /// The options of the change.
+    #[command(flatten)]
+    pub change: ChangeOptions,
+}
+
 /// `recollect doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct Doctor {
@@ -109,6 +127,10 @@ fn parse_parameter(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse("time", text).map_err(|error| error.to_string())
+}
+
 pub(super) const DEPLOY_EXAMPLES: &str = "\
 Examples:
   recollect deploy --functions recollect-functions-0.1.0-arm64
@@ -123,6 +145,13 @@ Examples:
   recollect rollback --stack recollect-prod --yes
 
 Exit codes: 0 rolled back and tried, 1 failure, 2 wrong usage, 3 rolled back, but the trial failed";
+
+pub(super) const RECOVER_EXAMPLES: &str = "\
+Examples:
+  recollect recover --time 2026-11-20T09:30:00Z
+  recollect recover --stack recollect-prod --time 2026-11-20 --with-secrets
+
+Exit codes: 0 recovered and tried, 1 failure, 2 wrong usage, 3 recovered, but the trial failed";
 
 pub(super) const DOCTOR_EXAMPLES: &str = "\
 Examples:

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
     Account, BuiltTemplate, ChangeSet, ChangeSetRequest, DeployedStack, Deployment, ResourceChange,
-    StackProgress,
+    StackProgress, send_upload_events,
 };
 
 use super::confirm::{ask, check_terminal};
@@ -60,7 +60,8 @@ pub(super) async fn run_rollback(options: Rollback) -> Result<ExitCode> {
     change.apply(&account, name, &previous).await
 }
 
-async fn connect(options: &StackOptions) -> Result<Account> {
+/// Connects to the account of a stack, and prints where that is.
+pub(super) async fn connect(options: &StackOptions) -> Result<Account> {
     let account = Account::connect(options.region.as_deref()).await?;
     print_line!(
         "Account {}, region {}, stack {}.",
@@ -72,7 +73,7 @@ async fn connect(options: &StackOptions) -> Result<Account> {
 }
 
 /// A change of a stack, with its checked options.
-struct StackChange {
+pub(super) struct StackChange {
     options: ChangeOptions,
     parameters: BTreeMap<String, String>,
     tenant: Tenant,
@@ -80,7 +81,7 @@ struct StackChange {
 
 impl StackChange {
     /// Checks the options before anything is done.
-    fn new(options: ChangeOptions) -> Result<Self> {
+    pub(super) fn new(options: ChangeOptions) -> Result<Self> {
         if !options.yes {
             check_terminal()?;
         }
@@ -91,8 +92,13 @@ impl StackChange {
         })
     }
 
+    /// Sets a parameter of the template.
+    pub(super) fn set_parameter(&mut self, name: &str, value: String) {
+        self.parameters.insert(name.to_owned(), value);
+    }
+
     /// Changes the stack to a deployment, tries it, and makes the first key.
-    async fn apply(
+    pub(super) async fn apply(
         mut self,
         account: &Account,
         name: &str,
@@ -123,6 +129,7 @@ impl StackChange {
             }
         };
         deployment.record(account, &stack).await?;
+        send_upload_events(account, &stack).await?;
 
         let ctx = open_stack(account, &stack)?;
         let url = stack.api_url()?;
@@ -190,7 +197,11 @@ fn print_changes(changes: &ChangeSet) {
     }
     print_line!("{} resources change:", changes.changes.len());
     for change in &changes.changes {
-        let warning = data_loss(change).unwrap_or_default();
+        let warning = match data_loss(change) {
+            Some(warning) => warning,
+            None if change.is_kept => "  leaves the stack, and keeps its data",
+            None => "",
+        };
         print_line!(
             "  {:<7} {:<32} {}{warning}",
             change.action,
@@ -206,7 +217,7 @@ fn data_loss(change: &ResourceChange) -> Option<&'static str> {
         None
     } else if change.is_replaced {
         Some("  REPLACED: ITS DATA MAY BE LOST")
-    } else if change.action == "Remove" {
+    } else if change.action == "Remove" && !change.is_kept {
         Some("  REMOVED: ITS DATA MAY BE LOST")
     } else {
         None

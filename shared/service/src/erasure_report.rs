@@ -30,8 +30,9 @@ const VERIFICATION: &str = "Each store was listed and emptied until it returned 
     container. After the longest time for which work from before the deletion can run, each store \
     was listed and emptied once more.";
 const NOT_COVERED: &str = "Copies outside of these stores: exports, backups, logs, and on AWS the \
-    point-in-time recovery of tables, which ends 35 days after the deletion. Blobs of up to 8 KiB that \
-    a process stored and, because it was killed, did not record.";
+    point-in-time recovery of tables, which ends 35 days after the deletion, and old versions in the \
+    bucket, where the stack keeps them. Blobs of up to 8 KiB that a process stored and, because it was \
+    killed, did not record.";
 
 /// A store from which a deletion removes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use aws_sdk_cloudformation::types::{
-    Capability, ChangeAction, ChangeSetStatus, ChangeSetType, Parameter, Replacement,
+    Capability, ChangeAction, ChangeSetStatus, ChangeSetType, Parameter, PolicyAction, Replacement,
     ResourceStatus, RollbackConfiguration, RollbackTrigger, StackStatus,
 };
 use aws_smithy_types::DateTime;
@@ -66,6 +66,8 @@ pub struct ResourceChange {
     pub action: String,
     /// `true` if the resource is replaced by another one, or may be. Its data would be lost.
     pub is_replaced: bool,
+    /// `true` if a resource that is removed from the stack stays in the account.
+    pub is_kept: bool,
 }
 
 /// An event of a stack that changes.
@@ -90,9 +92,9 @@ impl ChangeSet {
             check_changeable(stack, &account.region)?;
         }
 
-        let known: &[String] = match &present {
-            Some(stack) => &stack.parameters,
-            None => &[],
+        let known = match &present {
+            Some(stack) => stack.parameters.clone(),
+            None => BTreeMap::new(),
         };
         let mut create = account
             .cloudformation
@@ -101,7 +103,7 @@ impl ChangeSet {
             .change_set_name(format!("recollect-{}", name_suffix(request)))
             .template_url(request.template_url)
             .capabilities(Capability::CapabilityIam)
-            .set_parameters(Some(list_parameters(request, known)?));
+            .set_parameters(Some(list_parameters(request, &known)?));
         create = match &present {
             Some(_) => create
                 .change_set_type(ChangeSetType::Update)
@@ -181,6 +183,7 @@ impl ChangeSet {
                         .action()
                         .map_or("Modify", ChangeAction::as_str)
                         .to_owned(),
+                    is_kept: change.policy_action() == Some(&PolicyAction::Retain),
                     is_replaced: matches!(
                         change.replacement(),
                         Some(Replacement::True | Replacement::Conditional)
@@ -383,7 +386,10 @@ fn check_changeable(stack: &DeployedStack, region: &str) -> Result<()> {
 
 /// Returns the parameters of the change: those that are set, and for the others of a present stack the
 /// values that they have. `known` are the parameters of the present stack.
-fn list_parameters(request: &ChangeSetRequest<'_>, known: &[String]) -> Result<Vec<Parameter>> {
+fn list_parameters(
+    request: &ChangeSetRequest<'_>,
+    known: &BTreeMap<String, String>,
+) -> Result<Vec<Parameter>> {
     for name in request.parameters.keys() {
         if !request.declared_parameters.contains(name) {
             bail!(
@@ -398,7 +404,7 @@ fn list_parameters(request: &ChangeSetRequest<'_>, known: &[String]) -> Result<V
         let parameter = Parameter::builder().parameter_key(name);
         if let Some(value) = request.parameters.get(name) {
             parameters.push(parameter.parameter_value(value).build());
-        } else if known.contains(name) {
+        } else if known.contains_key(name) {
             parameters.push(parameter.use_previous_value(true).build());
         }
     }
@@ -468,7 +474,8 @@ mod tests {
             watch_minutes: 0,
         };
 
-        let known = ["Arch", "Stage", "Gone"].map(str::to_owned);
+        let known = ["Arch", "Stage", "Gone"].map(|name| (name.to_owned(), "a".to_owned()));
+        let known = BTreeMap::from(known);
         let listed = list_parameters(&request, &known).unwrap();
         let listed: Vec<_> = listed
             .iter()

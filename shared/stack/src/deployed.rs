@@ -20,8 +20,8 @@ pub struct DeployedStack {
     pub(crate) status: StackStatus,
     /// The reason of the status, if there is one.
     pub(crate) status_reason: Option<String>,
-    /// The names of the parameters.
-    pub(crate) parameters: Vec<String>,
+    /// The parameters. The values of secret ones are asterisks.
+    pub(crate) parameters: BTreeMap<String, String>,
     outputs: BTreeMap<String, String>,
 }
 
@@ -56,7 +56,12 @@ impl DeployedStack {
     }
 
     fn from_description(stack: &Stack) -> Self {
-        let parameters = stack.parameters().iter();
+        let parameters = stack.parameters().iter().filter_map(|parameter| {
+            Some((
+                parameter.parameter_key()?.to_owned(),
+                parameter.parameter_value()?.to_owned(),
+            ))
+        });
         let outputs = stack.outputs().iter().filter_map(|output| {
             Some((
                 output.output_key()?.to_owned(),
@@ -71,9 +76,7 @@ impl DeployedStack {
                 .cloned()
                 .unwrap_or_else(|| StackStatus::from("UNKNOWN")),
             status_reason: stack.stack_status_reason().map(ToOwned::to_owned),
-            parameters: parameters
-                .filter_map(|one| Some(one.parameter_key()?.to_owned()))
-                .collect(),
+            parameters: parameters.collect(),
             outputs: outputs.collect(),
         }
     }
@@ -81,6 +84,11 @@ impl DeployedStack {
     /// Checks whether CloudFormation is working on the stack.
     pub(crate) fn is_changing(&self) -> bool {
         self.status.as_str().ends_with("_IN_PROGRESS")
+    }
+
+    /// Returns the value of a parameter.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name).map(String::as_str)
     }
 
     /// Returns an output of the stack.

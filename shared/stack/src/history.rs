@@ -68,6 +68,14 @@ impl Deployment {
             .await
     }
 
+    /// Returns the present deployment of a stack, or `None` if `recollect deploy` did not make it.
+    ///
+    /// # Errors
+    /// Fails if S3 refuses.
+    pub async fn present(account: &Account, stack: &DeployedStack) -> Result<Option<Self>> {
+        Ok(list_deployments(account, stack).await?.pop())
+    }
+
     /// Returns what was deployed to a stack before the present deployment, or `None` if nothing was.
     ///
     /// # Errors

@@ -1,0 +1,32 @@
+"""Does to the stores of a stack what an operator or AWS does.
+
+Usage: stores.py restore SOURCE_TABLE COPY   restores a table as it is now
+       stores.py deleted BUCKET              succeeds if an object of a bucket with versions is deleted
+       stores.py delete-stack STACK          deletes a stack, and waits for that
+
+with the standard AWS environment variables.
+"""
+
+import sys
+
+import boto3
+
+
+def restore(source, copy):
+    boto3.client("dynamodb").restore_table_to_point_in_time(SourceTableName=source, TargetTableName=copy)
+
+
+def deleted(bucket):
+    versions = boto3.client("s3").list_object_versions(Bucket=bucket)
+    if not any(marker["IsLatest"] for marker in versions.get("DeleteMarkers", [])):
+        sys.exit("no object is deleted")
+
+
+def delete_stack(stack):
+    cloudformation = boto3.client("cloudformation")
+    cloudformation.delete_stack(StackName=stack)
+    cloudformation.get_waiter("stack_delete_complete").wait(StackName=stack, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+
+
+if __name__ == "__main__":
+    {"restore": restore, "deleted": deleted, "delete-stack": delete_stack}[sys.argv[1]](*sys.argv[2:])
