@@ -303,7 +303,11 @@ fn a_store_that_a_parameter_names_takes_the_place_of_the_stacks_own() {
         assert_eq!(choice[1]["Fn::GetAtt"], format!("{own}.Arn"), "{in_use}");
         assert_eq!(template["Resources"][own]["Condition"], condition, "{own}");
 
-        let parameter = template["Conditions"][condition]["Fn::Equals"][0]["Ref"]
+        let condition_of_parameter = match &template["Conditions"][condition]["Fn::Or"][1] {
+            Value::Null => &template["Conditions"][condition],
+            last => last,
+        };
+        let parameter = condition_of_parameter["Fn::Equals"][0]["Ref"]
             .as_str()
             .unwrap();
         assert_eq!(template["Parameters"][parameter]["Default"], "", "{own}");

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
     Account, BuiltTemplate, ChangeSet, ChangeSetRequest, DeployedStack, Deployment, ResourceChange,
-    StackProgress, send_upload_events,
+    StackProgress, check_stores, connect_bucket,
 };
 
 use super::confirm::{ask, check_terminal};
@@ -93,8 +93,21 @@ impl StackChange {
     }
 
     /// Sets a parameter of the template.
-    pub(super) fn set_parameter(&mut self, name: &str, value: String) {
-        self.parameters.insert(name.to_owned(), value);
+    ///
+    /// # Errors
+    /// Fails if the options set it.
+    pub(super) fn set_parameter(&mut self, name: &str, value: String) -> Result<()> {
+        if self.parameters.insert(name.to_owned(), value).is_some() {
+            bail!("the parameter {name} cannot be set here");
+        }
+        Ok(())
+    }
+
+    /// Returns whether something may be done that ends with the change, which is then not asked about
+    /// again. Asks on the terminal, unless that is not wanted.
+    pub(super) fn confirm_before(&mut self, question: &str) -> Result<bool> {
+        self.options.yes = self.options.yes || ask(question)?;
+        Ok(self.options.yes)
     }
 
     /// Changes the stack to a deployment, tries it, and makes the first key.
@@ -105,6 +118,7 @@ impl StackChange {
         deployment: &Deployment,
     ) -> Result<ExitCode> {
         self.set_architecture(&deployment.architecture)?;
+        check_stores(account, &self.parameters).await?;
         let request = ChangeSetRequest {
             stack: name,
             template_url: &deployment.template_url,
@@ -129,7 +143,7 @@ impl StackChange {
             }
         };
         deployment.record(account, &stack).await?;
-        send_upload_events(account, &stack).await?;
+        connect_bucket(account, &stack).await?;
 
         let ctx = open_stack(account, &stack)?;
         let url = stack.api_url()?;

@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use indicatif::ProgressBar;
-use stack::{Account, DeployedStack, Deployment, Recovery};
+use stack::{Account, DeployedStack, Deployment, RECORDS_PARAMETER, Recovery, SECRETS_PARAMETER};
 
 use super::deploy::{StackChange, connect};
 use super::transfer::progress_bar;
 use crate::arguments::Recover;
 
-/// The parameters that name the tables in use.
-const RECORDS: &str = "RecordsTableName";
-const SECRETS: &str = "SecretsTableName";
 /// The pause between two steps of a spinner.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
 
@@ -25,37 +22,55 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
     let deployment = present_deployment(&account, &stack).await?;
 
     let recovery = Recovery::new(&account, options.time);
-    let mut tables = vec![(RECORDS, "records", stack.output("RecordsTable")?)];
+    let records = stack.output("RecordsTable")?;
+    let mut tables = vec![(RECORDS_PARAMETER, "records", records)];
     if options.with_secrets {
-        tables.push((SECRETS, "secrets", stack.output("SecretsTable")?));
+        tables.push((SECRETS_PARAMETER, "secrets", stack.output("SecretsTable")?));
     }
+    let mut copies = Vec::new();
     for (parameter, table, source) in tables {
         let copy = recovery.copy_name(name, table);
-        let bar = spinner(format!("Restoring {source} into {copy}"))?;
+        change.set_parameter(parameter, copy.clone())?;
+        copies.push((source, copy));
+    }
+
+    let question = format!("Bring the data of the stack back to {}?", options.time);
+    if !change.confirm_before(&question)? {
+        print_line!("Nothing was changed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+
+    for (source, copy) in copies {
+        let bar = spinner(
+            "{spinner} {msg} [{elapsed}]",
+            format!("Restoring {source} into {copy}"),
+        )?;
         let restored = recovery.restore_table(source, &copy).await;
         bar.finish_and_clear();
         restored?;
         print_line!("Restored {source} as of {} into {copy}.", options.time);
-        change.set_parameter(parameter, copy);
     }
 
-    undelete_objects(&recovery, stack.output("Bucket")?).await?;
-    let changed = change.apply(&account, name, &deployment).await?;
-    print_line!("Look for what does not fit together with: recollect check --stack {name}");
-    Ok(changed)
+    let bucket = stack.output("Bucket")?;
+    undelete_objects(&recovery, bucket).await?;
+    let exit_code = change.apply(&account, name, &deployment).await?;
+    // Until then, functions with the former table could delete them again.
+    undelete_objects(&recovery, bucket).await?;
+    print_line!("Check that records and bytes match: recollect check --stack {name}");
+    Ok(exit_code)
 }
 
 /// Returns what `recollect deploy` has deployed to a stack.
 async fn present_deployment(account: &Account, stack: &DeployedStack) -> Result<Deployment> {
     let name = &stack.name;
-    let present = match stack.release() {
-        Some(_) => Deployment::present(account, stack).await?,
-        None => None,
+    let Some(deployment) = Deployment::present(account, stack).await? else {
+        bail!("deploy the stack {name} with `recollect deploy` first: something else deployed it");
     };
-    let Some(deployment) = present else {
-        bail!("the stack {name} was not deployed by `recollect deploy`: deploy it so first");
-    };
-    if !deployment.parameters.iter().any(|known| known == RECORDS) {
+    if !deployment
+        .parameters
+        .iter()
+        .any(|known| known == RECORDS_PARAMETER)
+    {
         bail!(
             "the stack {name} cannot use a restored table: update it with `recollect deploy` first"
         );
@@ -64,15 +79,16 @@ async fn present_deployment(account: &Account, stack: &DeployedStack) -> Result<
 }
 
 async fn undelete_objects(recovery: &Recovery<'_>, bucket: &str) -> Result<()> {
-    if !recovery.keeps_versions(bucket).await? {
+    if !recovery.has_versions(bucket).await? {
         print_line!(
-            "The bucket {bucket} keeps no deleted objects: bytes that were deleted since then are gone. \
-             The parameter BucketVersionDays keeps them from now on."
+            "The bucket {bucket} keeps no deleted objects: what was deleted since then is gone. See the \
+             parameter BucketVersionDays."
         );
         return Ok(());
     }
 
-    let bar = spinner(format!("Bringing back objects of {bucket}"))?;
+    let message = format!("Bringing back objects of {bucket}");
+    let bar = spinner("{spinner} {msg} [{elapsed}] {pos}", message)?;
     let undeleted = recovery.undelete_objects(bucket, |count| bar.set_position(count));
     let undeleted = undeleted.await;
     bar.finish_and_clear();
@@ -80,8 +96,8 @@ async fn undelete_objects(recovery: &Recovery<'_>, bucket: &str) -> Result<()> {
     Ok(())
 }
 
-fn spinner(message: String) -> Result<ProgressBar> {
-    let bar = progress_bar("{spinner} {msg} [{elapsed}] {pos}")?.with_message(message);
+fn spinner(template: &str, message: String) -> Result<ProgressBar> {
+    let bar = progress_bar(template)?.with_message(message);
     bar.enable_steady_tick(SPINNER_INTERVAL);
     Ok(bar)
 }

@@ -48,7 +48,7 @@ pub use clock::SystemClock;
 pub use names::ResourceNames;
 pub use operator_secret::read_operator_secret;
 pub use receive::{QueueDepth, QueueReceiver, ReceivedMessage};
-pub use setup::{create_missing_resources, dead_letter_queue_urls};
+pub use setup::{create_missing_resources, dead_letter_queue_urls, notify_of_uploads};
 
 /// Returns the ports over one set of clients and resource names.
 pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Clock>) -> Ctx {

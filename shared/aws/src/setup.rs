@@ -99,8 +99,12 @@ async fn get_queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String
         .context("a queue without an ARN")
 }
 
-/// Has the bucket send a message to the queue for every object that a client stores.
-async fn notify_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
+/// Has the bucket send a message to the queue with the address `queue` for every file that a client
+/// uploads with a form. Other notifications of the bucket end.
+///
+/// # Errors
+/// Fails if SQS or S3 refuses.
+pub async fn notify_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
     let suffix = FilterRule::builder()
         .name(FilterRuleName::Suffix)
         .value(UPLOAD_SUFFIX)

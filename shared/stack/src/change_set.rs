@@ -13,6 +13,7 @@ use domain::ports::Clock;
 
 use crate::account::Account;
 use crate::deployed::DeployedStack;
+use crate::stores::check_stores_stay;
 
 /// The pause between two looks at a change.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -390,6 +391,7 @@ fn list_parameters(
     request: &ChangeSetRequest<'_>,
     known: &BTreeMap<String, String>,
 ) -> Result<Vec<Parameter>> {
+    check_stores_stay(known, request.declared_parameters)?;
     for name in request.parameters.keys() {
         if !request.declared_parameters.contains(name) {
             bail!(

@@ -73,7 +73,10 @@ impl Deployment {
     /// # Errors
     /// Fails if S3 refuses.
     pub async fn present(account: &Account, stack: &DeployedStack) -> Result<Option<Self>> {
-        Ok(list_deployments(account, stack).await?.pop())
+        match stack.release() {
+            Some(_) => Ok(list_deployments(account, stack).await?.pop()),
+            None => Ok(None),
+        }
     }
 
     /// Returns what was deployed to a stack before the present deployment, or `None` if nothing was.

@@ -13,8 +13,8 @@ mod deployed;
 mod history;
 mod inspection;
 mod recovery;
+mod stores;
 mod template;
-mod upload_events;
 
 pub use account::Account;
 pub use change_set::{ChangeSet, ChangeSetRequest, ResourceChange, StackProgress};
@@ -22,5 +22,5 @@ pub use deployed::DeployedStack;
 pub use history::Deployment;
 pub use inspection::{Finding, Severity};
 pub use recovery::Recovery;
+pub use stores::{RECORDS_PARAMETER, SECRETS_PARAMETER, check_stores, connect_bucket};
 pub use template::BuiltTemplate;
-pub use upload_events::send_upload_events;

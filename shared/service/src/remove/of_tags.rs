@@ -18,7 +18,7 @@ use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
 /// The number of documents that are read at a time.
-const PART_SIZE: usize = 500;
+const PART_SIZE: usize = 200;
 
 /// The outcome of [`remove_documents_of_tags`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct TagsRemoval {
 
 /// Deletes the documents in scope, like [`remove_documents`]. With a `filepath`, deletes those with
 /// this path, or below it if it ends with `/`. Documents that a merge has superseded are included.
-/// Begins nothing new after `end`. Call it again to delete what is left.
+/// Reads no further documents after `end`. Call it again to delete what is left.
 ///
 /// # Errors
 /// Returns [`Error::Forbidden`] for a named tag out of reach, or if one of the documents has tags
@@ -49,10 +49,11 @@ pub async fn remove_documents_of_tags(
         tenant,
         filepath,
     };
-    selection.check_reach(&containers).await?;
+    let listings: Vec<_> = containers.iter().flat_map(listings_of).collect();
+    selection.check_reach(&listings).await?;
 
     let mut deleted = 0;
-    let mut parts = pin!(selection.read_parts(containers.iter().flat_map(list_container)));
+    let mut parts = pin!(selection.read_parts(&listings));
     while ctx.clock.now() < end {
         let Some(documents) = parts.try_next().await? else {
             return Ok(TagsRemoval {
@@ -71,7 +72,7 @@ pub async fn remove_documents_of_tags(
 }
 
 /// Returns the listings that together have all documents of a container.
-fn list_container(container: &Container) -> Vec<(&ContainerId, DocumentListing)> {
+fn listings_of(container: &Container) -> Vec<(&ContainerId, DocumentListing)> {
     let mut listings = Vec::new();
     for id in &container.ids {
         listings.push((id, DocumentListing::OldestFirst));
@@ -97,19 +98,24 @@ impl Selection<'_> {
     }
 
     /// Refuses documents that have tags out of reach.
-    async fn check_reach(&self, containers: &[Container]) -> Result<()> {
-        for container in containers {
-            for listing in list_container(container) {
-                let reach = check_reaches_all_tags(self.ctx, self.tenant, [listing.0]).await;
-                let Err(Error::Forbidden(reason)) = reach else {
-                    reach?;
-                    continue;
-                };
-                let mut parts = pin!(self.read_parts([listing]));
-                while let Some(documents) = parts.try_next().await? {
-                    if !documents.is_empty() {
-                        return Err(Error::Forbidden(reason));
-                    }
+    async fn check_reach(&self, listings: &[(&ContainerId, DocumentListing)]) -> Result<()> {
+        let all = listings.iter().map(|(container, _)| *container);
+        let reached = check_reaches_all_tags(self.ctx, self.tenant, all).await;
+        if !matches!(reached, Err(Error::Forbidden(_))) {
+            return reached;
+        }
+
+        // Containers without such documents do not matter.
+        for listing in listings {
+            let reach = check_reaches_all_tags(self.ctx, self.tenant, [listing.0]).await;
+            let Err(Error::Forbidden(reason)) = reach else {
+                reach?;
+                continue;
+            };
+            let mut parts = pin!(self.read_parts(std::slice::from_ref(listing)));
+            while let Some(documents) = parts.try_next().await? {
+                if !documents.is_empty() {
+                    return Err(Error::Forbidden(reason));
                 }
             }
         }
@@ -120,16 +126,15 @@ impl Selection<'_> {
     /// Returns the documents of some listings, in parts.
     fn read_parts<'b>(
         &'b self,
-        listings: impl IntoIterator<Item = (&'b ContainerId, DocumentListing)>,
+        listings: &'b [(&'b ContainerId, DocumentListing)],
     ) -> impl Stream<Item = Result<Vec<Document>>> + 'b {
-        let listings: Vec<_> = listings.into_iter().collect();
         stream::iter(listings).flat_map(move |(container, listing)| {
             let start = Some(None);
             stream::try_unfold(start, move |position: Option<Option<String>>| async move {
                 let Some(after) = position else {
                     return Ok(None);
                 };
-                let (documents, next) = self.read_part(container, listing, after).await?;
+                let (documents, next) = self.read_part(container, *listing, after).await?;
                 Ok(Some((documents, next.map(Some))))
             })
         })
