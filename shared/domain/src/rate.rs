@@ -141,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn above_the_number_of_entries_a_request_counts_until_the_end_of_its_step() {
+        // A step is 100 ms.
+        let limit = RateLimit {
+            max: 1_280,
+            window_ms: 12_800,
+        };
+        let mut window = RateWindow::default();
+        for i in 0..1_279 {
+            window.admit(limit, at(50 + i % 50)).unwrap();
+        }
+        window.admit(limit, at(100)).unwrap();
+        assert_eq!(window.0, [(0, 1_279), (100, 1)]);
+        assert_eq!(window.admit(limit, at(12_898)), Err(at(12_899)));
+
+        window.admit(limit, at(12_899)).unwrap();
+        assert_eq!(window.0, [(100, 1), (12_800, 1)]);
+    }
+
+    #[test]
     fn a_clock_that_is_set_back_keeps_a_limit_shut_for_a_window_at_most() {
         for max in [3, 500] {
             let limit = RateLimit {
