@@ -103,6 +103,7 @@ call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header
 "$python" -c 'import json
 print(json.dumps({"content": "The lighthouse keeper counts ships. " * 900, "customId": "lighthouse"}))' >"$work/document.json"
 call_api "$api/v3/documents?wait=true" --data "@$work/document.json" >/dev/null
+sleep 1 # times of objects are in whole seconds
 time=$(date --utc +%Y-%m-%dT%H:%M:%SZ)
 records=$stack-records-${time//[^0-9]/}
 # The stand-in restores a table as it is now, whatever the time. So the restoration begins before the deletion, and

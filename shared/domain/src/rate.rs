@@ -193,7 +193,31 @@ mod tests {
         };
         let mut window = RateWindow::default();
         window.admit(limit, at(100_000)).unwrap();
-        assert_eq!(window.admit(limit, at(96_000)), Err(at(160_000)));
+        assert_eq!(window.admit(limit, at(95_000)), Err(at(160_000)));
+        // That far ahead, the clock was set back, and the entry is moved.
+        assert_eq!(window.admit(limit, at(94_999)), Err(at(154_999)));
+    }
+
+    #[test]
+    fn entries_stay_at_the_beginning_of_steps_when_the_clock_is_set_back() {
+        // A step is 100 ms.
+        let limit = RateLimit {
+            max: 1_280,
+            window_ms: 12_800,
+        };
+        let mut window = RateWindow(vec![(100_000, 1_280)]);
+        assert_eq!(window.admit(limit, at(50_030)), Err(at(62_899)));
+        assert_eq!(window.0, [(50_000, 1_280)]);
+    }
+
+    #[test]
+    fn a_limit_that_was_lowered_opens_when_enough_entries_have_expired() {
+        let limit = RateLimit {
+            max: 2,
+            window_ms: 1_000,
+        };
+        let mut window = RateWindow(vec![(0, 1), (10, 1), (20, 1)]);
+        assert_eq!(window.admit(limit, at(30)), Err(at(1_010)));
     }
 
     proptest! {

@@ -188,3 +188,101 @@ impl Tenant {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{KeySpec, NewKey};
+
+    fn key(kind: KeyKind, permission: Permission, tags: Option<&[&str]>) -> ApiKey {
+        let tags = tags.map(|tags| tags.iter().map(|tag| parse_tag(tag)).collect());
+        let spec = KeySpec {
+            name: "ci".into(),
+            kind,
+            permission,
+            tags,
+            expires_at: None,
+            rate_limit: None,
+        };
+        let org = OrgId::parse("acme").unwrap();
+        NewKey::generate(org, spec, Timestamp::from_millis(0)).record
+    }
+
+    fn parse_tag(tag: &str) -> ContainerTag {
+        ContainerTag::parse(tag).unwrap()
+    }
+
+    #[test]
+    fn a_tenant_is_the_key_that_was_verified() {
+        let key = key(KeyKind::Full, Permission::Write, None);
+        let tenant = Tenant::for_key(&key);
+        assert_eq!(tenant.key_id(), Some(&key.id));
+        assert_eq!(tenant.authenticated_key().map(|key| &*key.name), Some("ci"));
+        assert!(!tenant.is_console_session());
+
+        let session = Tenant::for_console_session(&key);
+        assert!(session.is_console_session());
+        assert_eq!(session.key_id(), Some(&key.id));
+        assert_eq!(Tenant::for_work(key.org).key_id(), None);
+    }
+
+    #[test]
+    fn only_a_full_key_that_writes_everywhere_administers() {
+        for (kind, permission, tags, may_write, may_administer) in [
+            (KeyKind::Full, Permission::Write, None, true, true),
+            (KeyKind::Session, Permission::Write, None, true, true),
+            (KeyKind::Full, Permission::Read, None, false, false),
+            (KeyKind::Agent, Permission::Write, None, true, false),
+            (KeyKind::Scoped, Permission::Write, None, true, false),
+            (
+                KeyKind::Full,
+                Permission::Write,
+                Some(&["a"][..]),
+                true,
+                false,
+            ),
+        ] {
+            let tenant = Tenant::for_key(&key(kind, permission, tags));
+            let rights = (tenant.may_write(), tenant.may_administer());
+            assert_eq!(
+                rights,
+                (may_write, may_administer),
+                "{kind:?} {permission:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_limited_key_reaches_its_tags_and_no_other() {
+        let limited = Tenant::for_key(&key(KeyKind::Full, Permission::Write, Some(&["a"])));
+        let everywhere = Tenant::for_key(&key(KeyKind::Full, Permission::Write, None));
+        let (a, b) = (parse_tag("a"), parse_tag("b"));
+        assert!(limited.can_access(&a) && limited.check_access(&a).is_ok());
+        assert!(!limited.can_access(&b) && limited.check_access(&b).is_err());
+        assert!(everywhere.can_access(&b) && everywhere.check_access(&b).is_ok());
+        assert_eq!(limited.allowed_tags(), Some(&[a.clone()][..]));
+        assert_eq!(everywhere.allowed_tags(), None);
+
+        assert_eq!(limited.writable_tag(None).unwrap(), a);
+        assert!(limited.writable_tag(Some(b.clone())).is_err());
+        assert_eq!(everywhere.writable_tag(Some(b.clone())).unwrap(), b);
+        assert_eq!(
+            everywhere.writable_tag(None).unwrap(),
+            ContainerTag::default_tag()
+        );
+
+        let of_two = Tenant::for_key(&key(KeyKind::Full, Permission::Write, Some(&["a", "b"])));
+        assert_eq!(of_two.writable_tag(Some(b.clone())).unwrap(), b);
+        let error = of_two.writable_tag(None).unwrap_err().to_string();
+        assert!(error.contains("one of a, b"), "{error}");
+    }
+
+    #[test]
+    fn accessed_containers_are_known_to_all_copies_of_a_tenant() {
+        let tenant = Tenant::for_work(OrgId::parse("acme").unwrap());
+        let container = ContainerId::random();
+        tenant.clone().record_access([&container]);
+        tenant.record_access([&container]);
+        assert_eq!(tenant.accessed_containers(), [container]);
+    }
+}
