@@ -15,8 +15,9 @@ pub use grant::{Grant, OAuthAppRef, OAuthTokens, ProviderAccount};
 pub use item_record::{ItemRecord, ItemState, SkipReason, SyncedDocument};
 pub use selection::{ExcludedItem, MAX_SELECTED_ITEMS, SelectedItem, Selection};
 pub use state::{
-    DocumentIntent, FeedState, FolderWalk, NotificationChannel, PendingRemoval, Run, RunPhase,
-    RunState, RunTrigger, SelectedItemState, SyncQueue, SyncQueueEntry, SyncState,
+    DocumentIntent, FeedState, FolderWalk, NEW_FILES_END, NEW_FILES_START, NotificationChannel,
+    PendingRemoval, Run, RunPhase, RunState, RunTrigger, SelectedItemState, SyncQueue,
+    SyncQueueEntry, SyncState,
 };
 
 use crate::ids::{ConnectionId, GrantId};

@@ -1,6 +1,6 @@
 //! Connections: creating them, obtaining permission for them, selecting items, and deleting them.
 
-mod access;
+mod attach;
 mod change;
 mod consent;
 mod create;
@@ -10,22 +10,22 @@ mod manage;
 mod notify;
 mod overview;
 mod picker;
+mod provider_tokens;
 mod selection;
-mod settle;
 mod tags;
 mod tickets;
 
-pub use access::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
 pub use change::{
     change_connection, find_connection, find_connection_of, find_connections, update_connection,
 };
 pub use consent::{
-    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, accept_consent,
-    begin_consent, open_consent_link,
+    ConsentAnswer, ConsentInvitation, ConsentOutcome, accept_consent, begin_consent,
+    open_consent_link,
 };
 pub use create::{
     ConsentLink, CreatedConnection, NewConnection, create_connection, reconnect_connection,
 };
+pub use failure::ConsentRefusal;
 pub use manage::{
     ImportOutcome, change_document_limit, delete_connection, delete_connection_of,
     delete_connections, request_import,
@@ -36,6 +36,7 @@ pub use picker::{
     PICKER_SESSION_SECONDS, PickerSession, end_picker_session, enter_picker, find_picker_session,
     open_picker, open_session_after_consent,
 };
+pub use provider_tokens::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
 pub use selection::{PickerLocation, browse_items, resolve_selected_items, save_selection};
 pub(crate) use tags::{end_connections, move_connections};
 pub use tickets::{

@@ -245,12 +245,12 @@ pub async fn release_item(
 }
 
 /// The present state of an item's document.
-struct Found {
+struct ItemLookup {
     identity: Identity,
     /// The condition under which the document may be created.
     creation_conditions: CreationConditions,
     old: Option<Document>,
-    /// `true` if the item had claimed the document before it was read.
+    /// `true` if the connection had claimed the document before it was read.
     is_claimed: bool,
     /// The documents that a merge has superseded by this one.
     superseded: Vec<DocumentId>,
@@ -259,7 +259,7 @@ struct Found {
 /// Looks up the document of an item. A container is deleted after its connections have ended, and
 /// the connection is read after the container. So a step that was under way neither brings the
 /// container back nor files into a later one of the same tag.
-async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> {
+async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<ItemLookup> {
     if ctx.containers.get(tenant, &item.tag).await?.is_none() {
         check_wanted(ctx, tenant, item).await?;
     }
@@ -279,7 +279,7 @@ async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Re
     let creation_conditions = location.creation_conditions.clone();
     let identity = Identity::new(&container, location, Some(item.custom_id.clone()));
 
-    Ok(Found {
+    Ok(ItemLookup {
         identity,
         creation_conditions,
         old,
@@ -300,7 +300,7 @@ async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result
     ))
 }
 
-impl Found {
+impl ItemLookup {
     async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &DocumentClaim) -> Result<()> {
         if !self.is_claimed {
             ctx.connections
@@ -310,8 +310,8 @@ impl Found {
         Ok(())
     }
 
-    /// Releases the claims of the item on superseded documents. The item has claimed the document that
-    /// stays.
+    /// Releases the claims of the connection on superseded documents. The connection has claimed the
+    /// document that stays.
     async fn leave_superseded(
         &self,
         ctx: &Ctx,
@@ -370,7 +370,7 @@ async fn revise(
     ctx: &Ctx,
     tenant: &Tenant,
     item: &ItemDocument,
-    lookup: &Found,
+    lookup: &ItemLookup,
     body: NewBody,
 ) -> Result<Option<AcceptedDocument>> {
     let old = lookup.old.as_ref();

@@ -2,19 +2,14 @@
 
 use std::fmt;
 
-use domain::connection::{ItemRecord, ItemState, SkipReason, SyncQueueEntry};
+use domain::connection::{ItemRecord, ItemState, NEW_FILES_START, SkipReason, SyncQueueEntry};
 use domain::ports::PortResult;
 use domain::{PortError, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The beginning of the keys of new files in [`domain::connection::SyncQueue::Fetch`]. It sorts
-/// before all new files and after all updates.
-pub(crate) const NEW_FILES_START: &str = "1";
-/// A key that sorts after all new files.
-pub(crate) const NEW_FILES_END: &str = "2";
-/// The beginning of the keys of files that failed before. It sorts before all of them, and after
-/// all others.
+/// The beginning of the keys of files that failed before, in
+/// [`domain::connection::SyncQueue::Fetch`]. It sorts before all of them, and after all others.
 pub(crate) const RETRIES_START: &str = "9";
 
 /// The value of the queue entry of a file.
@@ -209,7 +204,7 @@ pub(crate) fn empty_record() -> ItemRecord {
 mod tests {
     use super::*;
     use domain::DocumentId;
-    use domain::connection::SyncedDocument;
+    use domain::connection::{NEW_FILES_END, SyncedDocument};
 
     fn record(id: &str, ms: i64, has_document: bool, attempts: u32) -> ItemRecord {
         let filed = has_document.then(|| SyncedDocument {

@@ -152,6 +152,12 @@ pub enum SyncQueue {
     Remove,
 }
 
+/// The beginning of the keys of new files, which have no document yet, in [`SyncQueue::Fetch`]. It
+/// sorts before all new files and after all updates.
+pub const NEW_FILES_START: &str = "1";
+/// A key in [`SyncQueue::Fetch`] that sorts after all new files.
+pub const NEW_FILES_END: &str = "2";
+
 /// An entry of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncQueueEntry {

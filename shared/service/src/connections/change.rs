@@ -5,7 +5,7 @@ use tracing::warn;
 use super::create::is_abandoned;
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::find::{ContainerScope, find_containers};
+use crate::find::ContainerScope;
 use crate::revise::send_jobs;
 use domain::connection::{
     CONNECT_LINK_SECONDS, Connection, ConnectionStatus, Provider, RunTrigger,
@@ -17,6 +17,7 @@ use domain::ports::{Clock, Connections};
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+
 /// Returns the connection, if the caller reaches its container.
 ///
 /// # Errors
@@ -26,7 +27,7 @@ pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     if connection.status.is_visible() {
         Ok(connection)
     } else {
-        Err(missing())
+        Err(connection_not_found())
     }
 }
 
@@ -45,18 +46,18 @@ pub async fn find_connection_of(
     if connection.tag == *tag {
         Ok(connection)
     } else {
-        Err(missing())
+        Err(connection_not_found())
     }
 }
 
 /// Acts as [`find_connection`], but also finds a connection that is being deleted.
 pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
-    let id = ConnectionId::parse(id).ok_or_else(missing)?;
+    let id = ConnectionId::parse(id).ok_or_else(connection_not_found)?;
     let connection = match ctx.connections.get(tenant, &id).await? {
         Some(connection) if tenant.can_access(&connection.tag) => connection,
-        _ => return Err(missing()),
+        _ => return Err(connection_not_found()),
     };
-    note_container(ctx, tenant, &connection.tag).await?;
+    record_container(ctx, tenant, &connection.tag).await?;
     Ok(connection)
 }
 
@@ -88,7 +89,7 @@ pub(super) async fn find_all(
 ) -> Result<Vec<Connection>> {
     for tag in &scope.tags {
         tenant.check_access(tag)?;
-        note_container(ctx, tenant, tag).await?;
+        record_container(ctx, tenant, tag).await?;
     }
 
     let mut found = ctx.connections.list(tenant).await?;
@@ -101,20 +102,17 @@ pub(super) async fn find_all(
     Ok(found)
 }
 
-/// Records for the request log which container a request came to.
-pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
-    find_containers(
-        ctx,
-        tenant,
-        &ContainerScope {
-            tags: vec![tag.clone()],
-        },
-    )
-    .await?;
+/// Records for the request log which container a request came to. The caller has checked the access
+/// to its tag.
+async fn record_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
+    if let Some(container) = ctx.containers.get(tenant, tag).await? {
+        tenant.record_access(&container.ids);
+    }
     Ok(())
 }
 
-pub(super) fn missing() -> Error {
+/// Returns the error for a connection that does not exist for the caller.
+pub(super) fn connection_not_found() -> Error {
     Error::NotFound("Connection")
 }
 
@@ -132,7 +130,7 @@ pub async fn change_connection(
     let (connections, clock) = (ctx.connections.as_ref(), ctx.clock.as_ref());
     update_connection(connections, clock, tenant, id, change)
         .await?
-        .ok_or_else(missing)
+        .ok_or_else(connection_not_found)
 }
 
 /// Acts as [`change_connection`], but on single ports. Returns the record, or `None` if the
@@ -185,26 +183,36 @@ pub(super) async fn change_and_run(
     .await?;
 
     if changed.can_run() {
-        wake(ctx, tenant, &changed.id).await;
+        send_sync_job(ctx, tenant, &changed.id).await;
     }
 
     Ok(changed)
 }
 
 /// Sends the message that a connection has work to do. The sweep sends a lost message again.
-pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
-    send_jobs(ctx, &[to_sync(tenant, id)]).await;
+pub(super) async fn send_sync_job(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
+    send_jobs(ctx, &[sync_message(tenant, id)]).await;
 }
 
-/// Acts as [`wake`], after `seconds` or the longest delay of a message.
-pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
+/// Acts as [`send_sync_job`], after `seconds` or the longest delay of a message.
+pub(super) async fn send_sync_job_later(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    seconds: i64,
+) {
     let delay = message_delay(seconds);
-    if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), delay).await {
+    if let Err(error) = ctx
+        .jobs
+        .send_delayed(&sync_message(tenant, id), delay)
+        .await
+    {
         warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweep");
     }
 }
 
-fn to_sync(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
+/// Builds the message that a connection has work to do.
+fn sync_message(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
     JobMessage {
         org: tenant.org().clone(),
         job: Job::SyncV1 {
@@ -227,7 +235,11 @@ pub(super) fn request_at(connection: &mut Connection, trigger: RunTrigger, at: T
 /// Begins the deletion of a connection if it has not begun: from now on the connection is hidden,
 /// and its next step cleans up. If deletion has begun, the remaining documents can be deleted with
 /// the connection, but no longer be kept. Returns whether there is anything to write.
-pub(super) fn begin_end(connection: &mut Connection, with_documents: bool, now: Timestamp) -> bool {
+pub(super) fn begin_deletion(
+    connection: &mut Connection,
+    with_documents: bool,
+    now: Timestamp,
+) -> bool {
     let was_visible = connection.status.is_visible();
     if was_visible {
         connection.status = ConnectionStatus::Deleting;

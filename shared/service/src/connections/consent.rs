@@ -2,22 +2,18 @@
 
 use subtle::ConstantTimeEq;
 
-use super::access::{AppChoice, find_oauth_client};
-use super::change::{change_connection, missing};
-use super::failure::{of_answer, of_consent};
-use super::settle::settle;
+use super::attach::attach_permission;
+use super::change::{change_connection, connection_not_found};
+use super::failure::{ConsentFailure, ConsentRefusal, answer_refusal, consent_refusal};
+use super::provider_tokens::{AppChoice, find_oauth_client};
 use super::tickets::{
     ConsentQuestion, TicketKind, TicketValue, derive_token, digest_token, issue_ticket,
     read_ticket, redeem,
 };
 use crate::Ctx;
-use domain::connection::{
-    Connection, ConnectionErrorKind, ConnectionProblem, ConnectionStatus, OAuthAppRef, Provider,
-};
+use domain::connection::{Connection, ConnectionProblem, ConnectionStatus, OAuthAppRef, Provider};
 use domain::error::{Error, Result};
-use domain::ports::{
-    Connector, Connectors, ConsentError, ConsentRequest, GrantedPermission, OAuthFlow,
-};
+use domain::ports::{Connectors, ConsentError, ConsentRequest, GrantedPermission, OAuthFlow};
 use domain::tenant::Tenant;
 use domain::vault::Secret;
 
@@ -50,8 +46,8 @@ pub async fn open_consent_link(
         return Err(Error::NotFound("Link"));
     };
     let tenant = ticket_value.tenant();
-    let connection = visible(ctx, &tenant, &ticket_value).await?;
-    let (_, oauth) = parts(connectors, connection.provider)?;
+    let connection = find_ticket_connection(ctx, &tenant, &ticket_value).await?;
+    let oauth = oauth_flow(connectors, connection.provider)?;
     let settings = ctx.settings.get(&tenant).await?;
     let client = find_oauth_client(
         ctx,
@@ -71,7 +67,11 @@ pub async fn open_consent_link(
 }
 
 /// Returns the connection of a ticket.
-pub(super) async fn visible(
+///
+/// # Errors
+/// Returns [`Error::NotFound`] for a connection that is being deleted or no longer exists, and the
+/// errors of the ports.
+pub(super) async fn find_ticket_connection(
     ctx: &Ctx,
     tenant: &Tenant,
     ticket_value: &TicketValue,
@@ -79,18 +79,23 @@ pub(super) async fn visible(
     let id = &ticket_value.connection;
     match ctx.connections.get(tenant, id).await? {
         Some(connection) if connection.status.is_visible() => Ok(connection),
-        _ => Err(missing()),
+        _ => Err(connection_not_found()),
     }
 }
 
-fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuthFlow)> {
+/// Returns the OAuth flow with which users of the provider give permission.
+///
+/// # Errors
+/// Returns [`Error::Unsupported`] for a provider without a connector, and [`Error::Invalid`] for one
+/// that needs no permission.
+fn oauth_flow(connectors: &Connectors, provider: Provider) -> Result<&dyn OAuthFlow> {
     let name = provider.as_str();
     let Some(connector) = connectors.for_provider(provider) else {
         let message = format!("{name} cannot be reached from here");
         return Err(Error::Unsupported(message));
     };
     match connector.oauth_flow() {
-        Some(oauth) => Ok((connector, oauth)),
+        Some(oauth) => Ok(oauth),
         None => Err(Error::invalid(format!("{name} needs no permission"))),
     }
 }
@@ -112,7 +117,7 @@ pub async fn begin_consent(
         tenant, connection, ..
     } = invitation;
 
-    let (_, oauth) = parts(connectors, connection.provider)?;
+    let oauth = oauth_flow(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
     let client = find_oauth_client(
         ctx,
@@ -175,26 +180,6 @@ pub struct ConsentOutcome {
     pub refusal: Option<ConsentRefusal>,
 }
 
-/// The reason why there is no permission.
-#[derive(Debug)]
-pub struct ConsentRefusal {
-    /// The error kind that the connection gets; `None` when nothing is wrong with it, because the
-    /// answer was for another account.
-    pub kind: Option<ConnectionErrorKind>,
-    /// One or two sentences that say what to do.
-    pub message: String,
-}
-
-impl ConsentRefusal {
-    /// Returns the name on the wire.
-    pub const fn code(&self) -> &'static str {
-        match self.kind {
-            Some(kind) => kind.as_str(),
-            None => "account_mismatch",
-        }
-    }
-}
-
 /// Accepts a provider's answer: exchanges its code and stores the permission, or notes the refusal
 /// on the connection.
 ///
@@ -209,12 +194,52 @@ pub async fn accept_consent(
     browser: Option<&Secret>,
     answer: ConsentAnswer,
 ) -> Result<ConsentOutcome> {
+    let redeemed = redeem_answer(ctx, provider, browser, &answer).await?;
+    let (connection, refusal) = match use_answer(ctx, connectors, &redeemed, &answer).await {
+        Ok(connection) => (connection, None),
+        Err(ConsentFailure::Refused(refusal)) => {
+            let RedeemedAnswer {
+                tenant, connection, ..
+            } = &redeemed;
+            let connection = note_refusal(ctx, tenant, connection, &refusal).await?;
+            (connection, Some(refusal))
+        }
+        Err(ConsentFailure::Failed(error)) => return Err(error),
+    };
+
+    Ok(ConsentOutcome {
+        tenant: redeemed.tenant,
+        connection,
+        refusal,
+    })
+}
+
+/// An answer to a question that we asked, in the browser in which we asked it.
+struct RedeemedAnswer<'a> {
+    tenant: Tenant,
+    connection: Connection,
+    /// The secret of the browser.
+    browser: &'a Secret,
+    question: ConsentQuestion,
+}
+
+/// Checks that a provider's answer belongs to a question that we asked in this browser, and redeems
+/// the ticket of the question, so that no other answer to it is accepted.
+///
+/// # Errors
+/// Returns the errors of [`accept_consent`].
+async fn redeem_answer<'a>(
+    ctx: &Ctx,
+    provider: Provider,
+    browser: Option<&'a Secret>,
+    answer: &ConsentAnswer,
+) -> Result<RedeemedAnswer<'a>> {
     let invalid_answer =
         || Error::invalid("this answer was given before, or came too late; open the link again");
-    let Some(ticket_value) = read_ticket(ctx, TicketKind::State, &answer.state).await? else {
+    let Some(mut ticket_value) = read_ticket(ctx, TicketKind::State, &answer.state).await? else {
         return Err(invalid_answer());
     };
-    let Some(question) = &ticket_value.asked else {
+    let Some(question) = ticket_value.asked.take() else {
         return Err(invalid_answer());
     };
     let browser = match browser {
@@ -227,59 +252,42 @@ pub async fn accept_consent(
     };
 
     let tenant = ticket_value.tenant();
-    let connection = visible(ctx, &tenant, &ticket_value).await?;
-    if connection.provider != provider
-        || redeem(ctx, TicketKind::State, &answer.state)
-            .await?
-            .is_none()
+    let connection = find_ticket_connection(ctx, &tenant, &ticket_value).await?;
+    if connection.provider != provider {
+        return Err(invalid_answer());
+    }
+    if redeem(ctx, TicketKind::State, &answer.state)
+        .await?
+        .is_none()
     {
         return Err(invalid_answer());
     }
 
-    let permission = permission(
-        ctx,
-        connectors,
-        &tenant,
-        &connection,
+    Ok(RedeemedAnswer {
+        tenant,
+        connection,
         browser,
         question,
-        &answer,
-    )
-    .await?;
+    })
+}
 
-    let outcome = match permission {
-        Ok(permission) => {
-            settle(
-                ctx,
-                parts(connectors, provider)?.1,
-                &tenant,
-                &connection,
-                question,
-                permission,
-            )
-            .await?
-        }
-        Err((kind, message)) => Err(ConsentRefusal {
-            kind: Some(kind),
-            message,
-        }),
-    };
+/// Exchanges the answer for a permission and attaches the permission to the connection.
+async fn use_answer(
+    ctx: &Ctx,
+    connectors: &Connectors,
+    redeemed: &RedeemedAnswer<'_>,
+    answer: &ConsentAnswer,
+) -> std::result::Result<Connection, ConsentFailure> {
+    let permission = exchange_answer(ctx, connectors, redeemed, answer).await?;
+    let RedeemedAnswer {
+        tenant,
+        connection,
+        question,
+        ..
+    } = redeemed;
 
-    match outcome {
-        Ok(connection) => Ok(ConsentOutcome {
-            tenant,
-            connection,
-            refusal: None,
-        }),
-        Err(refusal) => {
-            let connection = note_refusal(ctx, &tenant, &connection, &refusal).await?;
-            Ok(ConsentOutcome {
-                tenant,
-                connection,
-                refusal: Some(refusal),
-            })
-        }
-    }
+    let oauth = oauth_flow(connectors, connection.provider)?;
+    attach_permission(ctx, oauth, tenant, connection, question, permission).await
 }
 
 fn is_same(browser: &Secret, digest: &str) -> bool {
@@ -289,25 +297,33 @@ fn is_same(browser: &Secret, digest: &str) -> bool {
         .into()
 }
 
-/// Exchanges the provider's answer for a permission, or returns the reason why there is none.
-async fn permission(
+/// Exchanges the provider's answer for a permission.
+///
+/// # Errors
+/// Returns [`ConsentFailure::Refused`] when the user, the provider or the app's configuration does
+/// not permit it, and the errors of the ports.
+async fn exchange_answer(
     ctx: &Ctx,
     connectors: &Connectors,
-    tenant: &Tenant,
-    connection: &Connection,
-    browser: &Secret,
-    question: &ConsentQuestion,
+    redeemed: &RedeemedAnswer<'_>,
     answer: &ConsentAnswer,
-) -> Result<std::result::Result<GrantedPermission, (ConnectionErrorKind, String)>> {
+) -> std::result::Result<GrantedPermission, ConsentFailure> {
     if let Some(error) = &answer.error {
-        return Ok(Err(of_answer(error)));
+        return Err(ConsentFailure::Refused(answer_refusal(error)));
     }
 
     let Some(code) = &answer.code else {
-        return Ok(Err(of_consent(&ConsentError::Invalid("no code".into()))));
+        let error = ConsentError::Invalid("no code".into());
+        return Err(ConsentFailure::Refused(consent_refusal(&error)));
     };
 
-    let (_, oauth) = parts(connectors, connection.provider)?;
+    let RedeemedAnswer {
+        tenant,
+        connection,
+        browser,
+        question,
+    } = redeemed;
+    let oauth = oauth_flow(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
     let client = match find_oauth_client(
         ctx,
@@ -319,7 +335,7 @@ async fn permission(
     .await
     {
         Ok(client) => client,
-        Err(error) => return Ok(Err(of_consent(&error.into()))),
+        Err(error) => return Err(ConsentFailure::Refused(consent_refusal(&error.into()))),
     };
 
     let consent = consent_of(browser, &answer.state, question.redirect_uri.clone());
@@ -328,10 +344,10 @@ async fn permission(
         .await;
 
     match exchanged {
-        Ok(permission) => Ok(Ok(permission)),
+        Ok(permission) => Ok(permission),
         Err(error) => {
-            tracing::warn!(connection.id = %connection.id, "a permission was not had: {error}");
-            Ok(Err(of_consent(&error)))
+            tracing::warn!(connection.id = %connection.id, "could not obtain a permission: {error}");
+            Err(ConsentFailure::Refused(consent_refusal(&error)))
         }
     }
 }

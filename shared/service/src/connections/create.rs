@@ -1,7 +1,7 @@
 //! Creating connections, and links by which their users give permission.
 
-use super::access::{AppChoice, find_oauth_client};
-use super::change::{change_connection, note_container, wake};
+use super::change::{change_connection, send_sync_job};
+use super::provider_tokens::{AppChoice, find_oauth_client};
 use super::tickets::{TicketKind, TicketValue, issue_ticket};
 use crate::Ctx;
 use domain::connection::{
@@ -68,7 +68,7 @@ pub async fn create_connection(
     new: NewConnection,
 ) -> Result<CreatedConnection> {
     let now = ctx.clock.now();
-    let mut connection = planned(tenant, &new, now)?;
+    let mut connection = build_connection(tenant, &new, now)?;
     connector
         .check_metadata(&new.metadata)
         .map_err(Error::invalid)?;
@@ -88,19 +88,19 @@ pub async fn create_connection(
     }
 
     if connection.can_run() {
-        wake(ctx, tenant, &connection.id).await;
+        send_sync_job(ctx, tenant, &connection.id).await;
         return Ok(CreatedConnection {
             connection,
             link: None,
         });
     }
 
-    let link = Some(link(ctx, tenant, &connection).await?);
+    let link = Some(issue_consent_link(ctx, tenant, &connection).await?);
     Ok(CreatedConnection { connection, link })
 }
 
 /// Builds the record, as far as it follows from the request alone.
-fn planned(tenant: &Tenant, new: &NewConnection, now: Timestamp) -> Result<Connection> {
+fn build_connection(tenant: &Tenant, new: &NewConnection, now: Timestamp) -> Result<Connection> {
     let mut connection = Connection::new(new.provider, tenant.writable_tag(new.tag.clone())?, now);
     connection.scope = scope_of(&new.metadata)?;
     if let Some(limit) = new.document_limit {
@@ -137,13 +137,15 @@ pub(super) fn checked_limit(limit: usize) -> Result<u32> {
     }
 }
 
-/// Checks that the container accepts connections. A container that is being merged does not.
+/// Checks that the container accepts connections, and records for the request log that the request
+/// came to it. A container that is being merged accepts none.
 async fn check_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
-    note_container(ctx, tenant, tag).await?;
-    match ctx.containers.get(tenant, tag).await? {
-        Some(container) => container.check_writable(),
-        None => Ok(()),
-    }
+    let Some(container) = ctx.containers.get(tenant, tag).await? else {
+        return Ok(());
+    };
+
+    tenant.record_access(&container.ids);
+    container.check_writable()
 }
 
 /// Checks that an OAuth app is configured, before any user is asked.
@@ -226,7 +228,7 @@ pub async fn reconnect_connection(
         Ok(is_changed || connection.status == ConnectionStatus::PendingOauth)
     })
     .await?;
-    let link = Some(link(ctx, tenant, &changed).await?);
+    let link = Some(issue_consent_link(ctx, tenant, &changed).await?);
 
     Ok(CreatedConnection {
         connection: changed,
@@ -234,7 +236,12 @@ pub async fn reconnect_connection(
     })
 }
 
-async fn link(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<ConsentLink> {
+/// Issues a link by which the user of a connection gives permission.
+async fn issue_consent_link(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+) -> Result<ConsentLink> {
     let expires_at = ctx.clock.now().plus_seconds(CONNECT_LINK_SECONDS);
     let value = TicketValue::new(tenant, &connection.id);
     let ticket = issue_ticket(ctx, TicketKind::Link, &value, expires_at).await?;

@@ -1,10 +1,60 @@
-//! The meaning of a provider's errors for the caller and the user.
+//! The reasons why there is no permission, and what they mean for the caller and the user.
 
 use domain::connection::ConnectionErrorKind;
+use domain::error::{Error, PortError};
 use domain::ports::{ConnectorError, ConsentError};
 
-/// Returns the error kind and a message that says what to do, when there is no permission.
-pub(super) fn of_consent(error: &ConsentError) -> (ConnectionErrorKind, String) {
+/// The reason why there is no permission.
+#[derive(Debug)]
+pub struct ConsentRefusal {
+    /// The error kind that the connection gets; `None` when nothing is wrong with it, because the
+    /// answer was for another account.
+    pub kind: Option<ConnectionErrorKind>,
+    /// One or two sentences that say what to do.
+    pub message: String,
+}
+
+impl ConsentRefusal {
+    /// Creates a refusal that the connection notes as an error of this kind.
+    fn new(kind: ConnectionErrorKind, message: &str) -> Self {
+        Self {
+            kind: Some(kind),
+            message: message.to_owned(),
+        }
+    }
+
+    /// Returns the name on the wire.
+    pub const fn code(&self) -> &'static str {
+        match self.kind {
+            Some(kind) => kind.as_str(),
+            None => "account_mismatch",
+        }
+    }
+}
+
+/// The reasons why a provider's answer leads to no permission.
+#[derive(Debug)]
+pub(super) enum ConsentFailure {
+    /// There is no permission. The connection notes the reason, and the user learns it.
+    Refused(ConsentRefusal),
+    /// The request failed.
+    Failed(Error),
+}
+
+impl From<Error> for ConsentFailure {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<PortError> for ConsentFailure {
+    fn from(error: PortError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Returns the refusal that an error of the OAuth flow means.
+pub(super) fn consent_refusal(error: &ConsentError) -> ConsentRefusal {
     let (kind, message) = match error {
         ConsentError::ScopeDenied => (
             ConnectionErrorKind::ScopeDenied,
@@ -19,13 +69,14 @@ pub(super) fn of_consent(error: &ConsentError) -> (ConnectionErrorKind, String) 
             ConnectionErrorKind::ReauthRequired,
             "The provider's answer was not valid (any more). Open the link again.",
         ),
-        ConsentError::Provider(error) => return of_provider(error),
+        ConsentError::Provider(error) => return provider_refusal(error),
     };
 
-    (kind, message.to_owned())
+    ConsentRefusal::new(kind, message)
 }
 
-fn of_provider(error: &ConnectorError) -> (ConnectionErrorKind, String) {
+/// Returns the refusal that an error of the provider means.
+fn provider_refusal(error: &ConnectorError) -> ConsentRefusal {
     let (kind, message) = match error {
         ConnectorError::App(_) => (ConnectionErrorKind::AppMisconfigured, APP_MESSAGE),
         ConnectorError::Policy(_) => (ConnectionErrorKind::AdminPolicy, POLICY_MESSAGE),
@@ -42,7 +93,7 @@ fn of_provider(error: &ConnectorError) -> (ConnectionErrorKind, String) {
         ),
     };
 
-    (kind, message.to_owned())
+    ConsentRefusal::new(kind, message)
 }
 
 const APP_MESSAGE: &str = "The OAuth app's id or secret is not accepted by the provider. Whoever runs the app has to correct it \
@@ -52,8 +103,8 @@ const POLICY_MESSAGE: &str = "An administrator at the provider does not allow th
 const BUSY_MESSAGE: &str =
     "The provider does not answer as it should. Open the link again in a few minutes.";
 
-/// Returns the meaning of an `error` in the provider's answer.
-pub(super) fn of_answer(error: &str) -> (ConnectionErrorKind, String) {
+/// Returns the refusal that an `error` in the provider's answer means.
+pub(super) fn answer_refusal(error: &str) -> ConsentRefusal {
     let (kind, message) = match error {
         "access_denied" => (
             ConnectionErrorKind::AccessDenied,
@@ -72,5 +123,5 @@ pub(super) fn of_answer(error: &str) -> (ConnectionErrorKind, String) {
         _ => (ConnectionErrorKind::ProviderUnavailable, BUSY_MESSAGE),
     };
 
-    (kind, message.to_owned())
+    ConsentRefusal::new(kind, message)
 }

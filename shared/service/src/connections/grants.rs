@@ -6,8 +6,8 @@ use tracing::warn;
 
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::connections::access::forget_tokens;
-use crate::connections::change::{change_connection, request_at, wake};
+use crate::connections::change::{change_connection, request_at, send_sync_job};
+use crate::connections::provider_tokens::forget_tokens;
 use domain::connection::{
     Connection, ConnectionStatus, Grant, OAuthAppRef, OAuthTokens, RunTrigger, SyncScope,
 };
@@ -15,6 +15,7 @@ use domain::error::Result;
 use domain::ids::{ConnectionId, GrantId, Revision};
 use domain::ports::{GrantedPermission, OAuthFlow};
 use domain::tenant::Tenant;
+
 /// Returns the id of the grant with which an account of the provider permits `app`.
 pub(super) fn grant_id(
     connection: &Connection,
@@ -124,7 +125,7 @@ pub(super) async fn leave_grant(
 /// account and app that others may use: with the organization's own app that of other connections
 /// of the organization, with the service's app that of any organization. The tokens were never
 /// stored.
-pub(super) async fn discard(
+pub(super) async fn revoke_unused_permission(
     ctx: &Ctx,
     oauth: &dyn OAuthFlow,
     tenant: &Tenant,
@@ -143,7 +144,7 @@ async fn revoke(oauth: &dyn OAuthFlow, tokens: &OAuthTokens) {
     if let Err(error) = oauth.revoke_permission(tokens).await {
         warn!(
             error = &error as &dyn std::error::Error,
-            "a permission was not ended at its provider"
+            "could not revoke a permission at its provider"
         );
     }
 }
@@ -165,7 +166,7 @@ pub(super) async fn revive_others(
             let uses_grant = connection.grant.as_ref() == Some(&grant.id);
             is_revived = uses_grant && connection.status == ConnectionStatus::Expired;
             if is_revived {
-                permitted(connection);
+                resume_connection(connection);
                 if connection.can_run() {
                     request_at(connection, RunTrigger::Cron, now);
                 }
@@ -174,7 +175,7 @@ pub(super) async fn revive_others(
         };
         change_connection(ctx, tenant, id, revive).await?;
         if is_revived {
-            wake(ctx, tenant, id).await;
+            send_sync_job(ctx, tenant, id).await;
         }
     }
 
@@ -182,7 +183,7 @@ pub(super) async fn revive_others(
 }
 
 /// Lets a connection that has permission continue where it was.
-pub(super) fn permitted(connection: &mut Connection) {
+pub(super) fn resume_connection(connection: &mut Connection) {
     let needs_selection = connection.scope == SyncScope::Selected && connection.selection == 0;
     connection.status = if needs_selection {
         ConnectionStatus::AwaitingSelection

@@ -1,7 +1,8 @@
 //! Operations of callers on connections: import, limit, delete.
 
 use super::change::{
-    begin_end, change_and_run, change_connection, find_all, find_any, missing, request_at, wake,
+    begin_deletion, change_and_run, change_connection, connection_not_found, find_all, find_any,
+    request_at, send_sync_job,
 };
 use super::create::checked_limit;
 use crate::Ctx;
@@ -42,14 +43,14 @@ pub async fn request_import(
             ConnectionStatus::PendingOauth => ImportOutcome::NoPermission,
             ConnectionStatus::AwaitingSelection => ImportOutcome::NoSelection,
             ConnectionStatus::Expired => ImportOutcome::Expired,
-            ConnectionStatus::Deleting => return Err(missing()),
+            ConnectionStatus::Deleting => return Err(connection_not_found()),
         };
         Ok(outcome == ImportOutcome::Requested && request_at(connection, RunTrigger::Manual, now))
     };
 
     change_connection(ctx, tenant, &connection.id, change).await?;
     if outcome == ImportOutcome::Requested {
-        wake(ctx, tenant, &connection.id).await;
+        send_sync_job(ctx, tenant, &connection.id).await;
     }
 
     Ok(outcome)
@@ -69,7 +70,7 @@ pub async fn change_document_limit(
     let limit = checked_limit(limit)?;
     change_and_run(ctx, tenant, &connection.id, |connection| {
         if !connection.status.is_visible() {
-            return Err(missing());
+            return Err(connection_not_found());
         }
         let is_changed = connection.document_limit != limit;
         connection.document_limit = limit;
@@ -109,7 +110,7 @@ pub async fn delete_connection_of(
     tenant.check_access(tag)?;
     let connection = find_any(ctx, tenant, id).await?;
     if connection.tag != *tag {
-        return Err(missing());
+        return Err(connection_not_found());
     }
     end(ctx, tenant, &connection, with_documents).await
 }
@@ -141,7 +142,7 @@ pub async fn delete_connections(
     }
 
     if ended.is_empty() {
-        Err(missing())
+        Err(connection_not_found())
     } else {
         Ok(ended)
     }
@@ -154,10 +155,10 @@ async fn end(
     with_documents: bool,
 ) -> Result<Connection> {
     let now = ctx.clock.now();
-    let begin = |connection: &mut Connection| Ok(begin_end(connection, with_documents, now));
+    let begin = |connection: &mut Connection| Ok(begin_deletion(connection, with_documents, now));
     let ended = change_connection(ctx, tenant, &connection.id, begin).await?;
     if ended.status == ConnectionStatus::Deleting {
-        wake(ctx, tenant, &ended.id).await;
+        send_sync_job(ctx, tenant, &ended.id).await;
     }
     Ok(ended)
 }

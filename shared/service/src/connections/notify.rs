@@ -1,6 +1,6 @@
 //! Notifications of providers.
 
-use super::change::{change_connection, request_at, wake_later};
+use super::change::{change_connection, request_at, send_sync_job_later};
 use super::tickets::{TicketKind, read_ticket};
 use crate::Ctx;
 use domain::connection::{Connection, RunTrigger};
@@ -44,7 +44,7 @@ pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
     })
     .await?;
     if let Some(at) = due {
-        wake_later(
+        send_sync_job_later(
             ctx,
             &tenant,
             &ticket_value.connection,

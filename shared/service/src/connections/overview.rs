@@ -3,7 +3,10 @@
 use crate::Ctx;
 use crate::find::ContainerScope;
 use crate::list::{ListQuery, list_documents};
-use domain::connection::{Connection, ItemRecord, ItemState, Provider, SyncQueue, SyncState};
+use domain::connection::{
+    Connection, ItemRecord, ItemState, NEW_FILES_END, NEW_FILES_START, Provider, SyncQueue,
+    SyncState,
+};
 use domain::document::Document;
 use domain::error::Result;
 use domain::tenant::Tenant;
@@ -29,7 +32,7 @@ pub async fn count_left_out_items(
         return Ok(0);
     }
 
-    let (mut count, mut after) = (0, Some(NEW_ITEMS.to_owned()));
+    let (mut count, mut after) = (0, Some(NEW_FILES_START.to_owned()));
     while count < MAX_EXAMINED {
         let entries = ctx
             .sync
@@ -43,7 +46,7 @@ pub async fn count_left_out_items(
             .await?;
         let new_count = entries
             .iter()
-            .filter(|entry| entry.key.as_str() < NEW_ITEMS_END)
+            .filter(|entry| entry.key.as_str() < NEW_FILES_END)
             .count();
         count += new_count;
         match entries.last() {
@@ -54,11 +57,6 @@ pub async fn count_left_out_items(
 
     Ok(count as u64)
 }
-
-/// A key in the queue of items to fetch: the keys of items without a document come after it.
-const NEW_ITEMS: &str = "1";
-/// The end of that range: the keys of items without a document come before it.
-const NEW_ITEMS_END: &str = "2";
 
 /// Returns a page of a connection's items in one state, in the order of their ids, starting after
 /// `after`. The second part is the `after` of the next page, which may exist even if the page is

@@ -1,9 +1,10 @@
 //! The hosted picker: a browser that may select items for one connection, for half an hour.
 
-use super::consent::visible;
+use super::consent::find_ticket_connection;
+use super::selection::check_awaits_selection;
 use super::tickets::{TicketKind, TicketValue, issue_ticket, read_ticket, redeem};
 use crate::Ctx;
-use domain::connection::{Connection, ConnectionStatus, SyncScope};
+use domain::connection::Connection;
 use domain::error::{Error, Result};
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
@@ -28,23 +29,15 @@ pub struct PickerSession {
 /// Issues a ticket that opens the picker once. Returns it with the time at which it expires.
 ///
 /// # Errors
-/// Returns [`Error::Conflict`] before there is permission and when the connection takes everything,
-/// and the errors of the ports.
+/// Returns [`Error::Conflict`] before there is permission and when the connection takes the whole
+/// drive, and the errors of the ports.
 pub async fn open_picker(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
     return_url: Option<String>,
 ) -> Result<(Secret, Timestamp)> {
-    if connection.status == ConnectionStatus::PendingOauth {
-        let message = "the user of this connection has not given permission yet; that comes before a selection";
-        return Err(Error::Conflict(message.into()));
-    }
-
-    if connection.scope == SyncScope::Full {
-        let message = "this connection takes everything: nothing is to be selected";
-        return Err(Error::Conflict(message.into()));
-    }
+    check_awaits_selection(connection)?;
 
     let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
     let ticket_value = TicketValue {
@@ -104,7 +97,7 @@ pub async fn find_picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<Pick
         return Err(session_ended);
     };
     let tenant = ticket_value.tenant();
-    let connection = visible(ctx, &tenant, &ticket_value).await?;
+    let connection = find_ticket_connection(ctx, &tenant, &ticket_value).await?;
     let return_url = ticket_value
         .return_url
         .or_else(|| connection.redirect_url.clone());

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::access::provider_access;
-use super::change::{change_and_run, missing};
+use super::change::{change_and_run, connection_not_found};
+use super::provider_tokens::provider_access;
 use crate::ConflictRetry;
 use crate::Ctx;
 use domain::connection::{
@@ -15,6 +15,7 @@ use domain::connection::{
 use domain::error::{Error, Result};
 use domain::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
 use domain::tenant::Tenant;
+
 /// The number of items that are looked up in parallel.
 const PARALLEL_REQUESTS: usize = 8;
 /// The largest length of an id in bytes, of an item or of a shared drive.
@@ -73,9 +74,9 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
         return Ok(());
     }
     let name = connection.provider.as_str();
-    let explanation = "what it takes was said when it was made";
+    let explanation = "its content was chosen when it was created";
     Err(Error::Unsupported(format!(
-        "nothing can be selected of a connection to {name}; {explanation}"
+        "items cannot be selected for a connection to {name}; {explanation}"
     )))
 }
 
@@ -101,8 +102,8 @@ pub async fn resolve_selected_items(
 
     let resolve_item = |id: String| async move {
         match connector.get_item(access, &id).await? {
-            Some(item) if !item.is_trashed => seen(field, item),
-            _ => Err(unseen(field, &id)),
+            Some(item) if !item.is_trashed => to_selected_item(field, item),
+            _ => Err(invisible_item_error(field, &id)),
         }
     };
 
@@ -112,11 +113,11 @@ pub async fn resolve_selected_items(
         .await
 }
 
-fn unseen(field: &'static str, id: &str) -> Error {
+fn invisible_item_error(field: &'static str, id: &str) -> Error {
     Error::invalid_field(field, format!("the account does not see the item {id}"))
 }
 
-fn seen(field: &'static str, item: ProviderItem) -> Result<SelectedItem> {
+fn to_selected_item(field: &'static str, item: ProviderItem) -> Result<SelectedItem> {
     let folder = match item.kind {
         ItemKind::Folder => true,
         ItemKind::File { .. } | ItemKind::Shortcut { .. } => false,
@@ -172,17 +173,31 @@ pub async fn save_selection(
     .await
 }
 
+/// Checks that the connection is not being deleted and accepts a selection.
 fn check_state(connection: &Connection) -> Result<()> {
-    match connection.status {
-        ConnectionStatus::Deleting => Err(missing()),
-        ConnectionStatus::PendingOauth => Err(Error::Conflict(
-            "the user of this connection has not given permission yet; that comes before a selection".into(),
-        )),
-        _ if connection.scope == SyncScope::Full => {
-            Err(Error::Conflict("this connection takes the whole drive: nothing is to be selected".into()))
-        }
-        _ => Ok(()),
+    if connection.status == ConnectionStatus::Deleting {
+        return Err(connection_not_found());
     }
+    check_awaits_selection(connection)
+}
+
+/// Checks that the connection has permission and that its items are selected.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] before there is permission and when the connection takes the whole
+/// drive.
+pub(super) fn check_awaits_selection(connection: &Connection) -> Result<()> {
+    if connection.status == ConnectionStatus::PendingOauth {
+        let message = "the user of this connection has not given permission yet; that comes before a selection";
+        return Err(Error::Conflict(message.into()));
+    }
+
+    if connection.scope == SyncScope::Full {
+        let message = "this connection takes the whole drive; no items can be selected";
+        return Err(Error::Conflict(message.into()));
+    }
+
+    Ok(())
 }
 
 fn check_id(field: &'static str, id: &str) -> Result<()> {

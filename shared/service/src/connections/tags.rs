@@ -1,7 +1,7 @@
 //! Connections whose container tag is deleted or merged.
 
 use crate::Ctx;
-use crate::connections::change::{begin_end, change_connection, wake};
+use crate::connections::change::{begin_deletion, change_connection, send_sync_job};
 use domain::connection::Connection;
 use domain::error::{Error, Result};
 use domain::tag::ContainerTag;
@@ -27,13 +27,13 @@ pub(crate) async fn end_connections(
         if is_affected && connection.status.is_visible() {
             let mut is_newly_ended = false;
             let end = |connection: &mut Connection| {
-                is_newly_ended = begin_end(connection, false, now);
+                is_newly_ended = begin_deletion(connection, false, now);
                 Ok(is_newly_ended)
             };
             unless_gone(change_connection(ctx, tenant, &connection.id, end).await)?;
 
             if is_newly_ended {
-                wake(ctx, tenant, &connection.id).await;
+                send_sync_job(ctx, tenant, &connection.id).await;
                 ended += 1;
             }
         }

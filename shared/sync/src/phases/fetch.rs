@@ -4,7 +4,8 @@
 mod file_fetcher;
 
 use domain::connection::{
-    DocumentIntent, ItemRecord, ItemState, RunPhase, SkipReason, SyncQueue, SyncQueueEntry,
+    DocumentIntent, ItemRecord, ItemState, NEW_FILES_END, NEW_FILES_START, RunPhase, SkipReason,
+    SyncQueue, SyncQueueEntry,
 };
 use domain::ports::PortResult;
 use futures::stream::{self, StreamExt};
@@ -12,7 +13,7 @@ use futures::stream::{self, StreamExt};
 use crate::decide::files::{self, FetchOutcome, FileCount, FileDecision};
 use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_MODEL_QUESTIONS};
 use crate::phases::removals;
-use crate::queue::{self, FetchEntry, FileKey, NEW_FILES_END, NEW_FILES_START};
+use crate::queue::{self, FetchEntry, FileKey};
 use crate::step_state::{StepState, TickError};
 
 use file_fetcher::FileFetcher;

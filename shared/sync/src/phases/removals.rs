@@ -2,7 +2,10 @@
 //! only after a second examination.
 
 use domain::DocumentId;
-use domain::connection::{DocumentIntent, FolderWalk, PendingRemoval, SyncQueue, SyncQueueEntry};
+use domain::connection::{
+    DocumentIntent, FolderWalk, NEW_FILES_END, NEW_FILES_START, PendingRemoval, SyncQueue,
+    SyncQueueEntry,
+};
 use domain::ports::{PortResult, ProviderItem};
 use service::item_custom_id;
 
@@ -304,10 +307,10 @@ async fn restore_if_present(step: &mut StepState<'_>, id: &str) -> Result<bool, 
 /// Ends the phase.
 async fn end_phase(step: &mut StepState<'_>) -> Result<(), TickError> {
     let waiting = step
-        .first_entries(SyncQueue::Fetch, Some(queue::NEW_FILES_START), 1)
+        .first_entries(SyncQueue::Fetch, Some(NEW_FILES_START), 1)
         .await?;
     let waiting = waiting.first();
-    let has_new_files = waiting.is_some_and(|entry| entry.key.as_str() < queue::NEW_FILES_END);
+    let has_new_files = waiting.is_some_and(|entry| entry.key.as_str() < NEW_FILES_END);
 
     let is_full = step.is_full();
     removals::end_removals(&mut step.state, has_new_files, is_full);

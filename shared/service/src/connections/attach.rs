@@ -1,8 +1,10 @@
 //! Attaching a permission that was given to its connection.
 
-use super::change::{change_and_run, change_connection, missing};
-use super::consent::ConsentRefusal;
-use super::grants::{discard, grant_id, leave_grant, permitted, revive_others, store_grant};
+use super::change::{change_and_run, change_connection, connection_not_found};
+use super::failure::{ConsentFailure, ConsentRefusal};
+use super::grants::{
+    grant_id, leave_grant, resume_connection, revive_others, revoke_unused_permission, store_grant,
+};
 use super::tickets::ConsentQuestion;
 use crate::Ctx;
 use domain::connection::{Connection, Grant, SyncScope};
@@ -11,20 +13,24 @@ use domain::ports::{GrantedPermission, OAuthFlow};
 use domain::tenant::Tenant;
 
 /// Stores the permission as a grant and reactivates the connection.
-pub(super) async fn settle(
+///
+/// # Errors
+/// Returns [`ConsentFailure::Refused`] for a permission of another account, and the errors of the
+/// ports.
+pub(super) async fn attach_permission(
     ctx: &Ctx,
     oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     connection: &Connection,
     question: &ConsentQuestion,
     permission: GrantedPermission,
-) -> Result<std::result::Result<Connection, ConsentRefusal>> {
+) -> std::result::Result<Connection, ConsentFailure> {
     let id = grant_id(connection, &question.app, &permission);
     if is_other_account(connection, &permission) {
-        discard(ctx, oauth, tenant, &id, &question.app, &permission).await?;
+        revoke_unused_permission(ctx, oauth, tenant, &id, &question.app, &permission).await?;
         let message = "This connection belongs to another account. Open the link again and choose the account that it \
                        was made with, or make a new connection.";
-        return Ok(Err(ConsentRefusal {
+        return Err(ConsentFailure::Refused(ConsentRefusal {
             kind: None,
             message: message.into(),
         }));
@@ -44,7 +50,7 @@ pub(super) async fn settle(
     let changed = match changed {
         Err(Error::NotFound(what)) => {
             leave_grant(ctx, oauth, tenant, &grant.id, &connection.id).await?;
-            return Err(Error::NotFound(what));
+            return Err(Error::NotFound(what).into());
         }
         changed => changed?,
     };
@@ -56,7 +62,7 @@ pub(super) async fn settle(
     }
 
     revive_others(ctx, tenant, &grant, &connection.id).await?;
-    Ok(Ok(changed))
+    Ok(changed)
 }
 
 /// Checks whether items of another account have already been taken.
@@ -78,12 +84,12 @@ async fn activate(
 ) -> Result<Connection> {
     change_and_run(ctx, tenant, &connection.id, |connection| {
         if !connection.status.is_visible() {
-            return Err(missing());
+            return Err(connection_not_found());
         }
         connection.grant = Some(grant.id.clone());
         connection.account = Some(permission.account.clone());
         connection.expires_at = permission.tokens.refresh_until;
-        permitted(connection);
+        resume_connection(connection);
         Ok(true)
     })
     .await

@@ -17,6 +17,7 @@ use domain::tenant::Tenant;
 const RENEW_BEFORE_EXPIRY_SECONDS: i64 = 5 * 60;
 /// The number of seconds that one worker has to renew a token before others may try.
 const REFRESH_SECONDS: i64 = 30;
+
 /// The condition on which tokens are renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renew {
@@ -148,25 +149,29 @@ async fn renew(
     .await?;
 
     let renewed = oauth.refresh_tokens(&client, &tokens, now).await;
-    keep(ctx, tenant, grant, renewed.as_ref().ok()).await?;
+    match &renewed {
+        Ok(tokens) => store_renewed_tokens(ctx, tenant, grant, tokens).await?,
+        Err(_) => end_refresh(ctx, tenant, grant).await,
+    }
 
     renewed
 }
 
-/// Stores the result of a refresh, and allows others to refresh again.
-async fn keep(
+/// Ends a refresh that brought no tokens, so that others may refresh again. If this fails,
+/// `refreshing_until` ends by itself.
+async fn end_refresh(ctx: &Ctx, tenant: &Tenant, grant: Grant) {
+    let name = grant.secret.clone();
+    name_tokens(ctx, tenant, grant, &name).await.ok();
+}
+
+/// Stores the tokens that a refresh brought, and allows others to refresh again.
+async fn store_renewed_tokens(
     ctx: &Ctx,
     tenant: &Tenant,
     grant: Grant,
-    renewed: Option<&OAuthTokens>,
+    renewed: &OAuthTokens,
 ) -> ConnectorResult<()> {
     let old_name = grant.secret.clone();
-    let Some(renewed) = renewed else {
-        // If this fails, `refreshing_until` ends by itself.
-        name_tokens(ctx, tenant, grant, &old_name).await.ok();
-        return Ok(());
-    };
-
     let new_name = format!("grant/{}/{}", grant.id, Revision::random());
     ctx.vault
         .put(tenant, &new_name, &renewed.to_secret())
