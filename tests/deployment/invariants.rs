@@ -82,7 +82,7 @@ fn random_values_come_from_the_types_they_are_for() {
         "shared/service/src/erasure_report.rs",
     ];
     let pauses_and_boundaries = [
-        "shared/service/src/conflict.rs",
+        "shared/service/src/retry.rs",
         "shared/remote/src/models/chat.rs",
         "shared/remote/src/models/multipart.rs",
     ];
@@ -103,7 +103,7 @@ fn an_unlimited_tenant_is_created_in_these_places_only() {
         "shared/aws/src/request_log.rs",
         "shared/domain/src/job.rs",
         "shared/domain/src/ports/documents.rs",
-        "shared/service/src/access.rs",
+        "shared/service/src/authentication.rs",
         "shared/service/src/connections/tickets.rs",
         "shared/service/src/files.rs",
         "shared/service/src/orphans.rs",

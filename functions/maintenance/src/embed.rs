@@ -56,8 +56,7 @@ pub(crate) async fn embed_documents(
             documents: Vec::new(),
             after: Some(next),
         };
-        let org = tenant.org().clone();
-        ctx.jobs.send(&[JobMessage { org, job }]).await?;
+        ctx.jobs.send(&[JobMessage::new(tenant.org(), job)]).await?;
     }
     Ok(())
 }

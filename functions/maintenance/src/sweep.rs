@@ -115,11 +115,11 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
 /// ignores the message.
 async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.connections.list_due(now, MAX_PICKED_UP).await?;
-    let message = |(org, connection)| JobMessage {
-        org,
-        job: Job::SyncV1 { connection },
-    };
-    let messages: Vec<JobMessage> = due.into_iter().map(message).collect();
+    let mut messages = Vec::with_capacity(due.len());
+    for (org, connection) in due {
+        messages.push(JobMessage::new(&org, Job::SyncV1 { connection }));
+    }
+
     if !messages.is_empty() {
         ctx.jobs.send(&messages).await?;
     }
@@ -135,10 +135,7 @@ async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
             container: container.clone(),
             documents: Vec::new(),
         };
-        let message = JobMessage {
-            org: org.clone(),
-            job,
-        };
+        let message = JobMessage::new(org, job);
         let retry_at = now.plus_seconds(ERASE_AFTER_SECONDS);
         ctx.index
             .postpone_erasure(&message.tenant(), container, retry_at)

@@ -252,13 +252,7 @@ async fn run_stages(
         container: document.container.clone(),
     };
 
-    Ok(ctx
-        .jobs
-        .send(&[JobMessage {
-            org: tenant.org().clone(),
-            job,
-        }])
-        .await?)
+    Ok(ctx.jobs.send(&[JobMessage::new(tenant.org(), job)]).await?)
 }
 
 /// Adds the vectors of the model that the operator chose, if there is one. Returns `false` if it
@@ -294,8 +288,7 @@ async fn embed_later(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
         documents: vec![document.id.clone()],
         after: None,
     };
-    let org = tenant.org().clone();
-    let message = JobMessage { org, job };
+    let message = JobMessage::new(tenant.org(), job);
     Ok(ctx.jobs.send_delayed(&message, EMBED_LATER_SECONDS).await?)
 }
 

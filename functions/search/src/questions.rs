@@ -84,8 +84,8 @@ impl QuestionEmbedder {
             documents: Vec::new(),
             after: None,
         };
-        let org = tenant.org().clone();
-        if let Err(error) = ctx.jobs.send(&[JobMessage { org, job }]).await {
+        let message = JobMessage::new(tenant.org(), job);
+        if let Err(error) = ctx.jobs.send(&[message]).await {
             warn!(container.id = %id, error = &error as &dyn std::error::Error,
                 "could not ask for the embedding of {id}");
         }

@@ -3,7 +3,7 @@
 use container_index::{IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_views};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use memory_model::Ledger;
-use service::{ContainerScope, Ctx, explain_emptiness, join_reasons};
+use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
 use crate::SearchState;
@@ -258,7 +258,7 @@ impl Search<'_> {
         ids: &[ContainerId],
         sources: &Sources,
     ) -> Result<Option<String>> {
-        let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
+        let mut reasons = explain_empty_result(&state.app.ctx, tenant, scope, ids).await?;
 
         let without_threshold = Search {
             threshold: 0.0,

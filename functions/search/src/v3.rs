@@ -19,7 +19,9 @@ use schemars::JsonSchema;
 use search_engine::ChunkInput;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use service::{ContainerScope, explain_emptiness, find_document, join_reasons, read_document_text};
+use service::{
+    ContainerScope, explain_empty_result, find_document, join_reasons, read_document_text,
+};
 
 use crate::SearchState;
 use crate::boosts::Boosts;
@@ -252,7 +254,7 @@ async fn explain_empty_results(
     found: &[FoundChunk],
     threshold: f32,
 ) -> Result<Option<String>> {
-    let mut reasons = explain_emptiness(&state.app.ctx, tenant, scope, ids).await?;
+    let mut reasons = explain_empty_result(&state.app.ctx, tenant, scope, ids).await?;
     let similarities = found.iter().map(|found| found.hit.similarity);
     reasons.extend(explain_threshold(
         "chunk",

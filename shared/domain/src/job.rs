@@ -118,6 +118,14 @@ impl Job {
 }
 
 impl JobMessage {
+    /// Creates the message that requests a job for an organization.
+    pub fn new(org: &OrgId, job: Job) -> Self {
+        Self {
+            org: org.clone(),
+            job,
+        }
+    }
+
     /// Returns the tenant for which the work is done. Work inherits the authentication of the
     /// request that caused it.
     pub fn tenant(&self) -> Tenant {
@@ -131,21 +139,16 @@ impl JobMessage {
             revision: document.revision.clone(),
             is_short_text: document.is_short_text(),
         };
-        Self {
-            org: org.clone(),
-            job,
-        }
+        Self::new(org, job)
     }
 
     /// Creates the message that continues a task from its current step.
     pub fn continue_task(org: &OrgId, task: &Task) -> Self {
-        Self {
-            org: org.clone(),
-            job: Job::TaskV1 {
-                task: task.id.clone(),
-                step: task.step,
-            },
-        }
+        let job = Job::TaskV1 {
+            task: task.id.clone(),
+            step: task.step,
+        };
+        Self::new(org, job)
     }
 
     /// Serializes the message.

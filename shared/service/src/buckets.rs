@@ -2,8 +2,7 @@
 
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::find::{ContainerScope, find_containers};
-use crate::memories::find_writable_container;
+use crate::find::{ContainerScope, find_containers, find_writable_container};
 use domain::error::{Error, Result};
 use domain::settings::{ProfileBucket, Settings};
 use domain::tag::ContainerTag;

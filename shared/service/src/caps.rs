@@ -2,12 +2,8 @@
 //! neither may grow without bound.
 
 use crate::Ctx;
-use domain::container::Container;
 use domain::error::{Error, Result};
-use domain::ids::ContainerId;
-use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
-use domain::time::Timestamp;
 
 /// The caps of an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,30 +21,6 @@ impl Default for OrganizationCaps {
             keys: 10_000,
         }
     }
-}
-
-/// Creates the container of a tag that had none a moment ago. If another request was first, returns
-/// the container that it created.
-///
-/// # Errors
-/// Returns [`Error::Invalid`] when the organization has as many tags as it may, and the errors of
-/// the ports.
-pub async fn create_container(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    tag: &ContainerTag,
-    id: ContainerId,
-    now: Timestamp,
-) -> Result<Container> {
-    admit_tag(ctx, tenant).await?;
-    let container = ctx
-        .containers
-        .create_tag(tenant, tag, id.clone(), now)
-        .await?;
-    if container.ids != [id] {
-        ctx.containers.release_tag(tenant).await?;
-    }
-    Ok(container)
 }
 
 /// Reserves one more container tag of the organization.

@@ -2,6 +2,7 @@
 
 use crate::ConflictRetry;
 use crate::Ctx;
+use crate::jobs::send_jobs;
 use domain::container::{DocumentChange, IndexHead};
 use domain::error::Result;
 use domain::ids::{ContainerId, DocumentId};
@@ -66,26 +67,20 @@ async fn request_maintenance(
     changes: &[DocumentChange],
     purges: Vec<String>,
 ) {
-    let container = || container.clone();
-    let message = |job: Job| JobMessage {
-        org: tenant.org().clone(),
-        job,
-    };
-
     let mut messages = Vec::new();
     for purge in purges {
-        messages.push(message(Job::PurgeV1 {
-            container: container(),
+        let job = Job::PurgeV1 {
+            container: container.clone(),
             purge,
-        }));
+        };
+        messages.push(JobMessage::new(tenant.org(), job));
     }
     if head.needs_compaction(changes) {
-        messages.push(message(Job::CompactV1 {
-            container: container(),
-        }));
+        let job = Job::CompactV1 {
+            container: container.clone(),
+        };
+        messages.push(JobMessage::new(tenant.org(), job));
     }
 
-    if !messages.is_empty() {
-        ctx.jobs.send(&messages).await.ok();
-    }
+    send_jobs(ctx, &messages).await;
 }

@@ -36,9 +36,7 @@ pub use picker::{
     PICKER_SESSION_SECONDS, PickerSession, end_picker_session, enter_picker, find_picker_session,
     open_picker, open_session_after_consent,
 };
-pub use provider_tokens::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
+pub use provider_tokens::{provider_access, renew_provider_access};
 pub use selection::{PickerLocation, browse_items, resolve_selected_items, save_selection};
 pub(crate) use tags::{end_connections, move_connections};
-pub use tickets::{
-    TicketKind, TicketValue, derive_token, digest_token, is_token, issue_ticket, random_token,
-};
+pub use tickets::{TicketKind, TicketValue, derive_token, is_token, issue_ticket, random_token};

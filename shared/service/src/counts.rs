@@ -48,8 +48,9 @@ pub async fn count_documents(
 
 /// Returns the exact number of documents of a physical container, without superseded ones.
 ///
-/// Search serves each of them, and the head of the index counts these, or it is pending: unfinished or
-/// failed. If not all pending documents are listed as such, the documents are counted one by one.
+/// Each document is either served by search, and then counted by the head of the index, or pending:
+/// unfinished or failed. If not all pending documents are listed as such, the documents are counted
+/// one by one.
 ///
 /// # Errors
 /// Returns the errors of the ports.

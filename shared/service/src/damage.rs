@@ -37,7 +37,7 @@ pub struct DocumentDamage {
     pub statements: bool,
 }
 
-/// The outcome of healing a document.
+/// The outcome of [`repair_document`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairOutcome {
     /// Nothing is damaged, the damage is already recorded, or the document is being processed.
@@ -188,14 +188,8 @@ pub async fn report_damage(
             container: container.clone(),
             documents: batch.to_vec(),
         };
-        if let Err(error) = ctx
-            .jobs
-            .send(&[JobMessage {
-                org: tenant.org().clone(),
-                job,
-            }])
-            .await
-        {
+        let message = JobMessage::new(tenant.org(), job);
+        if let Err(error) = ctx.jobs.send(&[message]).await {
             warn!(container.id = %container, error = &error as &dyn std::error::Error,
                 "could not ask for the repair of {container}");
         }
@@ -222,7 +216,7 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
     };
 
     if !damage.pack && !damage.statements {
-        error!(document.id = %id, "the content that was sent of document {id} cannot be read; it is still found");
+        error!(document.id = %id, "the content that was sent of document {id} cannot be read; search still serves it");
         return Ok(RepairOutcome::BodyLost);
     }
 
@@ -246,7 +240,7 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
         return Ok(RepairOutcome::Nothing);
     }
 
-    error!(document.id = %id, "the stored data of document {id} cannot be read; it is failed");
+    error!(document.id = %id, "the stored data of document {id} cannot be read; marked it as failed");
     Ok(RepairOutcome::Failed)
 }
 

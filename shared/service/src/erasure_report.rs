@@ -222,19 +222,19 @@ fn to_json(part: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(part).expect("our own types have string keys")
 }
 
-/// Verifies a signed report, as the API returns it, and returns the id of its key. Whether the key is
-/// that of the organization, the caller has to know.
+/// Verifies a signed report, as the API returns it, and returns the id of its key. The caller must
+/// check that the key belongs to the organization.
 ///
 /// # Errors
 /// [`Error::Invalid`], which says what is wrong.
 pub fn verify_erasure_report(signed: &Value) -> Result<String> {
     let text = |pointer: &str| signed.pointer(pointer).and_then(Value::as_str);
     let (Some(jws), Some(x)) = (text("/jws"), text("/publicKey/x")) else {
-        return Err(Error::invalid("This is no signed erasure report."));
+        return Err(Error::invalid("This is not a signed erasure report."));
     };
     let parts: Vec<&str> = jws.split('.').collect();
     let [header, payload, signature] = parts[..] else {
-        return Err(Error::invalid("`jws` has not three parts."));
+        return Err(Error::invalid("`jws` does not have three parts."));
     };
 
     let key_id = thumbprint(x);

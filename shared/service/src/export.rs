@@ -20,6 +20,7 @@ pub use copy::{
     BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, SharedContainerCopy, StatementsCopy,
     copy_container,
 };
+
 /// The outcome of copying a document.
 #[derive(Debug)]
 pub enum CopyOutcome {

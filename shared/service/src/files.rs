@@ -5,11 +5,12 @@ use bytes::Bytes;
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::visible_document;
+use crate::jobs::send_jobs;
 use crate::open::open_shared_container;
-use crate::place::{Place, Reach, place_of};
-use crate::repeated::{Target, repeated};
+use crate::place::{DocumentLocation, LookupScope, locate_document};
+use crate::repeated::{Target, locate_repeated_request};
 use crate::revise::{
-    AcceptedDocument, Identity, NewBody, build_revision, is_blob_used, send_jobs, write_revision,
+    AcceptedDocument, Identity, NewBody, build_revision, is_blob_used, write_revision,
 };
 use crate::sharing::check_reaches_all_tags;
 use crate::submit::{Content, NewDocument};
@@ -134,8 +135,8 @@ async fn target(
 ) -> Result<Target> {
     if let Some(custom_id) = &new.custom_id {
         // A form cannot take a document over from another container: its file may never arrive.
-        let reach = Reach::of_tags(&new.tags, Reach::Container);
-        let found = place_of(ctx, tenant, container, custom_id, reach).await?;
+        let scope = LookupScope::of_tags(&new.tags, LookupScope::Container);
+        let found = locate_document(ctx, tenant, container, custom_id, scope).await?;
         return Ok(Target {
             location: found.location,
             old: found.document,
@@ -143,14 +144,14 @@ async fn target(
     }
 
     if new.idempotency_key.is_some() {
-        return repeated(ctx, tenant, container, new, body).await;
+        return locate_repeated_request(ctx, tenant, container, new, body).await;
     }
 
     // Without an idempotency key, two requests mean two files: nobody knows yet whether the files
     // are equal.
     let (container, id) = (container.primary_id().clone(), DocumentId::random());
     Ok(Target {
-        location: Place {
+        location: DocumentLocation {
             container,
             id,
             creation_conditions: CreationConditions::default(),

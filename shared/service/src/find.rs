@@ -51,27 +51,33 @@ pub async fn find_first_containers(
         tenant.check_access(tag)?;
     }
 
-    let requested_tags = match (scope.tags.as_slice(), tenant.allowed_tags()) {
-        ([], None) => {
-            let containers = ctx.containers.list_first(tenant, limit).await?;
-            return Ok(known_once(tenant, containers));
+    let requested_tags = if scope.tags.is_empty() {
+        tenant.allowed_tags()
+    } else {
+        Some(scope.tags.as_slice())
+    };
+    let found = match requested_tags {
+        Some(tags) => {
+            let mut found = Vec::new();
+            for tag in tags {
+                found.extend(ctx.containers.get(tenant, tag).await?);
+            }
+            found.dedup_by(|a, b| a.tag == b.tag);
+            found
         }
-        ([], Some(tags)) => tags,
-        (tags, _) => tags,
+        None => ctx.containers.list_first(tenant, limit).await?,
     };
 
-    let mut found = Vec::new();
-    for tag in requested_tags {
-        found.extend(ctx.containers.get(tenant, tag).await?);
+    let containers = deduplicate_physical_containers(found);
+    for container in &containers {
+        tenant.record_access(&container.ids);
     }
-
-    found.dedup_by(|a, b| a.tag == b.tag);
-    Ok(known_once(tenant, found))
+    Ok(containers)
 }
 
 /// Leaves each physical container in one container only: while containers are merged, a source and
 /// its target both name it.
-fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
+fn deduplicate_physical_containers(mut found: Vec<Container>) -> Vec<Container> {
     // Targets come first, so that they keep the physical containers.
     let is_source =
         |container: &Container| matches!(&container.merge, Some(merge) if merge.into.is_some());
@@ -80,11 +86,43 @@ fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
     let mut seen = HashSet::new();
     for container in &mut found {
         container.ids.retain(|id| seen.insert(id.clone()));
-        tenant.record_access(&container.ids);
     }
 
     found.sort_by(|a, b| a.tag.cmp(&b.tag));
     found
+}
+
+/// Returns the container of a tag that must exist.
+///
+/// # Errors
+/// Returns [`Error::Forbidden`] for a tag out of reach, and [`Error::NotFound`] when nothing was
+/// ever written to it.
+pub async fn find_existing_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+) -> Result<Container> {
+    tenant.check_access(tag)?;
+    let Some(container) = ctx.containers.get(tenant, tag).await? else {
+        return Err(Error::NotFound("Container tag"));
+    };
+    tenant.record_access(&container.ids);
+    Ok(container)
+}
+
+/// Returns the container of an existing tag, which may be changed now.
+///
+/// # Errors
+/// Returns the errors of [`find_existing_container`], and [`Error::Conflict`] while the container
+/// is merged.
+pub async fn find_writable_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+) -> Result<Container> {
+    let container = find_existing_container(ctx, tenant, tag).await?;
+    container.check_writable()?;
+    Ok(container)
 }
 
 /// The kind of name by which a caller refers to a document.
@@ -160,7 +198,7 @@ async fn find_named(
     if name_kind != DocumentNameKind::CustomId
         && let Some(id) = DocumentId::parse(name)
         && let Some(document) = visible_document(ctx, tenant, &id).await?
-        && let Some(document) = seen_by(ctx, tenant, document, scope).await?
+        && let Some(document) = restrict_to_visible_tags(ctx, tenant, document, scope).await?
     {
         return Ok(document);
     }
@@ -186,7 +224,7 @@ async fn find_named(
 
 /// Returns a document with the tags that the caller sees of it: its present tags, or a tag that is
 /// being merged into one of them. Returns `None` if the caller sees none that the scope names.
-async fn seen_by(
+async fn restrict_to_visible_tags(
     ctx: &Ctx,
     tenant: &Tenant,
     mut document: Document,
@@ -313,7 +351,7 @@ async fn find_in_organization(
     let Some(document) = visible_document(ctx, tenant, &document.id).await? else {
         return Ok(None);
     };
-    let Some(document) = seen_by(ctx, tenant, document, scope).await? else {
+    let Some(document) = restrict_to_visible_tags(ctx, tenant, document, scope).await? else {
         return Ok(None);
     };
 

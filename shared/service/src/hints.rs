@@ -7,8 +7,8 @@ use domain::ids::ContainerId;
 use domain::ports::DocumentListing;
 use domain::tenant::Tenant;
 
-/// The largest number of documents in a scope that a hint looks at. Nobody wonders about an
-/// empty answer of a large container because of its first documents.
+/// The largest number of documents in a scope that a hint looks at. In larger containers,
+/// unfinished documents are rarely the reason for an empty answer.
 const MAX_DOCUMENTS: usize = 20;
 
 /// Returns the hint beside an empty list of a scope, if there is a reason to give.
@@ -25,7 +25,7 @@ pub async fn explain_empty_list(
         .into_iter()
         .flat_map(|container| container.ids)
         .collect();
-    let reasons = explain_emptiness(ctx, tenant, scope, &ids).await?;
+    let reasons = explain_empty_result(ctx, tenant, scope, &ids).await?;
     Ok(join_reasons(&reasons))
 }
 
@@ -40,7 +40,7 @@ pub fn join_reasons(reasons: &[String]) -> Option<String> {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn explain_emptiness(
+pub async fn explain_empty_result(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
@@ -93,7 +93,7 @@ fn describe_missing_containers(scope: &ContainerScope) -> String {
             "There is no container {tag}. GET /v3/container-tags/list has the tags that exist."
         ),
         tags => format!(
-            "There is none of the containers {}. GET /v3/container-tags/list has the tags that \
+            "None of the containers {} exists. GET /v3/container-tags/list has the tags that \
              exist.",
             tags.join(", ")
         ),

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::Ctx;
-use crate::caps::create_container;
 use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
-use crate::orphans::named_blobs;
-use crate::place::{Place, Reach, place_of};
-use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision, send_jobs};
+use crate::jobs::send_jobs;
+use crate::open::create_container;
+use crate::orphans::{delete_unused_blobs, named_blobs};
+use crate::place::{DocumentLocation, LookupScope, locate_document};
+use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::{Committed, commit_changes};
 use domain::container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, SharedContainer,
@@ -26,11 +27,14 @@ use domain::settings::ProfileBucket;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+
 /// The message for a container whose removal is under way.
 const DELETED_CONTAINER_MESSAGE: &str =
     "this container was deleted and is being removed; import it when that has ended";
 /// The number of documents whose bytes are stored in parallel.
 const PARALLEL_WRITES: usize = 8;
+/// The number of records that one read fetches.
+const RECORD_BATCH_SIZE: usize = 100;
 
 /// Counts of imported copies by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -228,7 +232,7 @@ pub async fn import_documents(
 ) -> Result<ImportCounts> {
     let mut imported = ImportCounts::default();
     let mut copies_with_content = Vec::new();
-    for new in unknown(ctx, tenant, container, copies, &mut imported).await? {
+    for new in select_new_copies(ctx, tenant, container, copies, &mut imported).await? {
         match new.copy.body {
             Some(_) => copies_with_content.push(new),
             None => imported.without_content += 1,
@@ -248,7 +252,7 @@ pub async fn import_documents(
     // Search shows the time of a commit as the last change of its documents.
     for same_time in indexed.chunk_by(|a, b| a.indexed_at == b.indexed_at) {
         for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
-            written.extend(create(ctx, tenant, batch).await?);
+            written.extend(commit_documents(ctx, tenant, batch).await?);
         }
     }
 
@@ -300,7 +304,7 @@ struct PreparedCopy {
 }
 
 /// Returns the copies that do not exist yet, each once.
-async fn unknown(
+async fn select_new_copies(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
@@ -312,7 +316,8 @@ async fn unknown(
         copy.check_importable()?;
         let mut creation_conditions = CreationConditions::default();
         if let Some(custom_id) = &copy.custom_id {
-            let found = place_of(ctx, tenant, container, custom_id, Reach::Container).await?;
+            let found =
+                locate_document(ctx, tenant, container, custom_id, LookupScope::Container).await?;
             copy.id = found.location.id;
             creation_conditions = found.location.creation_conditions;
         }
@@ -324,7 +329,7 @@ async fn unknown(
 
     let ids: Vec<DocumentId> = new_copies.iter().map(|new| new.copy.id.clone()).collect();
     let mut known_ids = HashSet::new();
-    for batch in ids.chunks(100) {
+    for batch in ids.chunks(RECORD_BATCH_SIZE) {
         for document in ctx
             .documents
             .get(tenant, batch)
@@ -373,7 +378,7 @@ async fn prepare(
         provenance: copy.provenance,
     };
 
-    let location = Place {
+    let location = DocumentLocation {
         container: container.primary_id().clone(),
         id: copy.id.clone(),
         creation_conditions: creation_conditions.clone(),
@@ -393,7 +398,7 @@ async fn prepare(
         if copy.status == DocumentStatus::Done && served_copy.is_current {
             document.status = DocumentStatus::Done;
         }
-        document.indexed = Some(serve(ctx, tenant, &document, served_copy).await?);
+        document.indexed = Some(store_served_revision(ctx, tenant, &document, served_copy).await?);
     }
 
     Ok(PreparedCopy {
@@ -404,7 +409,7 @@ async fn prepare(
 }
 
 /// Stores the content of a document that search serves.
-async fn serve(
+async fn store_served_revision(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
@@ -461,7 +466,11 @@ async fn serve(
 
 /// Commits documents that search serves from the same time on. Returns those that no other writer
 /// has created meanwhile.
-async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[PreparedCopy]) -> Result<Vec<Document>> {
+async fn commit_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    batch: &[PreparedCopy],
+) -> Result<Vec<Document>> {
     let mut documents: Vec<Document> = batch
         .iter()
         .map(|prepared| prepared.document.clone())
@@ -494,5 +503,5 @@ async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[PreparedCopy]) -> Result<Ve
 /// Deletes the stored bytes of a document that another writer was first to create.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
     let unused: Vec<_> = named_blobs(document).cloned().collect();
-    ctx.blobs.delete(tenant, &unused).await.ok();
+    delete_unused_blobs(ctx, tenant, &unused).await;
 }

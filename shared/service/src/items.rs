@@ -16,12 +16,12 @@ use crate::ConflictRetry;
 use crate::Ctx;
 use crate::describe::{DocumentDescription, write_description};
 use crate::find::read_document;
+use crate::jobs::send_jobs;
 use crate::open::open_container;
-use crate::place::{FoundPlace, Reach, place_of};
+use crate::place::{LocatedDocument, LookupScope, locate_document};
 use crate::remove::remove_documents;
 use crate::revise::{
-    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, send_jobs,
-    write_revision,
+    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, write_revision,
 };
 use domain::connection::{DocumentClaim, DocumentOrigin, Provider};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
@@ -75,7 +75,8 @@ pub async fn item_document_id(
 ) -> Result<Option<DocumentId>> {
     match ctx.containers.get(tenant, tag).await? {
         Some(container) => {
-            let found = place_of(ctx, tenant, &container, custom_id, Reach::Container).await?;
+            let found =
+                locate_document(ctx, tenant, &container, custom_id, LookupScope::Container).await?;
             Ok(Some(found.location.id))
         }
         None => Ok(None),
@@ -266,11 +267,18 @@ async fn look_up_document(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Re
 
     let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
     check_wanted(ctx, tenant, item).await?;
-    let FoundPlace {
+    let LocatedDocument {
         location,
         document: old,
         superseded,
-    } = place_of(ctx, tenant, &container, &item.custom_id, Reach::Container).await?;
+    } = locate_document(
+        ctx,
+        tenant,
+        &container,
+        &item.custom_id,
+        LookupScope::Container,
+    )
+    .await?;
     let is_claimed = ctx
         .connections
         .list_claims(tenant, &location.id)

@@ -1,13 +1,12 @@
 //! The use cases of the service, each a function over the ports in a [`Ctx`]. Where a step may be
 //! repeated, its documentation names the write that makes the repetition harmless.
 
-mod access;
 mod analytics;
+mod authentication;
 mod backlog;
 mod buckets;
 mod caps;
 mod commit;
-mod conflict;
 mod connections;
 mod containers;
 mod counts;
@@ -21,6 +20,7 @@ mod find;
 mod hints;
 mod import;
 mod items;
+mod jobs;
 mod list;
 mod manage_keys;
 mod memories;
@@ -33,6 +33,7 @@ mod rate;
 mod remove;
 mod repeated;
 mod reset;
+mod retry;
 mod revise;
 mod settings;
 mod sharing;
@@ -40,27 +41,25 @@ mod submit;
 mod tasks;
 mod update;
 
-pub use access::{Authenticator, LOCAL_KEY};
 pub use analytics::{
     RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
 };
+pub use authentication::{Authenticator, LOCAL_KEY};
 pub use backlog::{Backlog, MAX_UNFINISHED};
 pub use buckets::{list_buckets, remove_buckets, set_buckets};
-pub use caps::{OrganizationCaps, create_container};
+pub use caps::OrganizationCaps;
 pub use commit::{Committed, commit_changes};
-pub use conflict::ConflictRetry;
 pub use connections::{
-    AppChoice, ConsentAnswer, ConsentInvitation, ConsentLink, ConsentOutcome, ConsentRefusal,
+    ConsentAnswer, ConsentInvitation, ConsentLink, ConsentOutcome, ConsentRefusal,
     CreatedConnection, ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation,
     PickerSession, TicketKind, TicketValue, accept_consent, begin_consent, browse_items,
     change_connection, change_document_limit, count_left_out_items, create_connection,
-    delete_connection, delete_connection_of, delete_connections, derive_token, digest_token,
-    end_picker_session, enter_picker, find_connection, find_connection_of, find_connections,
-    find_oauth_client, find_picker_session, handle_notification, is_token, issue_ticket,
-    item_state_name, list_items, list_synced_documents, open_consent_link, open_picker,
-    open_session_after_consent, provider_access, random_token, reconnect_connection,
-    renew_provider_access, request_import, resolve_selected_items, save_selection,
-    update_connection,
+    delete_connection, delete_connection_of, delete_connections, derive_token, end_picker_session,
+    enter_picker, find_connection, find_connection_of, find_connections, find_picker_session,
+    handle_notification, is_token, issue_ticket, item_state_name, list_items,
+    list_synced_documents, open_consent_link, open_picker, open_session_after_consent,
+    provider_access, random_token, reconnect_connection, renew_provider_access, request_import,
+    resolve_selected_items, save_selection, update_connection,
 };
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
 pub use counts::{
@@ -81,10 +80,10 @@ pub use export::{
 pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
-    find_document, find_documents, find_first_containers, read_document_text, read_present_tags,
-    read_served_pack,
+    find_document, find_documents, find_existing_container, find_first_containers,
+    find_writable_container, read_document_text, read_present_tags, read_served_pack,
 };
-pub use hints::{explain_emptiness, explain_empty_list, join_reasons};
+pub use hints::{explain_empty_list, explain_empty_result, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};
 pub use items::{
     ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_claim,
@@ -96,16 +95,14 @@ pub use manage_keys::{
     create_scoped_key, delete_key, end_console_session, end_session, expires_at, list_keys,
     open_console_session, open_session, set_key_enabled, toggle_key,
 };
-pub use memories::{
-    CLIENT_EXTRACTOR, apply_memory_edits, find_existing_container, find_writable_container,
-    write_memories,
-};
+pub use memories::{CLIENT_EXTRACTOR, apply_memory_edits, write_memories};
 pub use merge::{MergeOverlap, preview_merge};
-pub use open::open_container;
-pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
+pub use open::{create_container, open_container};
+pub use orphans::{collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
 pub use remove::{TagsRemoval, remove_documents, remove_documents_of_tags};
 pub use reset::{ResetCounts, reset_organization};
+pub use retry::ConflictRetry;
 pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};
 pub use submit::{Content, NewDocument, Upsert, submit_document, submit_documents};

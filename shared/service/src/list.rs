@@ -1,8 +1,8 @@
 //! Listing documents: exact filters, order and totals.
 
 mod by_creation;
-mod selected;
-mod selection;
+mod first_entries;
+mod full_scan;
 
 use std::collections::HashMap;
 
@@ -201,7 +201,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     let mut page = if query.is_by_creation() && query.admits_everything() {
         by_creation::read_page(ctx, tenant, &ids, query).await?
     } else {
-        selected::read_page(ctx, tenant, &ids, query).await?
+        full_scan::read_page(ctx, tenant, &ids, query).await?
     };
     for document in &mut page.documents {
         if let Some(tag) = tags_by_container.get(&document.container) {

@@ -254,7 +254,7 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
             Ok(())
         }
         _ => Err(Error::invalid(
-            "this key is no session's; delete it with DELETE /v3/auth/keys/{id}",
+            "this key does not belong to a session; delete it with DELETE /v3/auth/keys/{id}",
         )),
     }
 }

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::find::read_document;
-use crate::repeated::{Target, repeated};
+use crate::orphans::delete_unused_blobs;
+use crate::repeated::{Target, locate_repeated_request};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::sharing::check_reaches_all_tags;
 use crate::submit::{Content, NewDocument};
@@ -14,51 +15,18 @@ use domain::container::{Container, DocumentChange};
 use domain::document::{
     BodyForm, Document, DocumentStatus, Dreaming, IndexedRevision, StatementsRef, TaskType,
 };
-use domain::error::{Error, PortError, Result};
+use domain::error::{PortError, Result};
 use domain::ids::ContainerId;
 use domain::memory::{MemoryEdit, Statement, StatementSet, Trust};
 use domain::pack::Pack;
 use domain::provenance::Authorship;
-use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
+
 /// The largest number of edits in one commit. With the longest texts and metadata, their log record
 /// stays below the 400 KB of an item.
 const EDIT_BATCH_SIZE: usize = 8;
 /// The extractor name of memories that a client has written.
 pub const CLIENT_EXTRACTOR: &str = "client";
-
-/// Returns the container of a tag that must exist.
-///
-/// # Errors
-/// Returns [`Error::Forbidden`] for a tag out of reach, and [`Error::NotFound`] when nothing was
-/// ever written to it.
-pub async fn find_existing_container(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    tag: &ContainerTag,
-) -> Result<Container> {
-    tenant.check_access(tag)?;
-    let Some(container) = ctx.containers.get(tenant, tag).await? else {
-        return Err(Error::NotFound("Container tag"));
-    };
-    tenant.record_access(&container.ids);
-    Ok(container)
-}
-
-/// Returns the container of an existing tag, for a change of its memories.
-///
-/// # Errors
-/// Returns the errors of [`find_existing_container`], and [`Error::Conflict`] while the container
-/// is merged.
-pub async fn find_writable_container(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    tag: &ContainerTag,
-) -> Result<Container> {
-    let container = find_existing_container(ctx, tenant, tag).await?;
-    container.check_writable()?;
-    Ok(container)
-}
 
 /// Stores memories that a client wrote as a document of their own. The document is `done` at once:
 /// it has the text of the memories, no chunks, and these statements. The same request by the same
@@ -79,6 +47,7 @@ pub async fn write_memories(
         .join("\n");
     let bytes = StatementSet::new(statements.clone()).encode();
 
+    // Only its digest is used: requests are equal if their statements are.
     let content = Content::Complete {
         bytes: bytes.clone().into(),
         form: BodyForm::Text,
@@ -88,12 +57,49 @@ pub async fn write_memories(
         ..NewDocument::new(content)
     };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
-    let Target { location, old } = repeated(ctx, tenant, container, &new, &body).await?;
+    let Target { location, old } =
+        locate_repeated_request(ctx, tenant, container, &new, &body).await?;
     if let Some(existing) = old {
         return Ok(existing);
     }
 
-    let id = location.id.clone();
+    let identity = Identity::new(container, location, None);
+    let document =
+        build_memory_document(ctx, tenant, identity, text, body, &statements, bytes).await?;
+
+    let change = DocumentChange::Create(Box::new(document.clone()));
+    let committed = commit_changes(ctx, tenant, &document.container, &[change], None).await?;
+    if committed == Committed::Done {
+        return Ok(document);
+    }
+
+    // The same request came twice at once, and the other was first. The blobs of this one are not
+    // needed.
+    let unused: Vec<_> = document
+        .indexed
+        .iter()
+        .flat_map(IndexedRevision::all_blobs)
+        .cloned()
+        .collect();
+    delete_unused_blobs(ctx, tenant, &unused).await;
+
+    match read_document(ctx, tenant, &document.id).await? {
+        Some(existing) => Ok(existing),
+        None => Err(PortError::Conflict.into()),
+    }
+}
+
+/// Builds the record of a document that has these statements, `encoded` as they are stored, and is
+/// done. Its bytes are stored; its record is not.
+async fn build_memory_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    identity: Identity,
+    text: String,
+    body: NewBody,
+    statements: &[Statement],
+    encoded: Vec<u8>,
+) -> Result<Document> {
     let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
         task_type: TaskType::Memory,
@@ -101,15 +107,9 @@ pub async fn write_memories(
         document_date: None,
         provenance: None,
     };
-    let mut document = build_revision(
-        ctx,
-        tenant,
-        Identity::new(container, location, None),
-        &declared_properties,
-        body,
-        None,
-    )
-    .await?;
+    let mut document =
+        build_revision(ctx, tenant, identity, &declared_properties, body, None).await?;
+
     let pack = Pack {
         v: Pack::VERSION,
         model: String::new(),
@@ -119,9 +119,10 @@ pub async fn write_memories(
     };
     let path = document.statements_path();
     let statements_ref = StatementsRef {
-        statements: Some(ctx.blobs.put(tenant, &path, bytes.into()).await?),
-        ..StatementsRef::new(&statements, CLIENT_EXTRACTOR, None)
+        statements: Some(ctx.blobs.put(tenant, &path, encoded.into()).await?),
+        ..StatementsRef::new(statements, CLIENT_EXTRACTOR, None)
     };
+
     document.status = DocumentStatus::Done;
     document.indexed = Some(IndexedRevision {
         revision: document.revision.clone(),
@@ -138,34 +139,15 @@ pub async fn write_memories(
         summary: None,
     });
 
-    let change = DocumentChange::Create(Box::new(document.clone()));
-    let committed = commit_changes(ctx, tenant, &document.container, &[change], None).await?;
-    if committed == Committed::Done {
-        return Ok(document);
-    }
-
-    // The same request came twice at once, and the other was first. The blobs of this one are not
-    // needed.
-    let unused: Vec<_> = document
-        .indexed
-        .iter()
-        .flat_map(IndexedRevision::all_blobs)
-        .cloned()
-        .collect();
-    ctx.blobs.delete(tenant, &unused).await.ok();
-
-    match read_document(ctx, tenant, &id).await? {
-        Some(existing) => Ok(existing),
-        None => Err(PortError::Conflict.into()),
-    }
+    Ok(document)
 }
 
 /// Applies edits to memories of a container, in the order given. Applying them again changes
 /// nothing.
 ///
 /// # Errors
-/// Returns [`Error::Forbidden`] if the container has tags out of reach, and the errors of the ports.
-/// Some edits may have been applied then.
+/// Returns [`domain::Error::Forbidden`] if the container has tags out of reach, and the errors of
+/// the ports. Some edits may have been applied then.
 pub async fn apply_memory_edits(
     ctx: &Ctx,
     tenant: &Tenant,

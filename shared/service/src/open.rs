@@ -2,13 +2,14 @@
 
 use crate::ConflictRetry;
 use crate::Ctx;
-use crate::caps::create_container;
+use crate::caps::admit_tag;
 use domain::container::{Container, SharedContainer};
 use domain::error::{Error, Result};
 use domain::ids::ContainerId;
 use domain::tag::{ContainerTag, MAX_TAGS_PER_DOCUMENT};
 use domain::task::MAX_CONTAINERS_PER_TAG;
 use domain::tenant::Tenant;
+use domain::time::Timestamp;
 
 /// Returns the container of a tag with the caller's context. Creates it if necessary.
 ///
@@ -37,6 +38,30 @@ pub async fn open_container(
         ctx.containers.set_context(tenant, &tag, context).await?;
     }
 
+    Ok(container)
+}
+
+/// Creates the container of a tag that had none a moment ago. If another request was first, returns
+/// the container that it created.
+///
+/// # Errors
+/// Returns [`Error::Invalid`] when the organization has as many tags as it may, and the errors of
+/// the ports.
+pub async fn create_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: ContainerId,
+    now: Timestamp,
+) -> Result<Container> {
+    admit_tag(ctx, tenant).await?;
+    let container = ctx
+        .containers
+        .create_tag(tenant, tag, id.clone(), now)
+        .await?;
+    if container.ids != [id] {
+        ctx.containers.release_tag(tenant).await?;
+    }
     Ok(container)
 }
 

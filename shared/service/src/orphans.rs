@@ -14,7 +14,7 @@ use domain::time::Timestamp;
 
 /// The age in seconds from which a blob may count as an orphan. It is far longer than any request,
 /// lease or upload form lasts, so whoever stored the blob has recorded it by then, or never will.
-pub const ORPHAN_AGE_SECONDS: i64 = 24 * 3600;
+const ORPHAN_AGE_SECONDS: i64 = 24 * 3600;
 /// The number of records that one read fetches.
 const RECORD_BATCH_SIZE: usize = 100;
 /// The path component that segments have in place of a document id.
@@ -47,12 +47,12 @@ pub async fn find_orphans(
     let mut orphans = Vec::new();
     for (org, blobs) in by_org {
         let tenant = Tenant::for_work(org.clone());
-        let documents = documents(ctx, &tenant, &blobs).await?;
-        let segments = segments(ctx, &tenant, &blobs).await?;
+        let documents = read_documents(ctx, &tenant, &blobs).await?;
+        let segments = read_segments(ctx, &tenant, &blobs).await?;
         for (stored, maker) in blobs {
             let is_referenced = match maker {
                 Maker::Document(id) => match documents.get(&id) {
-                    Some(document) => names(document, &stored.blob),
+                    Some(document) => may_name_blob(document, &stored.blob),
                     None => false,
                 },
                 Maker::Index(_) => segments.contains(&stored.blob),
@@ -100,6 +100,12 @@ pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
     Ok(())
 }
 
+/// Deletes blobs that no record names. An error is ignored: the search for orphans deletes what is
+/// left, except for small blobs on AWS.
+pub(crate) async fn delete_unused_blobs(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) {
+    ctx.blobs.delete(tenant, blobs).await.ok();
+}
+
 /// The owner of a blob, as its path tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Maker {
@@ -119,7 +125,8 @@ impl Maker {
     }
 }
 
-async fn documents(
+/// Reads the documents that stored the blobs, by id.
+async fn read_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     blobs: &[(&StoredBlob, Maker)],
@@ -143,7 +150,8 @@ async fn documents(
     Ok(found)
 }
 
-async fn segments(
+/// Reads the blobs of the segments of the containers whose index stored the blobs.
+async fn read_segments(
     ctx: &Ctx,
     tenant: &Tenant,
     blobs: &[(&StoredBlob, Maker)],
@@ -167,7 +175,7 @@ async fn segments(
 }
 
 /// Checks whether the record names the blob, or a worker may still record it.
-fn names(document: &Document, blob: &BlobRef) -> bool {
+fn may_name_blob(document: &Document, blob: &BlobRef) -> bool {
     let is_referenced = named_blobs(document).any(|referenced| referenced == blob);
     is_referenced || (!document.status.is_final() && document.unserved_blobs().contains(blob))
 }

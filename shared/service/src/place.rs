@@ -24,18 +24,18 @@ const BATCH_SIZE: usize = 100;
 /// The number of ids that are derived from a customId in the organization.
 const ORGANIZATION_IDS: usize = 2;
 
-/// The place of an existing or future document.
+/// The container and id of an existing or future document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DocumentLocation {
     pub(crate) container: ContainerId,
     pub(crate) id: DocumentId,
     /// The condition under which a document may be created here.
     pub(crate) creation_conditions: CreationConditions,
 }
 
-/// Where the document with a customId is looked for.
+/// The containers in which the document with a customId is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach<'a> {
+pub(crate) enum LookupScope<'a> {
     /// In all containers that the key reaches: what is sent replaces the document.
     Organization,
     /// In the container alone: what is sent is added to what is there.
@@ -45,7 +45,7 @@ pub(crate) enum Reach<'a> {
     Tags(&'a [ContainerTag]),
 }
 
-impl<'a> Reach<'a> {
+impl<'a> LookupScope<'a> {
     /// Returns `otherwise`, unless there are several tags.
     pub(crate) fn of_tags(tags: &'a [ContainerTag], otherwise: Self) -> Self {
         if tags.len() > 1 {
@@ -58,8 +58,8 @@ impl<'a> Reach<'a> {
 
 /// The document with a customId, or the place for a new one.
 #[derive(Debug)]
-pub(crate) struct FoundPlace {
-    pub(crate) location: Place,
+pub(crate) struct LocatedDocument {
+    pub(crate) location: DocumentLocation,
     /// The document that exists there.
     pub(crate) document: Option<Document>,
     /// The documents with this customId in the container that a merge has superseded.
@@ -71,35 +71,36 @@ pub(crate) struct FoundPlace {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub(crate) async fn place_of(
+pub(crate) async fn locate_document(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-    reach: Reach<'_>,
-) -> Result<FoundPlace> {
+    scope: LookupScope<'_>,
+) -> Result<LocatedDocument> {
     let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
-    let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
+    let active = active_documents(ctx, tenant, container, custom_id, scope, &candidates).await?;
     let newest = active
         .into_iter()
         .max_by_key(|document| (is_in(document, container), document.content_order()));
 
     let location = match &newest {
-        Some(document) => Place {
+        Some(document) => DocumentLocation {
             container: document.container.clone(),
             id: document.id.clone(),
             creation_conditions: CreationConditions::default(),
         },
         None => {
-            let (id, creation_conditions) = free_place(ctx, tenant, &candidates, custom_id).await?;
-            Place {
+            let (id, creation_conditions) =
+                find_free_location(ctx, tenant, &candidates, custom_id).await?;
+            DocumentLocation {
                 container: container.primary_id().clone(),
                 id,
                 creation_conditions,
             }
         }
     };
-    Ok(FoundPlace {
+    Ok(LocatedDocument {
         location,
         document: newest,
         superseded: superseded_documents(container, custom_id, &candidates),
@@ -112,7 +113,7 @@ pub(crate) async fn place_of(
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] if another document has the customId, and the errors of the ports.
-pub(crate) async fn reference_to(
+pub(crate) async fn find_reference(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
@@ -121,8 +122,8 @@ pub(crate) async fn reference_to(
     document: &Document,
 ) -> Result<(Option<CustomIdReference>, Vec<AlternativeId>)> {
     let candidates = read_candidates(ctx, tenant, &container.ids, custom_id).await?;
-    let reach = Reach::of_tags(tags, Reach::Organization);
-    let active = active_documents(ctx, tenant, container, custom_id, reach, &candidates).await?;
+    let scope = LookupScope::of_tags(tags, LookupScope::Organization);
+    let active = active_documents(ctx, tenant, container, custom_id, scope, &candidates).await?;
     if let Some(other) = active.iter().find(|other| other.id != document.id) {
         return Err(Error::Conflict(format!(
             "the document {} has this customId too; delete it, or give it another",
@@ -143,7 +144,7 @@ pub(crate) async fn reference_to(
     let (id, reference) = match known {
         Some(candidate) => (candidate.id.clone(), None),
         None => {
-            let (id, conditions) = free_place(ctx, tenant, &candidates, custom_id).await?;
+            let (id, conditions) = find_free_location(ctx, tenant, &candidates, custom_id).await?;
             let reference = CustomIdReference {
                 id: id.clone(),
                 replaces: conditions.replaces,
@@ -161,14 +162,14 @@ fn is_in(document: &Document, container: &Container) -> bool {
     container.ids.contains(&document.container)
 }
 
-/// Returns the documents with the customId that no merge has superseded, as far as `reach` says.
+/// Returns the documents with the customId that no merge has superseded, as far as `scope` says.
 /// Outside the container, these are documents of which the key reaches all tags.
 async fn active_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
-    reach: Reach<'_>,
+    scope: LookupScope<'_>,
     candidates: &[Candidate],
 ) -> Result<Vec<Document>> {
     let mut active = Vec::new();
@@ -176,15 +177,15 @@ async fn active_documents(
         if document.custom_id.as_ref() != Some(custom_id) || document.superseded_by.is_some() {
             continue;
         }
-        match reach {
-            Reach::Tags(tags) if is_in(document, container) => {
+        match scope {
+            LookupScope::Tags(tags) if is_in(document, container) => {
                 if is_meant_by(ctx, tenant, document, tags).await? {
                     active.push(document.clone());
                 }
             }
             _ if is_in(document, container) => active.push(document.clone()),
-            Reach::Organization => active.extend(reached(ctx, tenant, document).await?),
-            Reach::Container | Reach::Tags(_) => {}
+            LookupScope::Organization => active.extend(reached(ctx, tenant, document).await?),
+            LookupScope::Container | LookupScope::Tags(_) => {}
         }
     }
 
@@ -302,7 +303,7 @@ pub(crate) async fn read_candidates(
 }
 
 /// Returns the first id that no document has, with the conditions of a creation there.
-async fn free_place(
+async fn find_free_location(
     ctx: &Ctx,
     tenant: &Tenant,
     candidates: &[Candidate],

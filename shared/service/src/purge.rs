@@ -5,7 +5,7 @@
 
 mod documents;
 mod index;
-mod log;
+mod request_log;
 
 use crate::Ctx;
 use crate::tasks::Next;
@@ -27,14 +27,14 @@ const OBJECT_PAGE_SIZE: usize = 250;
 
 /// Runs one step of the purge.
 pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
-    if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
+    if let Some(seconds) = seconds_left(ctx, purge, REQUEST_SECONDS) {
         return Ok(Next::Later(seconds));
     }
 
     remove(ctx, tenant, purge).await?;
     match (purge.phase, purge.containers.get(purge.container).cloned()) {
         (PurgePhase::Waiting, _) => return finish_pass(ctx, tenant, purge).await,
-        (PurgePhase::RequestLog { hour }, _) => log::plan(ctx, tenant, purge, hour).await?,
+        (PurgePhase::RequestLog { hour }, _) => request_log::plan(ctx, tenant, purge, hour).await?,
         (_, None) => {
             purge.phase = PurgePhase::RequestLog {
                 hour: first_hour(ctx, purge),
@@ -145,7 +145,7 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> 
             .await?;
         return Ok(Next::Ended);
     }
-    if let Some(seconds) = left(ctx, purge, WORKER_SECONDS) {
+    if let Some(seconds) = seconds_left(ctx, purge, WORKER_SECONDS) {
         return Ok(Next::Later(seconds));
     }
     (purge.verifying, purge.container, purge.phase) = (true, 0, PurgePhase::Documents);
@@ -154,7 +154,7 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> 
 
 /// Returns the seconds that are left until `seconds` after the deletion, or `None` if that time has
 /// passed.
-fn left(ctx: &Ctx, purge: &ContainerPurge, seconds: i64) -> Option<i64> {
+fn seconds_left(ctx: &Ctx, purge: &ContainerPurge, seconds: i64) -> Option<i64> {
     let end = purge.deleted_at.plus_seconds(seconds);
     let left = ctx.clock.now().seconds_until(end);
     (left > 0).then_some(left)

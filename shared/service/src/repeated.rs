@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Ctx;
 use crate::find::read_document;
-use crate::place::Place;
+use crate::place::DocumentLocation;
 use crate::revise::NewBody;
 use crate::submit::NewDocument;
 use domain::container::Container;
@@ -22,7 +22,7 @@ const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
 
 /// The document that a request without a customId is about.
 pub(crate) struct Target {
-    pub(crate) location: Place,
+    pub(crate) location: DocumentLocation,
     /// The document that exists there.
     pub(crate) old: Option<Document>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Target {
 /// # Errors
 /// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its
 /// document is gone, and the errors of the port.
-pub(crate) async fn repeated(
+pub(crate) async fn locate_repeated_request(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
@@ -85,7 +85,7 @@ pub(crate) async fn repeated(
             request_key: request,
             ..CreationConditions::default()
         };
-        let location = Place {
+        let location = DocumentLocation {
             container: container.primary_id().clone(),
             id,
             creation_conditions,

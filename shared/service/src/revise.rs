@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use tracing::warn;
 
 use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::find::read_document;
-use crate::place::Place;
+use crate::orphans::delete_unused_blobs;
+use crate::place::DocumentLocation;
 use domain::blob::BlobRef;
 use domain::container::Container;
 use domain::document::{
@@ -18,7 +18,6 @@ use domain::document::{
 };
 use domain::error::{Error, PortError, Result};
 use domain::ids::{ContainerId, CustomId, DocumentId, Revision};
-use domain::job::JobMessage;
 use domain::metadata::Metadata;
 use domain::ports::CreationConditions;
 use domain::provenance::Provenance;
@@ -166,7 +165,11 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// Returns the identity of a document at a place behind a tag.
-    pub(crate) fn new(container: &Container, location: Place, custom_id: Option<CustomId>) -> Self {
+    pub(crate) fn new(
+        container: &Container,
+        location: DocumentLocation,
+        custom_id: Option<CustomId>,
+    ) -> Self {
         Self {
             id: location.id,
             custom_id,
@@ -323,10 +326,7 @@ pub(crate) async fn write_revision(
             // Our write may have taken effect, and a later revision may use the bytes.
             let blob = &document.body.blob;
             if !is_blob_used(ctx, tenant, &document.id, blob).await? {
-                ctx.blobs
-                    .delete(tenant, std::slice::from_ref(blob))
-                    .await
-                    .ok();
+                delete_unused_blobs(ctx, tenant, std::slice::from_ref(blob)).await;
             }
             Ok(false)
         }
@@ -346,23 +346,6 @@ pub(crate) async fn is_blob_used(
     };
     let is_served = matches!(&current.indexed, Some(indexed) if indexed.body == *blob);
     Ok(is_served || current.uses_blob(blob))
-}
-
-/// Sends messages about records that are written. A message that cannot be sent delays its document
-/// by a minute, but does not lose it.
-pub(crate) async fn send_jobs(ctx: &Ctx, messages: &[JobMessage]) {
-    if messages.is_empty() {
-        return;
-    }
-    if let Err(error) = ctx.jobs.send(messages).await {
-        // The records are durable and overdue in a minute; the sweep sends the messages then.
-        let count = messages.len();
-        warn!(
-            count,
-            error = &error as &dyn std::error::Error,
-            "left {count} messages to the sweep"
-        );
-    }
 }
 
 /// Returns the error for content without text that is not a file with a path.

@@ -7,6 +7,7 @@ use crate::Ctx;
 use domain::error::{PortError, Result};
 use domain::settings::{Settings, SettingsChange};
 use domain::tenant::Tenant;
+
 /// Changes the organization's settings by `change`, which runs again when another writer was first.
 ///
 /// # Errors

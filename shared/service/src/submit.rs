@@ -15,12 +15,13 @@ use crate::Ctx;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
 use crate::find::read_present_tags;
+use crate::jobs::send_jobs;
 use crate::open::open_shared_container;
-use crate::place::{FoundPlace, Place, Reach, place_of};
-use crate::repeated::{REPEAT_SECONDS, repeated};
+use crate::place::{DocumentLocation, LocatedDocument, LookupScope, locate_document};
+use crate::repeated::{REPEAT_SECONDS, locate_repeated_request};
 use crate::revise::{
     AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
-    send_jobs, write_revision,
+    write_revision,
 };
 use crate::sharing::check_reaches_all_tags;
 use crate::update::{DocumentUpdate, check_changeable, relocate};
@@ -118,9 +119,9 @@ pub async fn submit_document(
     new: NewDocument,
 ) -> Result<AcceptedDocument> {
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
-    let (accepted, message) = accept(ctx, tenant, new).await?;
-    send_jobs(ctx, message.as_slice()).await;
-    Ok(accepted)
+    let acceptance = accept(ctx, tenant, new).await?;
+    send_jobs(ctx, acceptance.job.as_slice()).await;
+    Ok(acceptance.document)
 }
 
 /// A group of documents of a batch that are accepted one after another.
@@ -183,11 +184,11 @@ pub async fn submit_documents(
     let (mut results, mut messages) = (Vec::new(), Vec::new());
     for (position, date, result) in lane_results.into_iter().flatten() {
         match result {
-            Ok((accepted, message)) => {
-                if let Some(message) = message {
+            Ok(acceptance) => {
+                if let Some(message) = acceptance.job {
                     messages.push(((date.is_none(), date, position), message));
                 }
-                results.push((position, Ok(accepted)));
+                results.push((position, Ok(acceptance.document)));
             }
             Err(error) => results.push((position, Err(error))),
         }
@@ -201,13 +202,28 @@ pub async fn submit_documents(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Writes the record if anything has changed. Returns the message to send afterwards, if any. Each
-/// attempt determines the document again.
-async fn accept(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    new: NewDocument,
-) -> Result<(AcceptedDocument, Option<JobMessage>)> {
+/// An accepted document, with the message that is to be sent about it.
+struct Acceptance {
+    /// The response to the client.
+    document: AcceptedDocument,
+    /// The message that requests processing, or `None` if there is nothing to process or its message
+    /// was sent.
+    job: Option<JobMessage>,
+}
+
+impl Acceptance {
+    /// Returns the acceptance of a document about which nothing is to be sent.
+    fn without_job(document: AcceptedDocument) -> Self {
+        Self {
+            document,
+            job: None,
+        }
+    }
+}
+
+/// Writes the record if anything has changed. The message is to be sent afterwards. Each attempt
+/// determines the document again.
+async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acceptance> {
     // compat: shells create an empty file before they write to it.
     if new.content.is_blank() && new.filepath.is_none() {
         return Err(empty_content_error());
@@ -236,22 +252,20 @@ async fn add(
     tenant: &Tenant,
     container: &Container,
     new: &NewDocument,
-) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
+) -> Result<Option<Acceptance>> {
     let Some(bytes) = new.apply_content(ctx, tenant, None).await? else {
         return Ok(None);
     };
 
     let body = NewBody::sent(bytes, new.content.form());
-    let target = repeated(ctx, tenant, container, new, &body).await?;
+    let target = locate_repeated_request(ctx, tenant, container, new, &body).await?;
     // A repeated request returns the present status. Changes made to the document since are kept.
     if let Some(existing) = target.unchanged_document(&body) {
-        return Ok(Some((
-            AcceptedDocument {
-                id: existing.id.clone(),
-                status: existing.status,
-            },
-            None,
-        )));
+        let accepted = AcceptedDocument {
+            id: existing.id.clone(),
+            status: existing.status,
+        };
+        return Ok(Some(Acceptance::without_job(accepted)));
     }
 
     write(
@@ -274,13 +288,13 @@ async fn upsert(
     container: &Container,
     custom_id: &CustomId,
     new: &NewDocument,
-) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
-    let reach = Reach::of_tags(&new.tags, new.reach());
-    let FoundPlace {
+) -> Result<Option<Acceptance>> {
+    let scope = LookupScope::of_tags(&new.tags, new.lookup_scope());
+    let LocatedDocument {
         location,
         document: old,
         ..
-    } = place_of(ctx, tenant, container, custom_id, reach).await?;
+    } = locate_document(ctx, tenant, container, custom_id, scope).await?;
     match &old {
         Some(old) if container.ids.contains(&old.container) => {
             check_reaches_all_tags(ctx, tenant, [&old.container]).await?;
@@ -299,7 +313,7 @@ async fn upsert(
     {
         let update = new.replacement(bytes);
         let moved = relocate(ctx, tenant, old, &update).await?;
-        return Ok(moved.map(|accepted| (accepted, None)));
+        return Ok(moved.map(Acceptance::without_job));
     }
 
     let body = NewBody::sent(bytes, new.content.form());
@@ -316,7 +330,7 @@ async fn upsert(
             id: document.id,
             status: document.status,
         };
-        return Ok(Some((accepted, None)));
+        return Ok(Some(Acceptance::without_job(accepted)));
     }
 
     write(ctx, tenant, container, location, new, body, old.as_ref()).await
@@ -343,11 +357,11 @@ async fn write(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    location: Place,
+    location: DocumentLocation,
     new: &NewDocument,
     body: NewBody,
     old: Option<&Document>,
-) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
+) -> Result<Option<Acceptance>> {
     let creation_conditions = location.creation_conditions.clone();
     let identity = match old {
         Some(old) if !container.ids.contains(&old.container) => Identity::of(old),
@@ -360,13 +374,13 @@ async fn write(
     }
 
     let message = JobMessage::process_document(tenant.org(), &document);
-    Ok(Some((
-        AcceptedDocument {
+    Ok(Some(Acceptance {
+        document: AcceptedDocument {
             id: document.id,
             status: DocumentStatus::Queued,
         },
-        Some(message),
-    )))
+        job: Some(message),
+    }))
 }
 
 /// Checks whether the document already has this content, processed without failure. A page may have

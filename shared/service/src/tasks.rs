@@ -5,11 +5,11 @@ use std::pin::Pin;
 use tracing::{error, info, warn};
 
 use crate::Ctx;
-use crate::revise::send_jobs;
+use crate::jobs::{send_jobs, send_later};
 use crate::{merge, purge};
 use domain::error::{Error, Result};
 use domain::ids::TaskId;
-use domain::job::{JobMessage, MAX_DELAY_SECONDS, message_delay};
+use domain::job::{JobMessage, MAX_DELAY_SECONDS};
 use domain::task::{Task, TaskState, TaskWork};
 use domain::tenant::Tenant;
 
@@ -50,7 +50,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
     }
 
     for _ in 0..MAX_STEPS {
-        let next = move_on(ctx, tenant, &mut task).await;
+        let next = run_step(ctx, tenant, &mut task).await;
         if !ctx.tasks.save(tenant, &task).await? {
             return Ok(());
         }
@@ -68,17 +68,8 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
     Ok(())
 }
 
-/// Sends the message of a task's next step. The sweep sends a lost message again.
-pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds: i64) {
-    let seconds = message_delay(seconds);
-    let message = JobMessage::continue_task(tenant.org(), task);
-    if let Err(error) = ctx.jobs.send_delayed(&message, seconds).await {
-        warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweep");
-    }
-}
-
 /// Runs one step and updates the record of the task.
-async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
+async fn run_step(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
     let mut work = task.work.clone();
     // Boxed, because a step of any kind is a large future.
     let step: Pin<Box<dyn Future<Output = Result<Next>> + Send + '_>> = match &mut work {
@@ -95,7 +86,7 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
             (task.work, task.attempts, task.error, task.updated_at) = (work, 0, None, now);
             next
         }
-        Err(error) => failed(ctx, tenant, task, &error).await,
+        Err(error) => record_failure(ctx, tenant, task, &error).await,
     };
 
     if next == Next::Ended && task.state == TaskState::Running {
@@ -115,7 +106,7 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
 
 /// Counts a failure and returns the pause before the step is tried again. A merge that has failed
 /// too often is given up. A purge never is, because what was deleted must be removed.
-async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> Next {
+async fn record_failure(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> Next {
     warn!(task.id = %task.id, error = error as &dyn std::error::Error, "a step of the task {} failed", task.id);
     task.attempts += 1;
     task.error = Some(error.to_string());

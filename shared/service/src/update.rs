@@ -13,15 +13,15 @@ use crate::Ctx;
 use crate::damage::inspect_document;
 use crate::describe::{DocumentDescription, describe};
 use crate::find::visible_document;
+use crate::jobs::queue_processing;
 use crate::revise::{
     AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
-    send_jobs, write_revision,
+    write_revision,
 };
 use crate::sharing::check_reaches_all_tags;
 use domain::document::{BodyForm, Document, DocumentStatus, TaskType};
 use domain::error::{Error, Result};
 use domain::ids::{CustomId, DocumentId};
-use domain::job::JobMessage;
 use domain::ports::CreationConditions;
 use domain::provenance::Provenance;
 use domain::tag::ContainerTag;
@@ -224,11 +224,7 @@ async fn revise(
         return Ok(None);
     }
 
-    send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &next)]).await;
-    Ok(Some(AcceptedDocument {
-        id: next.id,
-        status: DocumentStatus::Queued,
-    }))
+    Ok(Some(queue_processing(ctx, tenant, &next).await))
 }
 
 impl DocumentUpdate {

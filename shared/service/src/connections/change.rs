@@ -6,7 +6,7 @@ use super::create::is_abandoned;
 use crate::ConflictRetry;
 use crate::Ctx;
 use crate::find::ContainerScope;
-use crate::revise::send_jobs;
+use crate::jobs::send_jobs;
 use domain::connection::{
     CONNECT_LINK_SECONDS, Connection, ConnectionStatus, Provider, RunTrigger,
 };
@@ -213,12 +213,10 @@ pub(super) async fn send_sync_job_later(
 
 /// Builds the message that a connection has work to do.
 fn sync_message(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
-    JobMessage {
-        org: tenant.org().clone(),
-        job: Job::SyncV1 {
-            connection: id.clone(),
-        },
-    }
+    let job = Job::SyncV1 {
+        connection: id.clone(),
+    };
+    JobMessage::new(tenant.org(), job)
 }
 
 /// Requests a run, unless a run is requested already that is due by then. Returns whether there is

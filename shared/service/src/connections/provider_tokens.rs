@@ -227,7 +227,7 @@ pub(super) async fn forget_tokens(ctx: &Ctx, tenant: &Tenant, name: &str) {
 
 /// Selects an OAuth app.
 #[derive(Debug, Clone, Copy)]
-pub enum AppChoice<'a> {
+pub(crate) enum AppChoice<'a> {
     /// The app with which a new permission is asked for: the organization's own if its settings say
     /// so.
     Configured(Provider),
@@ -240,7 +240,7 @@ pub enum AppChoice<'a> {
 /// # Errors
 /// Returns [`ConnectorError::App`] that says what to configure, and
 /// [`ConnectorError::Unavailable`].
-pub async fn find_oauth_client(
+pub(crate) async fn find_oauth_client(
     ctx: &Ctx,
     oauth: &dyn OAuthFlow,
     tenant: &Tenant,

@@ -111,7 +111,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 /// Returns the digest that is stored in place of a token.
-pub fn digest_token(token: &str) -> String {
+pub(crate) fn digest_token(token: &str) -> String {
     hex::encode(Sha256::digest(token.as_bytes()))
 }
 

@@ -45,14 +45,14 @@ pub(super) async fn plan(
     let ids: Vec<DocumentId> = page.into_iter().map(|document| document.id).collect();
     let (mut claimed, mut is_busy) = (Vec::new(), false);
     for document in ctx.documents.get(tenant, &ids).await?.into_iter().flatten() {
-        match take(ctx, tenant, document, container).await? {
+        match claim_for_purge(ctx, tenant, document, container).await? {
             Some(document) => claimed.push(document),
             None => is_busy = true,
         }
     }
 
     let documents: Vec<DocumentId> = claimed.iter().map(|document| document.id.clone()).collect();
-    let report = weigh(ctx, tenant, &claimed).await?;
+    let report = count_contents(ctx, tenant, &claimed).await?;
     purge.pending = PendingErasure {
         documents,
         report,
@@ -81,7 +81,7 @@ pub(super) async fn plan(
 }
 
 /// Takes a document away from the workers. Returns `None` while one of them has it.
-async fn take(
+async fn claim_for_purge(
     ctx: &Ctx,
     tenant: &Tenant,
     document: Document,
@@ -107,7 +107,7 @@ async fn take(
 }
 
 /// Counts what these documents contain.
-async fn weigh(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<PurgeReport> {
+async fn count_contents(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<PurgeReport> {
     let mut report = PurgeReport {
         documents: documents.len() as u64,
         ..PurgeReport::default()

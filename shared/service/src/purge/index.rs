@@ -8,8 +8,8 @@ use domain::ids::ContainerId;
 use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use domain::tenant::Tenant;
 
-/// The number of items that one step removes, plus one.
-const ITEM_PAGE_SIZE: usize = 201;
+/// The number of items that one step removes.
+const ITEMS_PER_STEP: usize = 200;
 /// The prefix of the names of purge records; their ids follow.
 const PURGE_PREFIX: &str = "P#";
 
@@ -22,7 +22,7 @@ pub(super) async fn plan(
 ) -> Result<()> {
     let mut items = ctx
         .index
-        .list_items(tenant, container, ITEM_PAGE_SIZE)
+        .list_items(tenant, container, ITEMS_PER_STEP + 1)
         .await?;
     if items.is_empty() {
         purge.phase = PurgePhase::Objects;
@@ -34,7 +34,7 @@ pub(super) async fn plan(
     report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
 
     // The head comes last, so it is among the items when there are no more.
-    if items.len() < ITEM_PAGE_SIZE {
+    if items.len() <= ITEMS_PER_STEP {
         let head = ctx.index.get_head(tenant, container).await?;
         let memories = head.memories.unwrap_or(0);
         // This makes a compaction that is under way fail; it then removes what it has stored.
@@ -51,7 +51,7 @@ pub(super) async fn plan(
         report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
     }
 
-    items.truncate(ITEM_PAGE_SIZE - 1);
+    items.truncate(ITEMS_PER_STEP);
     report.index_records = items.len() as u64;
     purge.pending = PendingErasure {
         items,

@@ -44,16 +44,16 @@ pub async fn remove_documents_of_tags(
     end: Timestamp,
 ) -> Result<TagsRemoval> {
     let containers = find_containers(ctx, tenant, scope).await?;
-    let selection = Selection {
+    let tag_documents = TagDocuments {
         ctx,
         tenant,
         filepath,
     };
     let listings: Vec<_> = containers.iter().flat_map(listings_of).collect();
-    selection.check_reach(&listings).await?;
+    tag_documents.check_reach(&listings).await?;
 
     let mut deleted = 0;
-    let mut parts = pin!(selection.read_parts(&listings));
+    let mut parts = pin!(tag_documents.read_parts(&listings));
     while ctx.clock.now() < end {
         let Some(documents) = parts.try_next().await? else {
             return Ok(TagsRemoval {
@@ -61,7 +61,7 @@ pub async fn remove_documents_of_tags(
                 has_more: false,
             });
         };
-        let is_selected = |document: &Document| selection.includes(document);
+        let is_selected = |document: &Document| tag_documents.includes(document);
         deleted += remove_documents(ctx, tenant, documents, is_selected).await?;
     }
 
@@ -85,13 +85,13 @@ fn listings_of(container: &Container) -> Vec<(&ContainerId, DocumentListing)> {
 }
 
 /// The documents to delete.
-struct Selection<'a> {
+struct TagDocuments<'a> {
     ctx: &'a Ctx,
     tenant: &'a Tenant,
     filepath: Option<&'a str>,
 }
 
-impl Selection<'_> {
+impl TagDocuments<'_> {
     fn includes(&self, document: &Document) -> bool {
         self.filepath
             .is_none_or(|path| path_matches(path, document.filepath.as_deref()))

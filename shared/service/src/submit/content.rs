@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{Content, NewDocument, Upsert};
 use crate::Ctx;
 use crate::damage::{StoredBody, read_stored_body, read_turns};
-use crate::place::Reach;
+use crate::place::LookupScope;
 use domain::conversation::{self, ConversationTurn};
 use domain::document::{BodyForm, Document};
 use domain::error::{Error, Result};
@@ -29,9 +29,9 @@ impl Content {
 }
 
 impl NewDocument {
-    /// Returns where the document with the customId is looked for. What is added to a document, such
-    /// as the turns of a chat, is added in its own container only.
-    pub(super) fn reach(&self) -> Reach<'_> {
+    /// Returns the scope in which the document with the customId is looked for. What is added to a
+    /// document, such as the turns of a chat, is added in its own container only.
+    pub(super) fn lookup_scope(&self) -> LookupScope<'_> {
         let is_added = match &self.content {
             _ if self.upsert == Upsert::Append => true,
             Content::Turns(_) => true,
@@ -42,9 +42,9 @@ impl NewDocument {
             Content::Complete { .. } => false,
         };
         if is_added {
-            Reach::Container
+            LookupScope::Container
         } else {
-            Reach::Organization
+            LookupScope::Organization
         }
     }
 

@@ -2,14 +2,15 @@
 
 use super::DocumentUpdate;
 use crate::Ctx;
+use crate::jobs::queue_processing;
 use crate::open::open_shared_container;
-use crate::place::reference_to;
-use crate::revise::{AcceptedDocument, Identity, NewBody, build_revision, send_jobs};
+use crate::orphans::delete_unused_blobs;
+use crate::place::find_reference;
+use crate::revise::{AcceptedDocument, Identity, NewBody, build_revision};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, DocumentChange};
 use domain::document::{Document, DocumentStatus, ProcessingResult, TaskType};
 use domain::error::{Error, Result};
-use domain::job::JobMessage;
 use domain::ports::BlobContent;
 use domain::tenant::Tenant;
 
@@ -24,14 +25,10 @@ pub(crate) async fn relocate(
 ) -> Result<Option<AcceptedDocument>> {
     let (change, to) = build_move(ctx, tenant, from, update).await?;
     if commit_changes(ctx, tenant, &from.container, &[change], None).await? == Committed::Done {
-        send_jobs(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
-        return Ok(Some(AcceptedDocument {
-            id: to.id,
-            status: DocumentStatus::Queued,
-        }));
+        return Ok(Some(queue_processing(ctx, tenant, &to).await));
     }
 
-    ctx.blobs.delete(tenant, &to.unserved_blobs()).await.ok();
+    delete_unused_blobs(ctx, tenant, &to.unserved_blobs()).await;
     Ok(None)
 }
 
@@ -50,7 +47,7 @@ async fn build_move(
     let container = open_shared_container(ctx, tenant, &tags, None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
     let (reference, alternatives) = match &custom_id {
-        Some(custom_id) => reference_to(ctx, tenant, &container, &tags, custom_id, from).await?,
+        Some(custom_id) => find_reference(ctx, tenant, &container, &tags, custom_id, from).await?,
         None => (None, Vec::new()),
     };
 

@@ -11,7 +11,8 @@ use domain::tenant::Tenant;
 use super::{DocumentUpdate, check_changeable};
 use crate::Ctx;
 use crate::find::visible_document;
-use crate::revise::{Identity, build_revision, send_jobs, write_revision};
+use crate::jobs::send_jobs;
+use crate::revise::{Identity, build_revision, write_revision};
 
 /// Returns a document whose newest content search serves, or `None` if it is being processed, has
 /// failed, was superseded or is gone.

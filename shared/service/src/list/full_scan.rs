@@ -4,7 +4,7 @@
 use futures::future::try_join;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::selection::Selection;
+use super::first_entries::FirstEntries;
 use super::{DocumentPage, ListQuery, SortKey};
 use crate::Ctx;
 use domain::document::Document;
@@ -43,17 +43,17 @@ pub(super) async fn read_page(
         return read_far_page(&candidates, skipped).await;
     }
 
-    let mut selection = Selection::new(end, query.ascending);
+    let mut first = FirstEntries::new(end, query.ascending);
     let mut total = 0;
     let mut parts = candidates.read_parts();
     while let Some(part) = parts.try_next().await? {
         for document in part {
             total += 1;
-            selection.offer(query.sort_key(&document), document);
+            first.offer(query.sort_key(&document), document);
         }
     }
 
-    let mut documents = selection.into_entries();
+    let mut documents = first.into_entries();
     documents.drain(..skipped.min(documents.len()));
     Ok(DocumentPage { documents, total })
 }
@@ -61,7 +61,7 @@ pub(super) async fn read_page(
 /// Reads a page that begins after `skipped` documents without keeping these.
 async fn read_far_page(candidates: &Candidates<'_>, skipped: usize) -> Result<DocumentPage> {
     let query = candidates.query;
-    let mut before = Selection::new(skipped, query.ascending);
+    let mut before = FirstEntries::new(skipped, query.ascending);
     let mut total = 0;
     let mut parts = candidates.read_parts();
     while let Some(part) = parts.try_next().await? {
@@ -84,7 +84,7 @@ async fn read_far_page(candidates: &Candidates<'_>, skipped: usize) -> Result<Do
 /// Reads the first documents that come after the key `last`.
 async fn read_after(candidates: &Candidates<'_>, last: &SortKey) -> Result<Vec<Document>> {
     let query = candidates.query;
-    let mut selection = Selection::new(query.limit, query.ascending);
+    let mut first = FirstEntries::new(query.limit, query.ascending);
     let mut parts = candidates.read_parts();
     while let Some(part) = parts.try_next().await? {
         for document in part {
@@ -95,12 +95,12 @@ async fn read_after(candidates: &Candidates<'_>, last: &SortKey) -> Result<Vec<D
                 key < *last
             };
             if is_after {
-                selection.offer(key, document);
+                first.offer(key, document);
             }
         }
     }
 
-    Ok(selection.into_entries())
+    Ok(first.into_entries())
 }
 
 /// The documents of some containers that pass the filters of a query, in no particular order.

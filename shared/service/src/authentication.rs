@@ -19,7 +19,8 @@ const ABSENT_SECONDS: i64 = 5;
 /// The number of cached records at which the cache is cleared, so that guessed key ids cannot fill
 /// the memory.
 const MAX_CACHED: usize = 10_000;
-/// The key that needs no record. It works only from loopback. Its name is the same.
+/// The API key of a local server. It has no record and works only from loopback. The request log
+/// shows it under this name.
 pub const LOCAL_KEY: &str = "local";
 /// The message for a refused local key: the reason, and the key that works instead.
 const NO_LOCAL_KEY: &str = "the key `local` works on the machine of a local server only, and not through a proxy; create a \

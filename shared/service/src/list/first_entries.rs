@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 /// The first entries in the order of their keys, at most a fixed number.
 #[derive(Debug)]
-pub(super) struct Selection<K, T> {
+pub(super) struct FirstEntries<K, T> {
     capacity: usize,
     ascending: bool,
     entries: BTreeMap<K, T>,
 }
 
-impl<K: Ord, T> Selection<K, T> {
-    /// Creates an empty selection of `capacity` entries. The first entry has the least key if the
+impl<K: Ord, T> FirstEntries<K, T> {
+    /// Creates an empty list of at most `capacity` entries. The first entry has the least key if the
     /// order is ascending, and otherwise the greatest.
     pub(super) fn new(capacity: usize, ascending: bool) -> Self {
         Self {
@@ -67,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_selection_has_the_first_entries_of_the_sorted_list(
+        fn first_entries_are_those_of_the_sorted_list(
             keys in prop::collection::hash_set(0_u32..1_000, 0..50),
             capacity in 0_usize..60,
             ascending: bool,
@@ -80,11 +80,11 @@ mod tests {
             sorted.truncate(capacity);
 
             let select = || {
-                let mut selection = Selection::new(capacity, ascending);
+                let mut first = FirstEntries::new(capacity, ascending);
                 for key in &keys {
-                    selection.offer(*key, *key);
+                    first.offer(*key, *key);
                 }
-                selection
+                first
             };
             prop_assert_eq!(select().len(), sorted.len());
             prop_assert_eq!(select().into_last_key(), sorted.last().copied());
