@@ -9,7 +9,7 @@ use tracing::Level;
 use crate::client::OrgClient;
 use crate::request_log::{read_log, set_log_content};
 
-#[path = "../../shared/edge/src/secret/tests/samples.rs"]
+#[path = "../../shared/edge/src/credentials/tests/samples.rs"]
 mod samples;
 
 /// Returns requests with a text in every place that allows it. Refused requests are in the log as

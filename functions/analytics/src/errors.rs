@@ -74,11 +74,11 @@ struct ErrorHour {
 }
 
 pub(crate) async fn get_errors(
-    State(service): State<AnalyticsState>,
+    State(state): State<AnalyticsState>,
     RateLimitedTenant(tenant): RateLimitedTenant,
     Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<ErrorsResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let ((page, limit), span) = (
         params.page_and_limit()?,
         params.requested_span(ctx.clock.now())?,

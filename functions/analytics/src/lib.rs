@@ -29,8 +29,8 @@ struct AnalyticsState {
 }
 
 impl FromRef<AnalyticsState> for App {
-    fn from_ref(service: &AnalyticsState) -> Self {
-        service.app.clone()
+    fn from_ref(state: &AnalyticsState) -> Self {
+        state.app.clone()
     }
 }
 

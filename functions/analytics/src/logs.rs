@@ -84,11 +84,11 @@ fn as_object(content: Option<Value>) -> Value {
 }
 
 pub(crate) async fn list_logs(
-    State(service): State<AnalyticsState>,
+    State(state): State<AnalyticsState>,
     RateLimitedTenant(tenant): RateLimitedTenant,
     Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<LogsResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let ((page, limit), filter) = (params.page_and_limit()?, params.log_filter()?);
     let span = params.requested_span(ctx.clock.now())?;
     let found = service::list_requests(ctx, &tenant, span, &filter, page, limit).await?;
@@ -96,11 +96,11 @@ pub(crate) async fn list_logs(
 }
 
 pub(crate) async fn list_requests(
-    State(service): State<AnalyticsState>,
+    State(state): State<AnalyticsState>,
     RateLimitedTenant(tenant): RateLimitedTenant,
     Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<LogsResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let ((page, limit), filter) = (params.page_and_limit()?, params.request_filter()?);
     let now = ctx.clock.now();
     if let Some(id) = &params.id {

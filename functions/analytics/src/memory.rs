@@ -98,11 +98,11 @@ impl TotalWithGrowth {
 }
 
 pub(crate) async fn get_memory(
-    State(service): State<AnalyticsState>,
+    State(state): State<AnalyticsState>,
     RateLimitedTenant(tenant): RateLimitedTenant,
     Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<MemoryResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
     let period = seconds.map(|seconds| TimeSpan::last_seconds(seconds, now));
     let containers = find_containers(ctx, &tenant, &ContainerScope::default()).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn get_memory(
 
     let content = containers
         .into_iter()
-        .map(|container| count_content(&service, &tenant, container, period));
+        .map(|container| count_content(&state, &tenant, container, period));
     let (mut documents, mut memories) = (TotalWithGrowth::default(), TotalWithGrowth::default());
     let mut content = stream::iter(content).buffer_unordered(PARALLEL_CONTAINERS);
     while let Some((document_totals, memory_totals)) = content.try_next().await? {
@@ -181,12 +181,12 @@ async fn count_searches_within(ctx: &Ctx, tenant: &Tenant, span: TimeSpan) -> Re
 
 /// Counts the documents and the memories of a container.
 async fn count_content(
-    service: &AnalyticsState,
+    state: &AnalyticsState,
     tenant: &Tenant,
     container: Container,
     period: Option<TimeSpan>,
 ) -> Result<(TotalWithGrowth, TotalWithGrowth)> {
-    let (ctx, cache) = (&service.app.ctx, &service.ledgers);
+    let (ctx, cache) = (&state.app.ctx, &state.ledgers);
     let total = count_documents(ctx, tenant, &container, EXACT_COUNT_LIMIT).await?;
     let (mut documents, mut memories) = (
         TotalWithGrowth {

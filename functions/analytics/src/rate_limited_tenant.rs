@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use domain::{RateLimit, Tenant};
 use edge::{ApiError, Auth, ReadOrganization, request_id};
 use http::request::Parts;
-use service::admit;
+use service::{RateLimitName, check_rate_limit};
 
 use crate::AnalyticsState;
 
@@ -24,14 +24,14 @@ impl FromRequestParts<AnalyticsState> for RateLimitedTenant {
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &AnalyticsState,
+        state: &AnalyticsState,
     ) -> Result<Self, ApiError> {
         let Auth { tenant, .. } =
-            Auth::<ReadOrganization>::from_request_parts(parts, service).await?;
-        admit(
-            &service.app.ctx,
+            Auth::<ReadOrganization>::from_request_parts(parts, state).await?;
+        check_rate_limit(
+            &state.app.ctx,
             &tenant,
-            "analytics",
+            &RateLimitName::Analytics,
             RATE_LIMIT,
             &request_id(),
         )

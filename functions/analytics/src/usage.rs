@@ -86,11 +86,11 @@ struct KeyUsage {
 }
 
 pub(crate) async fn get_usage(
-    State(service): State<AnalyticsState>,
+    State(state): State<AnalyticsState>,
     RateLimitedTenant(tenant): RateLimitedTenant,
     Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<UsageResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let ((page, limit), span) = (
         params.page_and_limit()?,
         params.requested_span(ctx.clock.now())?,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::{ConnectionId, ContainerTag, Error, Metadata, Result};
 use edge::{
-    ApiResult, Auth, Json, MAX_ENTRIES, Path, WriteSurroundings, deserialize_count, parse_scope,
+    ApiResult, Auth, Json, MAX_ENTRIES, Path, WriteUnscoped, deserialize_count, parse_scope,
 };
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
@@ -98,7 +98,7 @@ pub(crate) fn consent_url(base: &BaseUrl, link: &ConsentLink) -> String {
 
 pub(crate) async fn create_connection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(name): Path<String>,
     base: BaseUrl,
     Json(request): Json<CreateRequest>,
@@ -139,7 +139,7 @@ pub(crate) async fn create_connection(
 
 pub(crate) async fn reconnect_connection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     base: BaseUrl,
     Json(request): Json<ReconnectRequest>,

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use domain::connection::Connection;
 use domain::{ConnectionId, ContainerTag, Error};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, ProviderName, Query, WriteSurroundings,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, ProviderName, Query, WriteUnscoped,
     deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -43,7 +43,7 @@ pub(crate) struct ChangeRequest {
 
 pub(crate) async fn change_connection(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     Json(request): Json<ChangeRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
@@ -141,7 +141,7 @@ fn is_python_client(headers: &HeaderMap) -> bool {
 /// Deletes one connection by its id, or those to a provider in some containers.
 pub(crate) async fn delete_connections_of(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     Query(query): Query<DeleteQuery>,
     headers: HeaderMap,
@@ -195,7 +195,7 @@ struct ImportResponse {
 
 pub(crate) async fn import_connections(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     headers: HeaderMap,
     Json(request): Json<ImportRequest>,

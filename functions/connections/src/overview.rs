@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::connection::{Connection, ConnectionStatus, Provider, Run};
 use domain::{ContainerTag, Error, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, ReadSurroundings, deserialize_count,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, Query, ReadUnscoped, deserialize_count,
     parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -45,7 +45,7 @@ pub(crate) struct ListRequest {
 
 pub(crate) async fn list_connections(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<ConnectionShape>>> {
     let scope = parse_scope(
@@ -75,7 +75,7 @@ pub(crate) async fn list_connections(
 
 pub(crate) async fn get_connection(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(id): Path<String>,
 ) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
@@ -103,7 +103,7 @@ pub(crate) async fn show_connection(
 /// was given yet comes after all others.
 pub(crate) async fn find_by_tag(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(name): Path<String>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
@@ -129,7 +129,7 @@ impl ListRequest {
 
 pub(crate) async fn list_documents(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(name): Path<String>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
@@ -152,7 +152,7 @@ pub(crate) struct RunsQuery {
 
 pub(crate) async fn list_runs(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(id): Path<String>,
     Query(query): Query<RunsQuery>,
 ) -> ApiResult<Json<Vec<RunShape>>> {
@@ -226,7 +226,7 @@ const ITEM_STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder
 
 pub(crate) async fn list_items(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(id): Path<String>,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Json<ItemsResponse>> {

@@ -7,7 +7,7 @@ use axum::extract::State;
 use domain::connection::{Connection, ExcludedItem};
 use domain::ports::{Connector, PickerView};
 use domain::{Error, Result, Tenant, Timestamp};
-use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteSurroundings, deserialize_count};
+use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteUnscoped, deserialize_count};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub(crate) fn parse_view(name: Option<&str>) -> Result<PickerView> {
 
 pub(crate) async fn list_resources(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     Query(query): Query<ResourcesQuery>,
 ) -> ApiResult<Json<ResourcesResponse>> {
@@ -218,7 +218,7 @@ pub(crate) struct ConfigureResponse {
 
 pub(crate) async fn configure_selection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(id): Path<String>,
     Json(request): Json<ConfigureRequest>,
 ) -> ApiResult<Json<ConfigureResponse>> {

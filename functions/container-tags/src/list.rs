@@ -3,7 +3,7 @@
 use axum::extract::State;
 use container_index::count_memories;
 use domain::{Container, ContainerId, ContainerTag, Result, TaskId, Tenant, Timestamp};
-use edge::{ApiResult, App, Auth, Json, ReadSurroundings};
+use edge::{ApiResult, App, Auth, Json, ReadUnscoped};
 use futures::future::try_join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use openapi::Operation;
@@ -77,7 +77,7 @@ pub(crate) struct TagCounts {
 /// Returns the containers that the key reaches, by tag.
 pub(crate) async fn list_container_tags(
     State(state): State<TagsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
     let containers = list_reachable(&state.app, &tenant).await?;
     let descriptions = stream::iter(

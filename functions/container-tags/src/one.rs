@@ -1,8 +1,9 @@
 //! `GET` and `PATCH /v3/container-tags/{tag}`: returns or changes one container tag.
 
 use axum::extract::State;
+use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, ReadSurroundings, WriteSurroundings};
+use edge::{ApiResult, App, Auth, Json, Path, ReadUnscoped, WriteUnscoped};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub(crate) struct UpdateRequest {
     name: Patch<String>,
     /// A description of the content. It guides the extraction of memories and is never a source of
     /// facts.
-    #[schemars(with = "Option<String>", length(max = 1500))]
+    #[schemars(with = "Option<String>", length(max = MAX_ENTITY_CONTEXT))]
     entity_context: Patch<String>,
     /// Buckets in addition to those of the organization. They replace the container's own.
     #[schemars(with = "Option<Vec<ProfileBucket>>", length(max = 50))]
@@ -87,7 +88,7 @@ impl From<Container> for UpdatedTag {
 
 pub(crate) async fn get_container_tag(
     State(state): State<TagsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<TagResponse>> {
     let tag = ContainerTag::parse(&tag)?;
@@ -103,7 +104,7 @@ pub(crate) async fn get_container_tag(
 /// Changes a container tag, and creates it if it does not exist.
 pub(crate) async fn update_container_tag(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdatedTag>> {

@@ -1,7 +1,7 @@
 //! `POST /v3/documents/batch`: up to 600 texts or addresses, each with its own result.
 
 use axum::extract::State;
-use domain::{DocumentId, DocumentStatus, Error, Result};
+use domain::{DocumentId, DocumentStatus, Error, Result, Tenant};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
 use openapi::{ErrorAnswer, Operation};
@@ -9,10 +9,11 @@ use remote::parse_page_url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{AcceptedDocument, Content, NewDocument, submit_documents};
+use service::{AcceptedDocument, Content, Ctx, NewDocument, submit_documents};
 
-use crate::add::{
-    AddRequest, CommonFields, IDEMPOTENCY_KEY, IdempotencyKey, body_of_text, read_idempotency_key,
+use crate::add::AddRequest;
+use crate::common_fields::{
+    CommonFields, IDEMPOTENCY_KEY, IdempotencyKey, body_of_text, read_idempotency_key,
 };
 use crate::wait::WaitQuery;
 
@@ -112,39 +113,24 @@ pub(crate) async fn add_batch(
     check_document_count(request.documents.len())?;
     let key = read_idempotency_key(&headers)?;
     let urls: Vec<Option<String>> = request.documents.iter().map(item_url).collect();
-    let (mut documents, mut positions) = (Vec::new(), Vec::new());
-    let mut refused: Vec<(usize, Error)> = Vec::new();
+    let mut documents = Vec::with_capacity(request.documents.len());
     for (position, item) in request.documents.into_iter().enumerate() {
-        // The key of the batch yields one key for each of its documents.
-        let key = key.as_ref().map(|key| format!("{key}#{position}"));
-        match read_item(item, &defaults, key) {
-            Ok(new) => {
-                documents.push(new);
-                positions.push(position);
-            }
-            Err(error) => refused.push((position, error)),
-        }
+        let key = key_of_document(key.as_deref(), position);
+        documents.push(read_item(item, &defaults, key));
     }
 
-    let mut submitted = submit_documents(&app.ctx, &tenant, documents).await?;
-    let mut accepted: Vec<&mut AcceptedDocument> = submitted.iter_mut().flatten().collect();
-    wait.wait_for(&app.ctx, &tenant, &mut accepted).await?;
-
+    let submitted = submit_batch(&app.ctx, &tenant, wait, documents).await?;
     let mut results = Vec::new();
-    for (position, result) in positions.into_iter().zip(submitted) {
-        match result {
-            Ok(accepted) => results.push(BatchResult::Accepted(BatchAccepted {
-                id: accepted.id,
-                status: accepted.status,
-                url: urls[position].clone(),
-            })),
-            Err(error) => refused.push((position, error)),
-        }
+    for (position, accepted) in submitted.accepted {
+        results.push(BatchResult::Accepted(BatchAccepted {
+            id: accepted.id,
+            status: accepted.status,
+            url: urls[position].clone(),
+        }));
     }
 
-    refused.sort_by_key(|(position, _)| *position);
-    let (success, failed) = (results.len(), refused.len());
-    for (position, error) in refused {
+    let (success, failed) = (results.len(), submitted.refused.len());
+    for (position, error) in submitted.refused {
         results.push(BatchResult::Refused(BatchRefused {
             id: "",
             status: "error",
@@ -159,6 +145,57 @@ pub(crate) async fn add_batch(
         success,
         failed,
     }))
+}
+
+/// The documents of a batch after their submission, by their positions in the request.
+pub(crate) struct SubmittedBatch {
+    pub(crate) accepted: Vec<(usize, AcceptedDocument)>,
+    pub(crate) refused: Vec<(usize, Error)>,
+}
+
+/// Submits the documents of a batch that could be read, and waits for their processing if `wait` asks
+/// for that. A document that is wrong is refused by itself.
+///
+/// # Errors
+/// Those of [`submit_documents`] and of [`WaitQuery::wait_for`].
+pub(crate) async fn submit_batch(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    wait: WaitQuery,
+    documents: Vec<Result<NewDocument>>,
+) -> Result<SubmittedBatch> {
+    let (mut readable, mut positions) = (Vec::new(), Vec::new());
+    let mut refused: Vec<(usize, Error)> = Vec::new();
+    for (position, document) in documents.into_iter().enumerate() {
+        match document {
+            Ok(new) => {
+                readable.push(new);
+                positions.push(position);
+            }
+            Err(error) => refused.push((position, error)),
+        }
+    }
+
+    let mut submitted = submit_documents(ctx, tenant, readable).await?;
+    let mut awaited: Vec<&mut AcceptedDocument> = submitted.iter_mut().flatten().collect();
+    wait.wait_for(ctx, tenant, &mut awaited).await?;
+
+    let mut accepted: Vec<(usize, AcceptedDocument)> = Vec::new();
+    for (position, result) in positions.into_iter().zip(submitted) {
+        match result {
+            Ok(document) => accepted.push((position, document)),
+            Err(error) => refused.push((position, error)),
+        }
+    }
+
+    refused.sort_by_key(|(position, _)| *position);
+    Ok(SubmittedBatch { accepted, refused })
+}
+
+/// Returns the key that identifies a document of a batch when the request is repeated. The key of the
+/// batch yields one for each of its documents.
+pub(crate) fn key_of_document(batch_key: Option<&str>, position: usize) -> Option<String> {
+    batch_key.map(|key| format!("{key}#{position}"))
 }
 
 /// Checks the number of documents in a batch.

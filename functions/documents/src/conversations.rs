@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::extract::State;
 use domain::conversation::{self, ConversationTurn};
 use domain::{CustomId, DocumentId, DocumentStatus, Error, Provenance, Result, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteUnscoped, check_length};
 use http::HeaderMap;
 use openapi::{ErrorAnswer, Operation};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 use service::{Content, submit_document};
 
-use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
+use crate::common_fields::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
 use crate::wait::WaitQuery;
 
 /// The most characters of a speaker's name, because it is repeated on every chunk.
@@ -202,7 +202,7 @@ pub(crate) struct ConversationResponse {
 
 pub(crate) async fn add_conversation(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     wait: WaitQuery,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<ConversationRequest, CommonFields>,

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::{Content, begin_upload, file_download_url, find_document};
 
-use crate::add::{
+use crate::common_fields::{
     CommonFields, IDEMPOTENCY_KEY, IdempotencyKey, add_custom_id, read_idempotency_key,
 };
-use crate::one::{DOCUMENT_ID, DocumentScopeQuery, SEVERAL_DOCUMENTS};
+use crate::document::{DOCUMENT_ID, DocumentScopeQuery, SEVERAL_DOCUMENTS};
 use crate::upload::{MAX_FILE_BYTES, MAX_NAME_CHARS, check_file_text};
 
 /// A document whose file follows.

@@ -3,13 +3,14 @@
 
 mod add;
 mod batch;
-mod bulk;
+mod common_fields;
 mod conversations;
+mod delete_bulk;
+mod document;
 mod files;
 mod list;
 mod memories;
 mod namespaces;
-mod one;
 mod processing;
 mod update;
 mod upload;
@@ -43,8 +44,8 @@ struct DocumentsState {
 }
 
 impl FromRef<DocumentsState> for App {
-    fn from_ref(service: &DocumentsState) -> Self {
-        service.app.clone()
+    fn from_ref(state: &DocumentsState) -> Self {
+        state.app.clone()
     }
 }
 
@@ -53,9 +54,9 @@ impl FromRef<DocumentsState> for App {
 /// the memories of a container are opened.
 pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Router {
     let document_routes = || {
-        get(one::get_document)
+        get(document::get_document)
             .patch(update::patch_document)
-            .delete(one::delete_document)
+            .delete(document::delete_document)
     };
 
     let file_limit = DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES);
@@ -68,7 +69,7 @@ pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Ro
         .route("/healthz", get(|| async { "ok" }))
         .route("/v3/documents", post(add::add_document))
         .route("/v3/documents/batch", batch_routes())
-        .route("/v3/documents/bulk", delete(bulk::delete_bulk))
+        .route("/v3/documents/bulk", delete(delete_bulk::delete_bulk))
         .route(
             "/v3/documents/documents",
             post(with_memories::list_with_memories),
@@ -82,14 +83,14 @@ pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Ro
         .route("/v3/documents/list", post(list::list_documents))
         .route("/v3/documents/processing", get(processing::list_processing))
         .route("/v3/documents/{id}", document_routes())
-        .route("/v3/documents/{id}/chunks", get(one::list_chunks))
+        .route("/v3/documents/{id}/chunks", get(document::list_chunks))
         .route("/v3/documents/{id}/file-url", get(files::get_file_url))
         .route("/v3/documents/{id}/retry", post(update::post_retry))
         // compat: older TypeScript clients use `memories` in these paths where the others use
         // `documents`.
         .route("/v3/memories", post(add::add_document))
         .route("/v3/memories/batch", batch_routes())
-        .route("/v3/memories/bulk", delete(bulk::delete_bulk))
+        .route("/v3/memories/bulk", delete(delete_bulk::delete_bulk))
         .route("/v3/memories/file", file_routes())
         .route("/v3/memories/list", post(list::list_documents))
         .route("/v3/memories/{id}", document_routes())
@@ -139,12 +140,12 @@ pub fn operations() -> Vec<Operation> {
     [
         add::operations(),
         batch::operations(),
-        bulk::operations(),
+        delete_bulk::operations(),
         conversations::operations(),
         files::operations(),
         list::operations(),
         namespaces::operations(),
-        one::operations(),
+        document::operations(),
         processing::operations(),
         update::operations(),
         upload::operations(),

@@ -5,7 +5,7 @@ use domain::connection::Provider;
 use domain::{ContainerTag, Document, DocumentStatus, DocumentType, Error, Filter, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, TypeName,
-    deserialize_bool, deserialize_count, parse_scope,
+    deserialize_bool, deserialize_count, page_and_limit, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use openapi::{ErrorAnswer, Operation};
@@ -250,22 +250,6 @@ async fn read_listed_text(
     }
 }
 
-/// Checks the number and the size of a page.
-pub(crate) fn page_and_limit(
-    page: Option<usize>,
-    limit: Option<usize>,
-    default_limit: usize,
-) -> Result<(usize, usize)> {
-    let (page, limit) = (page.unwrap_or(1), limit.unwrap_or(default_limit));
-    if page == 0 {
-        return Err(Error::invalid_field("page", "1 or more"));
-    }
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Error::invalid_field("limit", format!("1 to {MAX_LIMIT}")));
-    }
-    Ok((page, limit))
-}
-
 /// Returns the names that are those of providers. No document comes from any other.
 pub(crate) fn parse_providers(names: &[String]) -> Vec<Provider> {
     names
@@ -276,7 +260,7 @@ pub(crate) fn parse_providers(names: &[String]) -> Vec<Provider> {
 
 impl ListRequest {
     fn into_query(self) -> Result<ListQuery> {
-        let (page, limit) = page_and_limit(self.page, self.limit, DEFAULT_LIMIT)?;
+        let (page, limit) = page_and_limit(self.page, self.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
         Ok(ListQuery {
             scope: parse_scope(
                 self.container_tag.as_deref(),

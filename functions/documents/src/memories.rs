@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use container_index::{IndexedMemories, partial_segments, read_views};
+use container_index::{IndexedMemories, partial_segments, read_until_fetched};
 use domain::{ContainerId, Document, Result, TaskType, Tenant};
 use memory_model::Ledger;
 
@@ -15,19 +15,19 @@ use crate::DocumentsState;
 /// # Errors
 /// Those of the ports.
 pub(crate) async fn read_memories<T>(
-    service: &DocumentsState,
+    state: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
     read: impl Fn(&Document, &Ledger) -> T,
 ) -> Result<Vec<Option<T>>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let mut positions: HashMap<&ContainerId, usize> = HashMap::new();
     let mut opened: Vec<IndexedMemories<()>> = Vec::new();
     for document in documents {
         let container = &document.container;
         if shows_memories(document) && !positions.contains_key(container) {
             positions.insert(container, opened.len());
-            opened.push(service.ledgers.open(ctx, tenant, container).await?);
+            opened.push(state.ledgers.open(ctx, tenant, container).await?);
         }
     }
 
@@ -37,7 +37,7 @@ pub(crate) async fn read_memories<T>(
     };
     let partial = partial_segments(&opened);
     let read_all = || documents.iter().map(read_one).collect();
-    Ok(read_views(ctx, tenant, &partial, read_all).await?)
+    Ok(read_until_fetched(ctx, tenant, &partial, read_all).await?)
 }
 
 /// Checks whether search serves statements of the document. A document that is processed into

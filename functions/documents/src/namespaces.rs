@@ -8,7 +8,8 @@ pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod update;
 
-use domain::{DocumentId, DocumentStatus, Dreaming, Error, Metadata, Result, TaskType};
+use domain::container::MAX_ENTITY_CONTEXT;
+use domain::{DocumentStatus, Dreaming, Error, Metadata, Result, TaskType};
 use edge::{check_field_name, parse_object_text, rename_fields};
 use openapi::Operation;
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::{AcceptedDocument, Content, NewDocument, Upsert};
 
-use crate::add::{CommonFields, MAX_ENTITY_CONTEXT};
+use crate::common_fields::CommonFields;
 use crate::upload::{FormFields, parse_variant};
 
 /// The description of the namespace in a path.
@@ -128,11 +129,6 @@ impl DocumentRef {
             status: accepted.status,
         }
     }
-}
-
-/// Returns the id of a chunk.
-fn chunk_id(document: &DocumentId, position: usize) -> String {
-    format!("{document}-{position}")
 }
 
 /// Describes the operations of this module.

@@ -3,7 +3,8 @@
 use axum::extract::State;
 use domain::{Document, DocumentStatus, Timestamp};
 use edge::{
-    ApiResult, App, Auth, Json, Pagination, Query, ReadContent, deserialize_count, parse_scope,
+    ApiResult, App, Auth, Json, Pagination, Query, ReadContent, deserialize_count, page_and_limit,
+    parse_scope,
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::ListQuery;
 
-use crate::list::{MAX_LIMIT, page_and_limit};
+use crate::list::MAX_LIMIT;
 use crate::wire::{DocumentRecord, record_example};
 
 /// The time in seconds without a change after which a document counts as stuck: 4 hours. Part of
@@ -85,7 +86,7 @@ pub(crate) async fn list_processing(
     Auth { tenant, .. }: Auth<ReadContent>,
     Query(query): Query<ProcessingQuery>,
 ) -> ApiResult<Json<ProcessingResponse>> {
-    let (page, limit) = page_and_limit(query.page, query.limit, DEFAULT_LIMIT)?;
+    let (page, limit) = page_and_limit(query.page, query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let tags: Option<Vec<String>> = query
         .container_tags
         .as_deref()

@@ -12,11 +12,12 @@ use service::{
     DocumentDescription, DocumentUpdate, find_document, retry_document, update_document,
 };
 
-use crate::add::{
-    ACCEPTED, AddResponse, MAX_FILEPATH_CHARS, MAX_TEXT_BYTES, accepted_example, body_of_text,
-    check_filepath, parse_custom_id, parse_document_date,
+use crate::add::{ACCEPTED, AddResponse, accepted_example};
+use crate::common_fields::{
+    MAX_FILEPATH_CHARS, MAX_TEXT_BYTES, body_of_text, check_filepath, parse_custom_id,
+    parse_document_date,
 };
-use crate::one::{DOCUMENT_ID, DocumentScopeQuery, NO_DOCUMENT};
+use crate::document::{DOCUMENT_ID, DocumentScopeQuery, NO_DOCUMENT};
 
 /// The fields to change. Absent fields keep their values, and `null` clears metadata, path and
 /// filter.

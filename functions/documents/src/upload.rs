@@ -4,6 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
 use bytes::Bytes;
+use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{BodyForm, Error, Result};
 use edge::{
     ApiResult, App, Auth, Json, Query, WriteContent, check_field_name, note_request_body,
@@ -16,9 +17,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use service::{Content, submit_document};
 
-use crate::add::{
-    ACCEPTED, AddResponse, CONFLICTS_OF_CONTENT, CommonFields, IDEMPOTENCY_KEY, IdempotencyKey,
-    MAX_ENTITY_CONTEXT, MAX_FILEPATH_CHARS, accepted_example, read_idempotency_key,
+use crate::add::{ACCEPTED, AddResponse, CONFLICTS_OF_CONTENT, accepted_example};
+use crate::common_fields::{
+    CommonFields, IDEMPOTENCY_KEY, IdempotencyKey, MAX_FILEPATH_CHARS, read_idempotency_key,
 };
 use crate::wait::WaitQuery;
 

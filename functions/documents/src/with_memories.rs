@@ -5,7 +5,7 @@ use axum::extract::State;
 use domain::{ContainerTag, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
-    check_length, deserialize_count, parse_scope,
+    check_length, deserialize_count, page_and_limit, parse_scope,
 };
 use memory_model::{Ledger, Memory};
 use openapi::{ErrorAnswer, Operation};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use service::{DocumentNameKind, ListQuery, find_documents, list_documents};
 
 use crate::DocumentsState;
-use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, page_and_limit, parse_providers};
+use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, parse_providers};
 use crate::memories::read_memories;
 use crate::wire::{DocumentRecord, record_example};
 
@@ -138,12 +138,12 @@ impl SourcedEntry {
 
 /// Adds memories to documents.
 async fn add_memories(
-    service: &DocumentsState,
+    state: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<Vec<DocumentWithMemories>> {
-    let now = service.app.ctx.clock.now();
-    let entries = read_memories(service, tenant, documents, |document, ledger| {
+    let now = state.app.ctx.clock.now();
+    let entries = read_memories(state, tenant, documents, |document, ledger| {
         let memories = ledger.memories_of_document(&document.id).into_iter();
         memories
             .map(|memory| SourcedEntry::new(document, ledger, &memory, tenant, now))
@@ -154,7 +154,7 @@ async fn add_memories(
     let mut with_memories = Vec::with_capacity(documents.len());
     for (document, memory_entries) in documents.iter().zip(entries) {
         with_memories.push(DocumentWithMemories {
-            document: DocumentRecord::new(service.app.provider_names, document),
+            document: DocumentRecord::new(state.app.provider_names, document),
             memory_entries: memory_entries.unwrap_or_default(),
         });
     }
@@ -163,11 +163,11 @@ async fn add_memories(
 }
 
 pub(crate) async fn list_with_memories(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
-    let (page, limit) = page_and_limit(request.page, request.limit, DEFAULT_LIMIT)?;
+    let (page, limit) = page_and_limit(request.page, request.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
@@ -190,8 +190,8 @@ pub(crate) async fn list_with_memories(
         ..ListQuery::all_documents(scope)
     };
 
-    let found = list_documents(&service.app.ctx, &tenant, &query).await?;
-    let documents = add_memories(&service, &tenant, &found.documents).await?;
+    let found = list_documents(&state.app.ctx, &tenant, &query).await?;
+    let documents = add_memories(&state, &tenant, &found.documents).await?;
 
     Ok(Json(DocumentsResponse {
         documents,
@@ -200,7 +200,7 @@ pub(crate) async fn list_with_memories(
 }
 
 pub(crate) async fn get_by_ids(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ByIdsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
@@ -215,7 +215,7 @@ pub(crate) async fn get_by_ids(
     };
 
     let mut documents: Vec<Document> = Vec::new();
-    for found in find_documents(&service.app.ctx, &tenant, &request.ids, name_kind, &scope).await? {
+    for found in find_documents(&state.app.ctx, &tenant, &request.ids, name_kind, &scope).await? {
         match found {
             Ok(document) if documents.iter().any(|other| other.id == document.id) => {}
             Ok(document) => documents.push(document),
@@ -226,7 +226,7 @@ pub(crate) async fn get_by_ids(
     }
 
     let count = documents.len();
-    let documents = add_memories(&service, &tenant, &documents).await?;
+    let documents = add_memories(&state, &tenant, &documents).await?;
 
     Ok(Json(DocumentsResponse {
         documents,

@@ -1,5 +1,5 @@
-//! Maintenance: purges, compaction, deletion and merge of containers, files that clients have
-//! uploaded themselves, dead letters, and a sweep for unfinished work every minute.
+//! Maintenance: purges, compactions, repairs, embedding, tasks, uploads and dead letters; and every
+//! minute a sweep, a rollup of the request log and a search for orphaned objects.
 
 mod embed;
 mod orphans;
@@ -13,8 +13,8 @@ use container_index::ChosenModel;
 use domain::QueueWorker;
 use domain::ports::{PortResult, TextEmbedder, UploadArrival};
 use domain::{
-    ContainerId, ContainerOwner, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
-    ProcessingFailure, QueueDelivery, Result, Tenant,
+    ContainerId, ContainerOwner, DeliveryOutcome, DocumentId, Error, FailureCode, Job, JobMessage,
+    ProcessingFailure, QueueDelivery, Result, Revision, Tenant,
 };
 use service::Ctx;
 use service::{accept_file, run_task};
@@ -60,7 +60,7 @@ impl MaintenanceWorker {
             error!(
                 queue.message_bytes = delivery.body.len(),
                 queue.dead = delivery.is_dead_letter,
-                "a message is not one of ours"
+                "received a message that cannot be parsed"
             );
             return DeliveryOutcome::Retry;
         };
@@ -85,21 +85,10 @@ impl MaintenanceWorker {
             | Job::CommitV1 {
                 document, revision, ..
             } if is_dead_letter => {
-                let message =
-                    "processing failed again and again; retry it, or send the content again"
-                        .to_owned();
-                let failure = ProcessingFailure {
-                    code: FailureCode::ProcessingFailed,
-                    message,
-                };
-                let now = self.ctx.clock.now();
-                self.ctx
-                    .documents
-                    .fail_revision(&tenant, document, revision, &failure, None, now)
-                    .await?;
+                self.fail_dead_letter(&tenant, document, revision).await?;
             }
             Job::PurgeV1 { container, purge } => {
-                self::run_purge(&self.ctx, &tenant, container, purge).await?
+                run_purge(&self.ctx, &tenant, container, purge).await?
             }
             Job::CompactV1 { container } => {
                 compact_container(&self.ctx, &tenant, container).await?
@@ -108,7 +97,7 @@ impl MaintenanceWorker {
                 container,
                 documents,
             } => {
-                if !is_gone(&self.ctx, &tenant, container).await? {
+                if !is_deleted(&self.ctx, &tenant, container).await? {
                     container_index::repair_index(&self.ctx, &tenant, container, documents).await?;
                 }
             }
@@ -120,7 +109,7 @@ impl MaintenanceWorker {
                 // A search asks again for what a dead letter has left.
                 if let Some(model) = &self.chosen_model
                     && !is_dead_letter
-                    && !is_gone(&self.ctx, &tenant, container).await?
+                    && !is_deleted(&self.ctx, &tenant, container).await?
                 {
                     let after = after.as_deref();
                     embed::embed_documents(&self.ctx, model, &tenant, container, documents, after)
@@ -134,6 +123,27 @@ impl MaintenanceWorker {
             }
         }
 
+        Ok(())
+    }
+
+    /// Marks the revision of a document as failed, because its processing was given up.
+    async fn fail_dead_letter(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        revision: &Revision,
+    ) -> Result<()> {
+        let message =
+            "processing failed again and again; retry it, or send the content again".to_owned();
+        let failure = ProcessingFailure {
+            code: FailureCode::ProcessingFailed,
+            message,
+        };
+        let now = self.ctx.clock.now();
+        self.ctx
+            .documents
+            .fail_revision(tenant, document, revision, &failure, None, now)
+            .await?;
         Ok(())
     }
 
@@ -159,14 +169,14 @@ impl QueueWorker for MaintenanceWorker {
 /// Compacts a container, unless it was deleted. The contents of a deleted container are being
 /// purged, and a new segment would be in the way.
 async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
-    if is_gone(ctx, tenant, container).await? {
+    if is_deleted(ctx, tenant, container).await? {
         Ok(())
     } else {
         container_index::compact_index(ctx, tenant, container).await
     }
 }
 
-async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
+async fn is_deleted(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
     let owner = ctx
         .containers
         .list_owners(tenant, std::slice::from_ref(container))

@@ -31,8 +31,8 @@ pub struct SweepCounts {
 }
 
 /// Picks up overdue work: sends the messages of unfinished documents and tasks that were due before
-/// `before`, and of connections that are due, completes overdue purges, and counts the hours of the
-/// request log that have ended.
+/// `before`, and of connections that are due, completes overdue purges, counts the hours of the
+/// request log that have ended, and requests the rewriting of indexes that contain deleted content.
 ///
 /// The pause of a document is set before its message is sent. If the sweep dies in between, the
 /// document waits for one more pause, and nothing is lost. The number of attempts is limited by the
@@ -61,32 +61,15 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
     // Work that is planned for later is not unfinished. It waits for its time, whatever `before`
     // is.
     let now = before.min(ctx.clock.now());
-    match send_due_connections(ctx, now).await {
-        Ok(connections) => counts.connections = connections,
-        Err(error) => warn!(
-            error = &error as &dyn std::error::Error,
-            "could not look for due connections"
-        ),
-    }
+    let connections = send_due_connections(ctx, now).await;
+    counts.connections = count_or_warn(connections, "look for due connections");
 
     // An hour that has not ended would only be opened again.
-    match crate::rollup::roll_up_hours(ctx, now).await {
-        Ok(hours) => counts.hours = hours,
-        Err(error) => {
-            warn!(
-                error = &error as &dyn std::error::Error,
-                "could not count hours of the request log"
-            )
-        }
-    }
+    let hours = crate::rollup::roll_up_hours(ctx, now).await;
+    counts.hours = count_or_warn(hours, "count hours of the request log");
 
-    match send_erasures(ctx, now).await {
-        Ok(erasures) => counts.erasures = erasures,
-        Err(error) => warn!(
-            error = &error as &dyn std::error::Error,
-            "could not look for due erasures"
-        ),
-    }
+    let erasures = request_erasures(ctx, now).await;
+    counts.erasures = count_or_warn(erasures, "look for due erasures");
 
     if counts != SweepCounts::default() {
         let SweepCounts {
@@ -111,6 +94,18 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
     Ok(counts)
 }
 
+/// Returns the count of a part of the sweep, or 0 with a warning if the part failed. `task` completes the
+/// sentence of the warning.
+fn count_or_warn(result: PortResult<usize>, task: &'static str) -> usize {
+    match result {
+        Ok(count) => count,
+        Err(error) => {
+            warn!(error = &error as &dyn std::error::Error, "could not {task}");
+            0
+        }
+    }
+}
+
 /// Sends the messages of connections whose next run is due. A connection that is already running
 /// ignores the message.
 async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
@@ -128,7 +123,7 @@ async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 
 /// Requests the rewriting of containers whose index contains deleted content. If this fails, they
 /// are due again.
-async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
+async fn request_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.index.list_due_erasures(now, MAX_PICKED_UP).await?;
     for (org, container) in &due {
         let job = Job::RepairV1 {

@@ -40,23 +40,23 @@ impl LocatedMemory<'_> {
 impl ContainerMemories {
     /// Opens the container behind a tag. The container has to exist.
     pub(crate) async fn open_container(
-        service: &MemoriesState,
+        state: &MemoriesState,
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
-        let container = find_existing_container(&service.app.ctx, tenant, tag).await?;
-        Self::load_memories(&service.app, &service.ledgers, tenant, container).await
+        let container = find_existing_container(&state.app.ctx, tenant, tag).await?;
+        Self::load_memories(&state.app, &state.ledgers, tenant, container).await
     }
 
     /// Opens the container as [`ContainerMemories::open_container`] does, to change something in
     /// it. A container cannot be changed while it is being merged.
     pub(crate) async fn open_to_write(
-        service: &MemoriesState,
+        state: &MemoriesState,
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
-        let container = find_writable_container(&service.app.ctx, tenant, tag).await?;
-        Self::load_memories(&service.app, &service.ledgers, tenant, container).await
+        let container = find_writable_container(&state.app.ctx, tenant, tag).await?;
+        Self::load_memories(&state.app, &state.ledgers, tenant, container).await
     }
 }
 

@@ -88,7 +88,7 @@ impl MemoryToForget {
 }
 
 pub(crate) async fn forget_memory(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<ForgetRequest>,
 ) -> ApiResult<Json<ForgetResponse>> {
@@ -99,10 +99,10 @@ pub(crate) async fn forget_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = check_reason("reason", request.reason.clone())?;
-    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let (kind, to_forget) = match target {
         MemoryTarget::Id(id) if container_memories.get_memory(id).is_none() => {
-            memories_of_source(&service, &tenant, &tag, &container_memories, id).await?
+            memories_of_source(&state, &tenant, &tag, &container_memories, id).await?
         }
         target => (
             TargetKind::Memory,
@@ -110,7 +110,7 @@ pub(crate) async fn forget_memory(
         ),
     };
 
-    forget_memories(&service, &tenant, &to_forget, reason.as_deref()).await?;
+    forget_memories(&state, &tenant, &to_forget, reason.as_deref()).await?;
     let forgotten_memories: Vec<MemoryId> = to_forget
         .into_iter()
         .map(|to_forget| to_forget.memory)
@@ -129,7 +129,7 @@ pub(crate) async fn forget_memory(
 
 /// Forgets memories.
 pub(crate) async fn forget_memories(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     to_forget: &[MemoryToForget],
     reason: Option<&str>,
@@ -151,7 +151,7 @@ pub(crate) async fn forget_memories(
     }
 
     for (container, edits) in by_container {
-        apply_memory_edits(&service.app.ctx, tenant, container, &edits).await?;
+        apply_memory_edits(&state.app.ctx, tenant, container, &edits).await?;
     }
 
     Ok(())
@@ -178,7 +178,7 @@ fn memories_of_target(
 
 /// Returns the memories that a document or a chunk supports and that readers can find.
 async fn memories_of_source(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
     container_memories: &ContainerMemories,
@@ -192,9 +192,9 @@ async fn memories_of_source(
         None => (id, None),
     };
 
-    let document = find_container_document(service, tenant, tag, name).await?;
+    let document = find_container_document(state, tenant, tag, name).await?;
     let span = match position {
-        Some(position) => Some(chunk_span(service, tenant, &document, position).await?),
+        Some(position) => Some(chunk_span(state, tenant, &document, position).await?),
         None => None,
     };
 
@@ -230,7 +230,7 @@ async fn memories_of_source(
 
 /// Returns the document of this container with this id.
 async fn find_container_document(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
     id: &str,
@@ -240,7 +240,7 @@ async fn find_container_document(
     };
 
     let mut found = find_documents(
-        &service.app.ctx,
+        &state.app.ctx,
         tenant,
         &[id.to_owned()],
         DocumentNameKind::Id,
@@ -256,12 +256,12 @@ async fn find_container_document(
 
 /// Returns the range of characters of the document that a chunk covers.
 async fn chunk_span(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     document: &Document,
     position: usize,
 ) -> Result<(usize, usize)> {
-    let pack = read_served_pack(&service.app.ctx, tenant, document).await?;
+    let pack = read_served_pack(&state.app.ctx, tenant, document).await?;
     let chunk = pack.as_ref().and_then(|pack| pack.chunks.get(position));
     chunk
         .map(|chunk| (chunk.start, chunk.end))

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use axum::extract::State;
 use domain::memory::ReviewDecision;
 use domain::{ContainerTag, Error, MemoryEdit, MemoryId, Metadata, PortError, Timestamp};
-use edge::{ApiResult, Auth, Json, Path, ReadSurroundings, WriteSurroundings, review_status};
+use edge::{ApiResult, Auth, Json, Path, ReadUnscoped, WriteUnscoped, review_status};
 use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
@@ -63,12 +63,12 @@ impl InferredMemory {
 }
 
 pub(crate) async fn list_inferred(
-    State(service): State<MemoriesState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    State(state): State<MemoriesState>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
     let container_memories =
-        ContainerMemories::open_container(&service, &tenant, &ContainerTag::parse(&tag)?).await?;
+        ContainerMemories::open_container(&state, &tenant, &ContainerTag::parse(&tag)?).await?;
     let pending = container_memories
         .all_memories()
         .map(|located| located.memory);
@@ -113,13 +113,13 @@ pub(crate) struct ReviewResponse {
 }
 
 pub(crate) async fn review_inferred(
-    State(service): State<MemoriesState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    State(state): State<MemoriesState>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path((tag, id)): Path<(String, String)>,
     Json(request): Json<ReviewRequest>,
 ) -> ApiResult<Json<ReviewResponse>> {
     let tag = ContainerTag::parse(&tag)?;
-    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let located = container_memories
         .get_memory(&id)
         .ok_or(Error::NotFound("Memory"))?;
@@ -131,8 +131,8 @@ pub(crate) async fn review_inferred(
         at: container_memories.now,
     };
 
-    apply_memory_edits(&service.app.ctx, &tenant, located.container, &[edit]).await?;
-    let container_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    apply_memory_edits(&state.app.ctx, &tenant, located.container, &[edit]).await?;
+    let container_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
     // Its sources have just been deleted.
     let memory = container_memories
         .get_memory(&id)

@@ -33,8 +33,8 @@ struct MemoriesState {
 }
 
 impl FromRef<MemoriesState> for App {
-    fn from_ref(service: &MemoriesState) -> Self {
-        service.app.clone()
+    fn from_ref(state: &MemoriesState) -> Self {
+        state.app.clone()
     }
 }
 

@@ -71,11 +71,11 @@ pub(crate) struct ListResponse {
 }
 
 pub(crate) async fn list_memories(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
@@ -92,7 +92,7 @@ pub(crate) async fn list_memories(
         is_ascending: request.order == Some(Order::Asc),
         page: PageNumber::parse(request.page, request.limit)?,
     };
-    let container_memories = open_scope(&service, &tenant, &scope).await?;
+    let container_memories = open_scope(&state, &tenant, &scope).await?;
     let (found, total) = query.select_page(&container_memories);
 
     let mut memory_entries = Vec::with_capacity(found.len());
@@ -122,18 +122,18 @@ pub(crate) async fn list_memories(
 /// # Errors
 /// Those of the ports, and of a tag that the key does not reach.
 pub(crate) async fn open_scope(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<ContainerMemories> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let mut containers: Vec<(_, IndexedMemories<()>)> = Vec::new();
     for id in find_containers(ctx, tenant, scope)
         .await?
         .into_iter()
         .flat_map(|container| container.ids)
     {
-        let memories = service.ledgers.open(ctx, tenant, &id).await?;
+        let memories = state.ledgers.open(ctx, tenant, &id).await?;
         containers.push((id, memories));
     }
 

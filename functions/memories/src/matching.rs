@@ -107,7 +107,7 @@ pub(crate) enum MatchTarget<'a> {
 }
 
 pub(crate) async fn forget_matching(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<MatchingRequest>,
 ) -> ApiResult<Json<MatchingResponse>> {
@@ -118,7 +118,7 @@ pub(crate) async fn forget_matching(
     )?;
     let target = request.parse_target()?;
     let reason = check_reason("reason", request.reason.clone())?;
-    let found = forget_matches(&service, &tenant, &tag, target, request.dry_run, reason).await?;
+    let found = forget_matches(&state, &tenant, &tag, target, request.dry_run, reason).await?;
     Ok(Json(MatchingResponse::new(request.dry_run, found)))
 }
 
@@ -129,14 +129,14 @@ pub(crate) async fn forget_matching(
 /// [`Error::Conflict`] if all of them are forgotten already, or while the container is merged; and
 /// the errors of the ports.
 pub(crate) async fn forget_matches(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
     target: MatchTarget<'_>,
     is_dry_run: bool,
     reason: Option<String>,
 ) -> Result<Vec<ForgetCandidate>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let container = match is_dry_run {
         true => find_existing_container(ctx, tenant, tag).await?,
         false => find_writable_container(ctx, tenant, tag).await?,
@@ -145,7 +145,7 @@ pub(crate) async fn forget_matches(
     let found: Vec<(ForgetCandidate, MemoryToForget)> = match target {
         MatchTarget::Ids(ids) => {
             let container_memories =
-                ContainerMemories::load_memories(&service.app, &service.ledgers, tenant, container)
+                ContainerMemories::load_memories(&state.app, &state.ledgers, tenant, container)
                     .await?;
             find_named(&container_memories, ids)?
         }
@@ -154,13 +154,9 @@ pub(crate) async fn forget_matches(
             threshold,
             limit,
         } => {
-            let container_memories = ContainerMemories::load_memories(
-                &service.app,
-                &service.searchable,
-                tenant,
-                container,
-            )
-            .await?;
+            let container_memories =
+                ContainerMemories::load_memories(&state.app, &state.searchable, tenant, container)
+                    .await?;
             find_similar(&container_memories, text, threshold, limit)?
         }
     };
@@ -168,7 +164,7 @@ pub(crate) async fn forget_matches(
     let (candidates, to_forget): (Vec<ForgetCandidate>, Vec<MemoryToForget>) =
         found.into_iter().unzip();
     if !is_dry_run {
-        forget_memories(service, tenant, &to_forget, reason.as_deref()).await?;
+        forget_memories(state, tenant, &to_forget, reason.as_deref()).await?;
     }
 
     Ok(candidates)

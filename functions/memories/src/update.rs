@@ -87,11 +87,11 @@ pub(crate) struct UpdateResponse {
 }
 
 pub(crate) async fn update_memory(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdateResponse>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
@@ -99,7 +99,7 @@ pub(crate) async fn update_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.parse_correction(ctx.clock.now())?;
-    let container_memories = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let old = container_memories.find_target(target)?;
     if !old.memory.is_latest {
         let repeated = next_version(&old)
@@ -118,7 +118,7 @@ pub(crate) async fn update_memory(
     )
     .await?;
 
-    let updated_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    let updated_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
     let corrected = updated_memories.memories_of_topic(&old.memory.topic);
     let corrected = corrected.filter(|memory| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&expected.0, expected.1)

@@ -100,11 +100,11 @@ struct CreatedMemory {
 }
 
 pub(crate) async fn create_memories(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<CreateRequest>,
 ) -> ApiResult<(StatusCode, Json<CreateResponse>)> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
@@ -112,7 +112,7 @@ pub(crate) async fn create_memories(
     )?;
     let sent = SentMemories::parse_memories(&request.memories, ctx.clock.now())?;
     let container = open_container(ctx, &tenant, Some(tag), None).await?;
-    let memories_before = service
+    let memories_before = state
         .ledgers
         .open(ctx, &tenant, container.primary_id())
         .await?;
@@ -122,7 +122,7 @@ pub(crate) async fn create_memories(
     };
 
     let document = write_memories(ctx, &tenant, &container, statements).await?;
-    let memories_after = service
+    let memories_after = state
         .ledgers
         .open(ctx, &tenant, &document.container)
         .await?;

@@ -88,7 +88,7 @@ impl QueueWorker for Processor {
                 // look at it.
                 error!(
                     queue.message_bytes = delivery.body.len(),
-                    "a message is not one of ours"
+                    "received a message that cannot be parsed"
                 );
                 continue;
             };

@@ -10,8 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::{ContainerTag, Error, Filter, ProfileBucket, Result, Tenant};
 use edge::{
-    ApiResult, Auth, Json, MAX_ENTRIES, Path, ReadContent, ReadSurroundings, check_length,
-    resolve_tag,
+    ApiResult, Auth, Json, MAX_ENTRIES, Path, ReadContent, ReadUnscoped, check_length, resolve_tag,
 };
 use http::HeaderMap;
 use memory_model::ProfileLine;
@@ -191,7 +190,7 @@ pub(crate) fn markdown_profile(sections: ProfileSections) -> Response {
 /// Returns the profile of an existing tag, without buckets.
 pub(crate) async fn get_tag_profile(
     State(state): State<SearchState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =

@@ -310,7 +310,7 @@ pub(crate) fn chunk_result(
     };
 
     SearchResult::Chunk(Box::new(ChunkSearchResult {
-        id: format!("{}-{}", document.id, hit.position),
+        id: document.id.chunk_id(hit.position as usize),
         chunk: hit.text,
         metadata: non_empty_metadata(document.metadata),
         updated_at: Timestamp::from_millis(document.updated_at),

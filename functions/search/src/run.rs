@@ -1,6 +1,8 @@
 //! A search over memories and chunks, whatever the form of the request and of the answer.
 
-use container_index::{IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_views};
+use container_index::{
+    IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_until_fetched,
+};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use memory_model::Ledger;
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
@@ -62,7 +64,7 @@ impl Sources {
     ) -> Result<T> {
         let mut partial = partial_segments(&self.memories);
         partial.extend(partial_segments(&self.chunks));
-        Ok(read_views(ctx, tenant, &partial, read).await?)
+        Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, partial_segments, read_views};
+use container_index::{IndexedChunks, partial_segments, read_until_fetched};
 use domain::{
     Attribution, ContainerId, ContainerTag, DocumentId, Filter, IndexedDocument, Metadata, Result,
     Tenant, Timestamp, Trust,
@@ -222,7 +222,7 @@ pub(crate) async fn search_documents(
     if request.only_matching_chunks == Some(false) {
         let partial = partial_segments(&indexed_chunks);
         let read = || add_all_neighbours(&indexed_chunks, groups.clone());
-        groups = read_views(&state.app.ctx, &tenant, &partial, read).await??;
+        groups = read_until_fetched(&state.app.ctx, &tenant, &partial, read).await??;
     }
     let mut results = Vec::with_capacity(groups.len());
     for group in groups {
@@ -293,7 +293,7 @@ async fn find_document_chunks(
             ..question.clone()
         };
         let read = || find_chunk_rows(indexed_chunks, &question);
-        let mut rows = read_views(&state.app.ctx, tenant, &partial, read).await??;
+        let mut rows = read_until_fetched(&state.app.ctx, tenant, &partial, read).await??;
         boosts.apply(&mut rows, limit);
         answers.push(rows);
     }

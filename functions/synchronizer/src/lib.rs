@@ -32,7 +32,7 @@ impl SyncWorker {
             // look at it.
             error!(
                 queue.message_bytes = delivery.body.len(),
-                "a message is not one of ours"
+                "received a message that cannot be parsed"
             );
             return DeliveryOutcome::Retry;
         };

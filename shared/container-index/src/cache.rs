@@ -9,7 +9,7 @@ use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
 
-use crate::segments::{PartialSegment, SegmentReading, complete_beside_requests};
+use crate::segments::{PartialSegment, SegmentReading, complete_in_background};
 use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
@@ -55,7 +55,8 @@ struct Slots<V> {
     by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
     /// The bytes of all entries.
     total_bytes: usize,
-    clock: u64,
+    /// The count of uses and checks, by which they are ordered.
+    tick: u64,
     /// The time of the next check for a deleted container; `None` before the first request.
     next_check_at: Option<Timestamp>,
 }
@@ -108,7 +109,7 @@ impl<V: ContainerView> ViewCache<V> {
             slots: Mutex::new(Slots {
                 by_container: HashMap::new(),
                 total_bytes: 0,
-                clock: 0,
+                tick: 0,
                 next_check_at: None,
             }),
             max_bytes: settings.bytes,
@@ -142,7 +143,7 @@ impl<V: ContainerView> ViewCache<V> {
         id: &ContainerId,
         state: ContainerState,
     ) -> PortResult<V> {
-        self.drop_gone(ctx).await;
+        self.drop_deleted_view(ctx).await;
         let head = &state.head;
         let key = (tenant.org().clone(), id.clone());
         if head.seq == 0 {
@@ -156,7 +157,7 @@ impl<V: ContainerView> ViewCache<V> {
         let mut cached = slot.lock().await;
         if let Some(loaded) = &*cached
             && loaded.seq >= head.seq
-            && fits(loaded, head.generation)
+            && is_usable(loaded, head.generation)
         {
             count_open("warm");
             let view = loaded.view.clone();
@@ -166,39 +167,9 @@ impl<V: ContainerView> ViewCache<V> {
             return Ok(view);
         }
 
-        let mut followed = None;
-        let is_lost = cached.as_ref().is_some_and(is_lost);
-        if let Some(mut reusable) = cached.take()
-            && reusable.seq >= head.covered_through()
-            && fits(&reusable, head.generation)
-            && reusable.follow(ctx, tenant, id, head.seq).await?
-        {
-            followed = Some(reusable);
-        }
-
-        let is_followed = followed.is_some();
-        let mut next = match followed {
-            Some(next) => {
-                count_open("followed");
-                next
-            }
-            None => {
-                count_open("loaded");
-                let reading = match is_lost {
-                    true => SegmentReading::Whole,
-                    false => self.reading,
-                };
-                // Others make room before the view takes it.
-                self.account(&key, V::expected_bytes(head, reading));
-                let read = load(ctx, tenant, id, state, reading);
-                let read = spans::trace(spans::step_span("load container"), read).await;
-                let fresh = read.inspect_err(|_| self.account(&key, 0))?;
-                if fresh.is_recovered {
-                    report_damage(ctx, tenant, id, &[]).await;
-                }
-                fresh
-            }
-        };
+        let (mut next, is_followed) = self
+            .follow_or_load(ctx, tenant, &key, state, cached.take())
+            .await?;
 
         let unreadable = next.view.take_unreadable();
         if !unreadable.is_empty() {
@@ -210,31 +181,68 @@ impl<V: ContainerView> ViewCache<V> {
         drop(cached);
         match is_followed {
             true => self.complete(ctx, tenant, &key, &view),
-            false => self.account(&key, view.size_bytes()),
+            false => self.record_size(&key, view.size_bytes()),
         }
 
         Ok(view)
     }
 
-    /// Accounts for a view that was asked for again, of which requests may have read more meanwhile.
-    /// Fetches what is missing of it, unless it would take more than half of the cache.
+    /// Brings the cached view up to `state`, or loads the view if the cached one cannot be used. Returns
+    /// the view, and `true` if it was cached.
+    async fn follow_or_load(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        key: &(OrgId, ContainerId),
+        state: ContainerState,
+        cached: Option<Loaded<V>>,
+    ) -> PortResult<(Loaded<V>, bool)> {
+        let (head, id) = (&state.head, &key.1);
+        let reading = match cached.as_ref().is_some_and(is_lost) {
+            true => SegmentReading::Whole,
+            false => self.reading,
+        };
+
+        if let Some(mut reusable) = cached
+            && reusable.seq >= head.covered_through()
+            && is_usable(&reusable, head.generation)
+            && reusable.follow(ctx, tenant, id, head.seq).await?
+        {
+            count_open("followed");
+            return Ok((reusable, true));
+        }
+
+        count_open("loaded");
+        // Others make room before the view takes it.
+        self.record_size(key, V::expected_bytes(head, reading));
+        let read = load(ctx, tenant, id, state, reading);
+        let read = spans::trace(spans::step_span("load container"), read).await;
+        let fresh = read.inspect_err(|_| self.record_size(key, 0))?;
+        if fresh.is_recovered {
+            report_damage(ctx, tenant, id, &[]).await;
+        }
+        Ok((fresh, false))
+    }
+
+    /// Records the size of a view that was asked for again, because requests may have read more of it
+    /// meanwhile. Fetches what is missing of it, unless it would take more than half of the cache.
     fn complete(&self, ctx: &Ctx, tenant: &Tenant, key: &(OrgId, ContainerId), view: &V) {
         let segments = view.partial_segments();
         let bytes: usize = segments.iter().map(PartialSegment::file_bytes).sum();
         if self.reading.completes() && bytes <= self.max_bytes / 2 {
             // Others make room before the view takes it.
-            self.account(key, view.size_bytes().max(bytes));
-            complete_beside_requests(ctx, tenant, segments);
+            self.record_size(key, view.size_bytes().max(bytes));
+            complete_in_background(ctx, tenant, segments);
         } else {
-            self.account(key, view.size_bytes());
+            self.record_size(key, view.size_bytes());
         }
     }
 
     /// Checks from time to time whether the container of a view was deleted, and drops the view:
     /// nobody asks for it any more, so nothing else would drop it. Checks the view that was seen
     /// the longest time ago.
-    async fn drop_gone(&self, ctx: &Ctx) {
-        let Some((key, tenant)) = self.to_look_at(ctx.clock.now()) else {
+    async fn drop_deleted_view(&self, ctx: &Ctx) {
+        let Some((key, tenant)) = self.next_to_check(ctx.clock.now()) else {
             return;
         };
         // An error in this check must not fail the request beside it.
@@ -248,7 +256,8 @@ impl<V: ContainerView> ViewCache<V> {
         self.change(|slots| slots.remove(key));
     }
 
-    fn account(&self, key: &(OrgId, ContainerId), bytes: usize) {
+    /// Records the bytes of a view, and evicts others if the cache has no room for them.
+    fn record_size(&self, key: &(OrgId, ContainerId), bytes: usize) {
         self.change(|slots| {
             slots.set_bytes(key, bytes);
             slots.make_room(key, self.max_bytes);
@@ -264,7 +273,8 @@ impl<V: ContainerView> ViewCache<V> {
         metrics::gauge!("recollect_cache_bytes").increment(added);
     }
 
-    fn to_look_at(&self, now: Timestamp) -> Option<((OrgId, ContainerId), Tenant)> {
+    /// Returns the view that is to be checked now, if a check is due.
+    fn next_to_check(&self, now: Timestamp) -> Option<((OrgId, ContainerId), Tenant)> {
         let mut slots = self.lock();
         let next = now.plus_seconds(CHECK_INTERVAL_SECONDS);
         let due = *slots.next_check_at.get_or_insert(next);
@@ -274,21 +284,21 @@ impl<V: ContainerView> ViewCache<V> {
         }
 
         slots.next_check_at = Some(next);
-        slots.clock += 1;
-        let clock = slots.clock;
+        slots.tick += 1;
+        let tick = slots.tick;
         let (key, entry) = slots
             .by_container
             .iter_mut()
             .min_by_key(|(_, entry)| entry.last_checked)?;
-        entry.last_checked = clock;
+        entry.last_checked = tick;
 
         Some((key.clone(), entry.tenant.clone()))
     }
 
     fn slot(&self, tenant: &Tenant, key: &(OrgId, ContainerId)) -> Slot<V> {
         let mut slots = self.lock();
-        slots.clock += 1;
-        let tick = slots.clock;
+        slots.tick += 1;
+        let tick = slots.tick;
         let entry = slots.by_container.entry(key.clone());
         let entry = entry.or_insert_with(|| Entry {
             slot: Slot::default(),
@@ -332,7 +342,7 @@ fn count_open(result: &'static str) {
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
 /// segments, so a compaction matters only when the tail has become long, or when the view still reads
 /// segments that the compaction may have replaced.
-fn fits<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
+fn is_usable<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
     let mut partial = loaded.view.partial_segments().iter();
     let is_whole = partial.all(PartialSegment::is_whole);
     !is_lost(loaded)

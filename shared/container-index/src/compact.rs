@@ -13,10 +13,10 @@ use service::Ctx;
 use tracing::info;
 
 use crate::chunks::IndexedChunks;
-use crate::memories::{IndexedMemories, MemoryFile, read_edits};
-use crate::segments::{SegmentReading, measure_file, open_whole};
+use crate::memories::{EditsFile, IndexedMemories, read_edits};
+use crate::segments::{measure_file, open_whole};
 use crate::tail::ChunkTail;
-use crate::view::{ContainerState, ContainerView, Loaded};
+use crate::view::{ContainerState, ContainerView, Loaded, read_whole_views};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
 /// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
@@ -68,29 +68,22 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
 
     let now = ctx.clock.now();
     let tail = NewSegment {
-        chunks: loaded.view.build_segment().map_err(engine)?,
+        chunks: loaded.view.build_segment().map_err(index_error)?,
         edits: memories.view.edits_to_seal(),
-        memory_index: memories.view.seal_tail_index(now).map_err(engine)?,
+        memory_index: memories.view.seal_tail_index(now).map_err(index_error)?,
         through: loaded.seq,
     };
     levels.push(store(ctx, tenant, id, tail).await?);
 
-    while let [.., older, newer] = levels.as_slice()
-        && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
-    {
-        let pair = [older.clone(), newer.clone()];
-        let Some(merged) = merge(ctx, tenant, &pair, levels.len() == 2).await? else {
-            discard(ctx, tenant, id, false, &levels, segments, replaced).await?;
-            if ctx.index.get_head(tenant, id).await?.generation != generation {
-                return Err(being_replaced());
-            }
-            // The documents and the stored ledger supply the parts that cannot be read.
-            return rewrite_index(ctx, tenant, id).await;
-        };
-        let merged = store(ctx, tenant, id, merged).await?;
-        levels.truncate(levels.len() - 2);
-        replaced.extend(blobs_of(pair.to_vec()));
-        levels.push(merged);
+    if !merge_levels(ctx, tenant, id, &mut levels, &mut replaced).await? {
+        let unpublished =
+            find_unpublished_blobs(ctx, tenant, id, &levels, segments, replaced).await?;
+        schedule_purge(ctx, tenant, id, &unpublished).await?;
+        if ctx.index.get_head(tenant, id).await?.generation != generation {
+            return Err(being_replaced());
+        }
+        // The documents and the stored ledger supply the parts that cannot be read.
+        return rewrite_index(ctx, tenant, id).await;
     }
 
     let memory_count = memories.view.ledger().count_live(now);
@@ -98,17 +91,46 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         .index
         .publish_segments(tenant, id, generation, &levels, memory_count)
         .await?;
-    discard(ctx, tenant, id, published, &levels, segments, replaced).await?;
-    if published {
-        ctx.index.trim_log(tenant, id, covered).await?;
-        let (count, chunks) = (
-            levels.len(),
-            levels.iter().map(|segment| segment.chunks).sum::<u64>(),
-        );
-        info!(container.id = %id, segments = count, chunks, "compacted the log of {id}; it has {count} segments now");
+    if !published {
+        let unpublished =
+            find_unpublished_blobs(ctx, tenant, id, &levels, segments, replaced).await?;
+        return schedule_purge(ctx, tenant, id, &unpublished).await;
     }
 
+    schedule_purge(ctx, tenant, id, &replaced).await?;
+    ctx.index.trim_log(tenant, id, covered).await?;
+    let (count, chunks) = (
+        levels.len(),
+        levels.iter().map(|segment| segment.chunks).sum::<u64>(),
+    );
+    info!(container.id = %id, segments = count, chunks, "compacted the log of {id}; it has {count} segments now");
     Ok(())
+}
+
+/// Merges the newest segments while the older of two is less than [`LEVEL_FACTOR`] times larger. Adds the
+/// blobs of merged segments to `replaced`. Returns `false` if a part of a segment cannot be read.
+async fn merge_levels(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    levels: &mut Vec<SegmentRef>,
+    replaced: &mut Vec<BlobRef>,
+) -> PortResult<bool> {
+    while let [.., older, newer] = levels.as_slice()
+        && level_weight(levels, levels.len() - 2)
+            < LEVEL_FACTOR * level_weight(levels, levels.len() - 1)
+    {
+        let pair = [older.clone(), newer.clone()];
+        let Some(merged) = merge(ctx, tenant, &pair, levels.len() == 2).await? else {
+            return Ok(false);
+        };
+        let merged = store(ctx, tenant, id, merged).await?;
+        levels.truncate(levels.len() - 2);
+        replaced.extend(blobs_of(pair.to_vec()));
+        levels.push(merged);
+    }
+
+    Ok(true)
 }
 
 /// Lists the unfinished and failed documents that were accepted before such documents were listed.
@@ -153,7 +175,7 @@ pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     let mut memories =
         Loaded::<IndexedMemories>::read_from_documents(ctx, tenant, id, &head).await?;
 
-    if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
+    if align_views(ctx, tenant, id, &mut chunks, &mut memories).await? {
         replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
     }
     Ok(())
@@ -175,9 +197,9 @@ async fn replace_all(
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
     let now = ctx.clock.now();
     let whole = NewSegment {
-        chunks: chunks.view.index.build_compacted().map_err(engine)?,
+        chunks: chunks.view.index.build_compacted().map_err(index_error)?,
         edits: memories.view.ledger().list_edits(),
-        memory_index: memories.view.seal_whole_index(now).map_err(engine)?,
+        memory_index: memories.view.seal_whole_index(now).map_err(index_error)?,
         through: chunks.seq,
     };
     let segments = [store(ctx, tenant, id, whole).await?];
@@ -187,56 +209,53 @@ async fn replace_all(
         .publish_segments(tenant, id, generation, &segments, memory_count)
         .await?;
     let replaced = blobs_of(old_segments.clone());
-    discard(
-        ctx,
-        tenant,
-        id,
-        published,
-        &segments,
-        old_segments,
-        replaced,
-    )
-    .await?;
-    if published {
-        ctx.index.trim_log(tenant, id, chunks.seq).await?;
-        ctx.index.record_erasure(tenant, id, chunks.seq).await?;
-        info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
+    if !published {
+        let unpublished =
+            find_unpublished_blobs(ctx, tenant, id, &segments, old_segments, replaced).await?;
+        return schedule_purge(ctx, tenant, id, &unpublished).await;
     }
 
+    schedule_purge(ctx, tenant, id, &replaced).await?;
+    ctx.index.trim_log(tenant, id, chunks.seq).await?;
+    ctx.index.record_erasure(tenant, id, chunks.seq).await?;
+    info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
     Ok(())
 }
 
-/// Schedules a purge of the blobs that a compaction leaves unused: those that it `replaced`, or, if
-/// it was not published, those that it has stored itself.
-async fn discard(
+/// Returns the blobs that a compaction has stored itself and that no list of segments refers to, after
+/// its own list was not published. `replaced` are the blobs that its list no longer has.
+async fn find_unpublished_blobs(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    published: bool,
     segments: &[SegmentRef],
     old_segments: Vec<SegmentRef>,
     replaced: Vec<BlobRef>,
+) -> PortResult<Vec<BlobRef>> {
+    // Our own list may have been published all the same: its response was lost, and a later
+    // compaction may have kept its segments.
+    let current = ctx.index.get_head(tenant, id).await?.segments;
+    let mut referenced = blobs_of(old_segments);
+    referenced.extend(blobs_of(current));
+
+    let mut unpublished = blobs_of(segments.to_vec());
+    unpublished.extend(replaced);
+    unpublished.retain(|blob| !referenced.contains(blob));
+    Ok(unpublished)
+}
+
+/// Schedules a purge of blobs that no reader will open any more.
+async fn schedule_purge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    blobs: &[BlobRef],
 ) -> PortResult<()> {
-    let unused = if published {
-        replaced
-    } else {
-        // Our own list may have been published all the same: its response was lost, and a later
-        // compaction may have kept its segments.
-        let current = ctx.index.get_head(tenant, id).await?.segments;
-        let mut referenced = blobs_of(old_segments);
-        referenced.extend(blobs_of(current));
-
-        let mut candidates = blobs_of(segments.to_vec());
-        candidates.extend(replaced);
-        candidates.retain(|blob| !referenced.contains(blob));
-        candidates
-    };
-
-    if !unused.is_empty() {
+    if !blobs.is_empty() {
         // No message is sent. The sweep finds the record in a minute, when no reader can still be
         // about to open these blobs.
         ctx.index
-            .record_purge(tenant, id, &unused, ctx.clock.now())
+            .record_purge(tenant, id, blobs, ctx.clock.now())
             .await?;
     }
 
@@ -261,16 +280,14 @@ async fn read_both<C: ContainerView>(
     id: &ContainerId,
     state: ContainerState,
 ) -> PortResult<Option<(Loaded<C>, Loaded<IndexedMemories>)>> {
-    let mut chunks =
-        Loaded::<C>::read(ctx, tenant, id, state.clone(), SegmentReading::Whole).await?;
-    let mut memories =
-        Loaded::<IndexedMemories>::read(ctx, tenant, id, state, SegmentReading::Whole).await?;
-    let is_aligned = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
+    let (mut chunks, mut memories) =
+        read_whole_views::<C, IndexedMemories>(ctx, tenant, id, state).await?;
+    let is_aligned = align_views(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }
 
 /// Brings both views to one point of the log. Returns `false` when the log kept changing.
-async fn meet<C: ContainerView>(
+async fn align_views<C: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
@@ -300,7 +317,7 @@ async fn meet<C: ContainerView>(
 
 /// Returns the weight of a level: its chunks, and the log records that it covers, because records
 /// about memories have no chunks.
-fn weight(levels: &[SegmentRef], index: usize) -> u64 {
+fn level_weight(levels: &[SegmentRef], index: usize) -> u64 {
     let previous_end = match index.checked_sub(1) {
         Some(previous) => levels[previous].through,
         None => 0,
@@ -308,7 +325,7 @@ fn weight(levels: &[SegmentRef], index: usize) -> u64 {
     levels[index].chunks + (levels[index].through - previous_end)
 }
 
-fn engine(error: search_engine::SegmentError) -> PortError {
+fn index_error(error: SegmentError) -> PortError {
     PortError::Corrupt(format!("index: {error}"))
 }
 
@@ -334,7 +351,7 @@ async fn store(
         through,
     } = new_segment;
     let bytes = bytes::Bytes::from(chunks);
-    let segment = Segment::open(bytes.clone()).map_err(engine)?;
+    let segment = Segment::open(bytes.clone()).map_err(index_error)?;
     let path = format!("{id}/segments/{}", Revision::random());
     let (size, core_bytes) = measure_file(&bytes);
     let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
@@ -364,7 +381,7 @@ async fn store_edits(
     if edits.is_empty() {
         return Ok(None);
     }
-    let file = MemoryFile::new(edits).encode();
+    let file = EditsFile::new(edits).encode();
     Ok(Some(ctx.blobs.put(tenant, path, file.into()).await?))
 }
 
@@ -447,7 +464,7 @@ async fn merge_stored(
     match merge_segments(&segments, is_oldest) {
         Ok(merged) => Ok(Some(merged)),
         Err(SegmentError::Corrupt(_)) => Ok(None),
-        Err(error) => Err(engine(error)),
+        Err(error) => Err(index_error(error)),
     }
 }
 

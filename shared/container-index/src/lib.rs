@@ -19,5 +19,7 @@ pub use count::count_memories;
 pub use embedding::ChosenModel;
 pub use memories::{IndexedMemories, MemoryIndex};
 pub use repair::{IndexFaults, repair_index, verify_index};
-pub use segments::{PartialSegment, SegmentReading, fetch_all, partial_segments, read_views};
+pub use segments::{
+    PartialSegment, SegmentReading, fetch_all, partial_segments, read_until_fetched,
+};
 pub use view::{ContainerState, ContainerView, FetchedBlobs};

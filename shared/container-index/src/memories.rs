@@ -1,7 +1,7 @@
 //! The memories of a container, for search and listing.
 
 mod changes;
-mod file;
+mod edits_file;
 mod index;
 mod store;
 
@@ -22,10 +22,12 @@ use service::Ctx;
 use tracing::debug;
 
 use crate::chunks::last_of_each;
-use crate::segments::{PartialSegment, SegmentReading, StoredFile, open_segments, read_views};
+use crate::segments::{
+    PartialSegment, SegmentReading, StoredFile, open_segments, read_until_fetched,
+};
 use crate::view::{ContainerView, FetchedBlobs};
 use changes::{LogChanges, load_statements};
-pub(crate) use file::MemoryFile;
+pub(crate) use edits_file::EditsFile;
 pub use index::MemoryIndex;
 use store::StoredLedger;
 
@@ -192,7 +194,7 @@ impl<'a> StoredMemories<'a> {
             .filter_map(|segment| segment.memory_index.as_ref())
             .collect();
         let have_statements = segments.iter().any(|segment| segment.memories.is_some());
-        if have_statements && (indexes.is_empty() || !are_of_these_rules(&indexes)) {
+        if have_statements && (indexes.is_empty() || !use_current_rules(&indexes)) {
             return Self::Statements;
         }
         Self::Indexes(indexes)
@@ -200,7 +202,7 @@ impl<'a> StoredMemories<'a> {
 }
 
 /// Checks whether the rules of this program computed all memories of these indexes.
-fn are_of_these_rules(indexes: &[&MemoryIndexRef]) -> bool {
+fn use_current_rules(indexes: &[&MemoryIndexRef]) -> bool {
     let mut rules = indexes.iter().map(|index| index.rules);
     rules.all(|rules| rules == Ledger::RULES_VERSION)
 }
@@ -214,7 +216,7 @@ async fn read_files<'a>(
     ctx: &Ctx,
     tenant: &Tenant,
     segments: &'a [SegmentRef],
-) -> PortResult<Vec<(&'a SegmentRef, Option<MemoryFile>)>> {
+) -> PortResult<Vec<(&'a SegmentRef, Option<EditsFile>)>> {
     let mut segments_with_memories: Vec<&SegmentRef> = Vec::new();
     let mut blobs: Vec<BlobRef> = Vec::new();
     for segment in segments {
@@ -225,7 +227,7 @@ async fn read_files<'a>(
     }
 
     let contents = ctx.blobs.read(tenant, &blobs).await?;
-    let files = contents.into_iter().map(MemoryFile::read);
+    let files = contents.into_iter().map(EditsFile::read);
     Ok(zip(segments_with_memories, files).collect())
 }
 
@@ -259,9 +261,9 @@ pub(crate) async fn read_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     segment: &SegmentRef,
-) -> PortResult<Option<MemoryFile>> {
+) -> PortResult<Option<EditsFile>> {
     let Some(edits_blob) = &segment.edits else {
-        return Ok(Some(MemoryFile::default()));
+        return Ok(Some(EditsFile::default()));
     };
 
     let stored = ctx
@@ -269,7 +271,7 @@ pub(crate) async fn read_edits(
         .read(tenant, std::slice::from_ref(edits_blob))
         .await?
         .pop();
-    Ok(stored.and_then(MemoryFile::read))
+    Ok(stored.and_then(EditsFile::read))
 }
 
 #[async_trait]
@@ -361,9 +363,9 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         inner.ledger = ledger;
         inner.index = I::default();
         inner.restored = None;
-        let told = load_statements(ctx, tenant, &missing, FetchedBlobs::default()).await?;
-        for (document, statements) in told {
-            inner.tell(document, statements);
+        let loaded = load_statements(ctx, tenant, &missing, FetchedBlobs::default()).await?;
+        for (document, statements) in loaded {
+            inner.insert_document(document, statements);
         }
         inner.compute();
 
@@ -399,7 +401,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         }
 
         let before = self.inner.clone();
-        read_views(ctx, tenant, &partial, || {
+        read_until_fetched(ctx, tenant, &partial, || {
             self.inner = before.clone();
             Arc::make_mut(&mut self.inner).apply(&changes);
         })
@@ -436,28 +438,30 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
 impl<I: MemoryIndex> Inner<I> {
     /// Applies changes of the log.
     fn apply(&mut self, changes: &LogChanges<'_>) {
-        for id in &changes.retracted {
-            self.retract(id);
+        for id in &changes.removed {
+            self.remove_document(id);
         }
-        for (document, statements) in &changes.told {
-            self.tell(document, statements.clone());
+        for (document, statements) in &changes.inserted {
+            self.insert_document(document, statements.clone());
         }
         // An edit may name a memory of these documents. One of an unknown memory would compute all
         // memories anew.
-        self.settle();
+        self.update_changed_memories();
         for edit in &changes.edits {
             self.ledger.apply_edit(edit);
             self.tail.edits.push((*edit).clone());
         }
-        self.settle();
+        self.update_changed_memories();
     }
 
-    fn tell(&mut self, document: &IndexedDocument, statements: Option<StatementSet>) {
+    /// Inserts the statements of a document, in place of its former ones. Removes the document if its
+    /// statements cannot be read.
+    fn insert_document(&mut self, document: &IndexedDocument, statements: Option<StatementSet>) {
         let Some(statements) = statements else {
             // The statements are damaged, or they were purged after a later record, not read yet,
             // replaced or removed them.
             debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
-            self.retract(&document.id);
+            self.remove_document(&document.id);
             self.unreadable.push(document.id.clone());
             return;
         };
@@ -470,7 +474,8 @@ impl<I: MemoryIndex> Inner<I> {
         self.tail.documents.insert(document.id.clone());
     }
 
-    fn retract(&mut self, document: &DocumentId) {
+    /// Removes the statements of a document, if there are any.
+    fn remove_document(&mut self, document: &DocumentId) {
         if self.ledger.document_statements(document).is_some() {
             self.ledger.remove_document(document);
             self.tail.documents.insert(document.clone());
@@ -486,9 +491,9 @@ impl<I: MemoryIndex> Inner<I> {
         indexes: &[&MemoryIndexRef],
         reading: SegmentReading,
     ) -> PortResult<bool> {
-        let are_of_these_rules = are_of_these_rules(indexes);
+        let are_current = use_current_rules(indexes);
         // All statements are read if the memories have to be computed from them.
-        let reading = match are_of_these_rules {
+        let reading = match are_current {
             true => reading,
             false => SegmentReading::Whole,
         };
@@ -506,19 +511,18 @@ impl<I: MemoryIndex> Inner<I> {
             index.push_segment(segment);
         }
         let stored = Arc::new(StoredLedger::new(index));
-        let is_restored = read_views(ctx, tenant, &partial, || {
-            self.restore(&stored, are_of_these_rules)
-        })
-        .await?;
+        let is_restored =
+            read_until_fetched(ctx, tenant, &partial, || self.restore(&stored, are_current))
+                .await?;
         self.partial = partial.into();
         Ok(is_restored)
     }
 
     /// Restores the ledger and the index from what was stored. If other rules computed the memories, only
     /// their statements are restored. Returns `false` if a part is missing.
-    fn restore(&mut self, stored: &Arc<StoredLedger>, are_of_these_rules: bool) -> bool {
+    fn restore(&mut self, stored: &Arc<StoredLedger>, are_current: bool) -> bool {
         let container = self.ledger.container().clone();
-        if !are_of_these_rules {
+        if !are_current {
             let Some(ledger) = Ledger::restore_statements(container, stored.clone()) else {
                 return false;
             };
@@ -578,11 +582,11 @@ impl<I: MemoryIndex> Inner<I> {
         for memory in self.ledger.memories() {
             self.index.put(memory);
         }
-        self.index.settle();
+        self.index.optimize();
     }
 
     /// Computes the memories that have changed.
-    fn settle(&mut self) {
+    fn update_changed_memories(&mut self) {
         let changed = self.ledger.recompute_memories();
         for id in &changed.removed {
             self.index.remove(id);

@@ -18,17 +18,18 @@ pub enum SegmentReading {
     /// Everything.
     Whole,
     /// The cores, if the segments of a view have more bytes than this together. The rest is read when a
-    /// search needs it ([`read_views`]).
+    /// search needs it ([`read_until_fetched`]).
     Cores {
         /// The bytes.
         above: u64,
-        /// True if a view that is asked for again is completed beside the requests. It then answers
+        /// True if a view that is asked for again is completed in the background. It then answers
         /// without waiting for pages, also after the segments were replaced.
         completes: bool,
     },
 }
 
-/// The bytes of one request when a view is completed. Requests beside it wait for as much as this.
+/// The most bytes of one read when a view is completed in the background. A request at the same time may
+/// wait for one such read.
 const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
 
 impl SegmentReading {
@@ -182,7 +183,7 @@ impl PartialSegment {
 ///
 /// A function is suspended between requests, so a task may take several of them. If it fails, the next
 /// call starts another one.
-pub(crate) fn complete_beside_requests(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) {
+pub(crate) fn complete_in_background(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) {
     for PartialSegment(state) in segments {
         if state.segment.is_whole() || state.is_completing.swap(true, Ordering::Relaxed) {
             continue;
@@ -276,13 +277,13 @@ pub(crate) fn measure_file(file: &[u8]) -> (u64, Option<u64>) {
     (file.len() as u64, core_bytes)
 }
 
-/// Runs `read`, which reads from views with these segments, until it lacks nothing, and fetches what it
-/// lacks in between. Returns its last result.
+/// Runs `read` until it finds every page that it needs, and fetches the missing pages between the runs.
+/// `read` may run several times. Returns its last result.
 ///
 /// # Errors
 /// Returns the errors of the ports, and [`PortError::Corrupt`] if a part of a segment cannot be read any
 /// more. When its container is opened the next time, it is read as a whole, and damage is repaired.
-pub async fn read_views<T>(
+pub async fn read_until_fetched<T>(
     ctx: &Ctx,
     tenant: &Tenant,
     segments: &[PartialSegment],
@@ -308,7 +309,7 @@ pub fn partial_segments<V: ContainerView>(views: &[V]) -> Vec<PartialSegment> {
 /// Fetches everything that is missing of the segments of views.
 ///
 /// # Errors
-/// As [`read_views`].
+/// As [`read_until_fetched`].
 pub async fn fetch_all<V: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,

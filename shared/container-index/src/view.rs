@@ -40,7 +40,7 @@ pub trait ContainerView: Clone + Send + Sync {
     ) -> PortResult<bool>;
 
     /// Returns the segments of which only the core was read at first. Reads of the view may lack parts of
-    /// them, so they go through [`read_views`](crate::read_views).
+    /// them, so they go through [`read_until_fetched`](crate::read_until_fetched).
     fn partial_segments(&self) -> &[PartialSegment];
 
     /// Completes a view with missing segments from the records of the documents, which are all that
@@ -226,11 +226,9 @@ impl<V: ContainerView> Loaded<V> {
             }
 
             // A damaged segment is recovered by a reader of whole segments.
-            reading = if is_damaged {
-                SegmentReading::Whole
-            } else {
-                reading
-            };
+            if is_damaged {
+                reading = SegmentReading::Whole;
+            }
             head = current_head;
         }
 
@@ -344,6 +342,21 @@ impl<V: ContainerView> Loaded<V> {
         }
         Ok(true)
     }
+}
+
+/// Reads both views of the container from all bytes of its segments.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn read_whole_views<C: ContainerView, M: ContainerView>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    state: ContainerState,
+) -> PortResult<(Loaded<C>, Loaded<M>)> {
+    let chunks = Loaded::<C>::read(ctx, tenant, id, state.clone(), SegmentReading::Whole).await?;
+    let memories = Loaded::<M>::read(ctx, tenant, id, state, SegmentReading::Whole).await?;
+    Ok((chunks, memories))
 }
 
 /// Returns the documents of a container that search serves, as they are now.

@@ -24,6 +24,9 @@ use crate::time::Timestamp;
 pub use change::DocumentChange;
 pub use head::{IndexHead, MemoryIndexRef, SegmentRef};
 
+/// The most characters of the guidance about a container. Part of the API.
+pub const MAX_ENTITY_CONTEXT: usize = 1500;
+
 /// A container tag and the physical containers from which it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {

@@ -211,6 +211,11 @@ impl DocumentId {
         Self(random_id())
     }
 
+    /// Returns the id of the chunk at this position in the document, counted from 0. Part of the API.
+    pub fn chunk_id(&self, position: usize) -> String {
+        format!("{self}-{position}")
+    }
+
     /// Derives the id of the document with this `customId` in the organization: HMAC-SHA-256 over
     /// the `customId`, keyed by the organization and truncated to 128 bits. Of two requests that
     /// create the document at the same time, one therefore finds the other.

@@ -10,7 +10,7 @@ use domain::{Error, Result, Secret, Tenant};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderName};
 use http::request::Parts;
-use service::admit;
+use service::{RateLimitName, check_rate_limit};
 
 use crate::console_session::read_console_session;
 use crate::error::ApiError;
@@ -43,14 +43,14 @@ pub struct ReadContent;
 #[derive(Debug)]
 pub struct WriteContent;
 
-/// Reading what surrounds content: container tags, connections and inferences. Closed to scoped
-/// keys.
+/// Reading what is beside content, such as container tags, connections and inferences. Closed to
+/// scoped keys.
 #[derive(Debug)]
-pub struct ReadSurroundings;
+pub struct ReadUnscoped;
 
-/// Changing what surrounds content, and adding conversations. Closed to scoped keys.
+/// Changing what is beside content, and adding conversations. Closed to scoped keys.
 #[derive(Debug)]
-pub struct WriteSurroundings;
+pub struct WriteUnscoped;
 
 /// Reading what covers all containers at once.
 #[derive(Debug)]
@@ -78,30 +78,30 @@ impl RequiredPermission for WriteContent {
     }
 }
 
-impl RequiredPermission for ReadSurroundings {
+impl RequiredPermission for ReadUnscoped {
     fn check(tenant: &Tenant) -> Result<()> {
         let is_unscoped = tenant.key_kind() != KeyKind::Scoped;
         require(
             is_unscoped,
-            "this key is for the content of one container tag, and this endpoint is not of that kind",
+            "this key is limited to the content of one container tag and cannot use this endpoint",
         )
     }
 }
 
-impl RequiredPermission for WriteSurroundings {
+impl RequiredPermission for WriteUnscoped {
     fn check(tenant: &Tenant) -> Result<()> {
-        ReadSurroundings::check(tenant)?;
+        ReadUnscoped::check(tenant)?;
         WriteContent::check(tenant)
     }
 }
 
 impl RequiredPermission for ReadOrganization {
     fn check(tenant: &Tenant) -> Result<()> {
-        ReadSurroundings::check(tenant)?;
+        ReadUnscoped::check(tenant)?;
         let reaches_organization = tenant.allowed_tags().is_none();
         require(
             reaches_organization,
-            "this key reaches some container tags only, and this endpoint tells of the whole organization",
+            "this key reaches some container tags only, and this endpoint covers the whole organization",
         )
     }
 }
@@ -154,8 +154,8 @@ where
         if let Some(key) = tenant.authenticated_key()
             && let Some(rate) = key.rate
         {
-            let counter = format!("key#{}", key.id);
-            admit(&app.ctx, &tenant, &counter, rate, &request_id()).await?;
+            let name = RateLimitName::Key(key.id.clone());
+            check_rate_limit(&app.ctx, &tenant, &name, rate, &request_id()).await?;
         }
 
         D::check(&tenant)?;

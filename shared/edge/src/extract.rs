@@ -16,8 +16,8 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
-use crate::misnamed::{FieldNames, QueryIsRead, check_query};
 use crate::request_log::note_request_body;
+use crate::scope_names::{FieldNames, QueryIsRead, check_query};
 
 /// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
 /// send none where every field is optional.
@@ -29,11 +29,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let fields = FieldNames::of::<T>();
-        let query = check_query(&request, &fields);
-        let object = parse_object(&read_body(request, state).await?)?;
-        note_request_body(&object);
-        query?;
-        fields.check_names(field_names(&object))?;
+        let object = read_object(request, state, &fields).await?;
         Ok(Self(deserialize_fields(object)?))
     }
 }
@@ -48,16 +44,28 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let fields = FieldNames::of::<A>().merge(FieldNames::of::<B>());
-        let query = check_query(&request, &fields);
-        let object = parse_object(&read_body(request, state).await?)?;
-        note_request_body(&object);
-        query?;
-        fields.check_names(field_names(&object))?;
+        let object = read_object(request, state, &fields).await?;
         Ok(Self(
             deserialize_fields(&object)?,
             deserialize_fields(&object)?,
         ))
     }
+}
+
+/// Reads a body that has to be one JSON object, and notes it for the request log. Refuses misspelled
+/// scopes among its fields, and scopes in a query string that is not read.
+async fn read_object<S: Send + Sync>(
+    request: Request,
+    state: &S,
+    fields: &FieldNames,
+) -> Result<Value, Error> {
+    let query = check_query(&request, fields);
+    let object = parse_object(&read_body(request, state).await?)?;
+    note_request_body(&object);
+
+    query?;
+    fields.check_names(field_names(&object))?;
+    Ok(object)
 }
 
 async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {

@@ -147,10 +147,7 @@ pub fn deserialize_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bo
 
 /// Reads an object by the names of its fields. The implementation that serde derives would also
 /// take a list of their values.
-///
-/// # Errors
-/// The deserializer's error for anything else.
-pub fn deserialize_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn deserialize_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::deserialize(ByName(deserializer))
@@ -172,7 +169,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
     }
 }
 
-/// Reads an object as [`deserialize_object`] does, or `null`.
+/// Reads an object by the names of its fields, or `null`. The implementation that serde derives would
+/// also take a list of their values.
 ///
 /// # Errors
 /// The deserializer's error for anything else.
@@ -192,7 +190,7 @@ pub fn deserialize_optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de
 /// a read.
 pub const MAX_ENTRIES: usize = 100;
 
-/// Checks that a list in a request has at most `most` entries.
+/// Checks that a list in a request has at most `max` entries.
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field` if it has more.

@@ -5,11 +5,11 @@ mod auth;
 mod console_session;
 mod cookie;
 mod cors;
+mod credentials;
 mod error;
 mod extract;
 mod fields;
 mod memories;
-mod misnamed;
 mod namespace;
 mod provider_names;
 mod redact;
@@ -17,12 +17,12 @@ mod request_log;
 mod request_type;
 mod router;
 mod schemas;
-mod secret;
+mod scope_names;
 mod wrong_keys;
 
 pub use auth::{
     Admin, AnyKey, Auth, ClientAddress, ForwardedKey, LoopbackPeer, ReadContent, ReadOrganization,
-    ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings, read_bearer_token,
+    ReadUnscoped, RequiredPermission, WriteContent, WriteUnscoped, read_bearer_token,
 };
 pub use console_session::{console_cookie, read_console_session};
 pub use cookie::{HostCookie, SameSite};
@@ -31,11 +31,10 @@ pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
 pub use fields::{
     MAX_ENTRIES, NoFields, Order, Pagination, SortField, check_length, deserialize_bool,
-    deserialize_count, deserialize_object, deserialize_optional_object, page_and_limit,
-    parse_object_text, parse_scope, parse_single_tag, resolve_tag, take_page,
+    deserialize_count, deserialize_optional_object, page_and_limit, parse_object_text, parse_scope,
+    parse_single_tag, resolve_tag, take_page,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
-pub use misnamed::check_field_name;
 pub use namespace::{
     CreatedAt, IncludeQuery, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, RelatedMemories,
     RelatedMemory, SourceDocument, TimesOfItem, namespace_scope, parse_namespace, public_id,
@@ -46,3 +45,4 @@ pub use request_log::{note_request_body, request_id};
 pub use request_type::POST_TYPES;
 pub use router::{App, MAX_JSON_BYTES, build_service};
 pub use schemas::{count_schema, flexible_boolean_schema, page_schema};
+pub use scope_names::check_field_name;

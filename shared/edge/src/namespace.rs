@@ -10,7 +10,7 @@ use service::ContainerScope;
 
 use crate::error::ApiError;
 use crate::extract::query_pairs;
-use crate::misnamed::check_field_name;
+use crate::scope_names::check_field_name;
 
 pub use items::{
     CreatedAt, ItemPage, NamespaceChunk, NamespaceMemory, NoItem, RelatedMemories, RelatedMemory,

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use domain::settings::LogContentMode;
 use serde_json::{Map, Value, json};
 
-use crate::secret::{SECRET, is_secret_name, redact_credentials};
+use crate::credentials::{SECRET, is_secret_name, redact_credentials};
 
 /// The most bytes that are kept of a value, as JSON.
 const MAX_BYTES: usize = 2048;

@@ -67,8 +67,8 @@ pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
     current.lock().requester = Some((tenant.clone(), mode));
 }
 
-/// Notes a request body that is not JSON. Call it with the known value of each field. What may not
-/// be logged is removed here, immediately.
+/// Notes the body of the request, or its known fields if it is not JSON. It is redacted before it is
+/// stored.
 pub fn note_request_body(body: &Value) {
     CURRENT
         .try_with(|current| {

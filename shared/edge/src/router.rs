@@ -35,7 +35,7 @@ pub struct App {
     pub embedder: Option<Arc<dyn TextEmbedder>>,
     /// The model that the operator chose for a second look at search results.
     pub rerank_model: Option<Arc<dyn RerankModel>>,
-    /// Records requests in the request log.
+    /// Caches what each organization wants to be logged.
     pub(crate) log_content_cache: LogContentCache,
     /// Counts wrong keys by client address.
     pub(crate) wrong_keys: WrongKeys,

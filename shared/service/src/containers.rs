@@ -10,7 +10,7 @@ use crate::find::find_writable_container;
 use crate::jobs::send_later;
 use crate::purge::REQUEST_SECONDS;
 use crate::sharing::find_shared_containers;
-use domain::container::{Container, ContainerChange, SharedContainer};
+use domain::container::{Container, ContainerChange, MAX_ENTITY_CONTEXT, SharedContainer};
 use domain::error::{Error, PortError, Result};
 use domain::ids::ContainerId;
 use domain::patch::Patch;
@@ -25,8 +25,6 @@ use domain::time::Timestamp;
 
 /// The largest number of characters of a name. This number is part of the API.
 const MAX_NAME: usize = 100;
-/// The largest number of characters of guidance. This number is part of the API.
-const MAX_CONTEXT: usize = 1500;
 /// The largest number of memory paths. They are stored in the record of the tag, which every
 /// request about the tag reads.
 const MAX_PATHS: usize = 100;
@@ -243,11 +241,11 @@ fn check(change: &ContainerChange) -> Result<()> {
     }
 
     if let Patch::Set(context) = &change.entity_context
-        && context.chars().count() > MAX_CONTEXT
+        && context.chars().count() > MAX_ENTITY_CONTEXT
     {
         return Err(Error::invalid_field(
             "entityContext",
-            format!("at most {MAX_CONTEXT} characters"),
+            format!("at most {MAX_ENTITY_CONTEXT} characters"),
         ));
     }
 

@@ -99,7 +99,7 @@ pub use memories::{CLIENT_EXTRACTOR, apply_memory_edits, write_memories};
 pub use merge::{MergeOverlap, preview_merge};
 pub use open::{create_container, open_container};
 pub use orphans::{collect_orphans, delete_orphans, find_orphans};
-pub use rate::admit;
+pub use rate::{RateLimitName, check_rate_limit};
 pub use remove::{TagsRemoval, remove_documents, remove_documents_of_tags};
 pub use reset::{ResetCounts, reset_organization};
 pub use retry::ConflictRetry;

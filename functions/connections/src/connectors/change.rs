@@ -5,7 +5,7 @@ use axum::extract::State;
 use domain::connection::{Connection, SelectedItem};
 use domain::{ConnectionId, ContainerTag, Error, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, Path, WriteSurroundings, deserialize_count,
+    ApiResult, App, Auth, Json, Path, WriteUnscoped, deserialize_count,
     deserialize_optional_object, parse_namespace, rename_fields,
 };
 use http::StatusCode;
@@ -64,7 +64,7 @@ struct SentSelection {
 
 pub(crate) async fn update_connector(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path((namespace, id)): Path<(String, String)>,
     base: BaseUrl,
     Json(request): Json<UpdateRequest>,
@@ -160,7 +160,7 @@ pub(crate) struct SyncResponse {
 /// Requests a run, unless one is in progress.
 pub(crate) async fn sync_connector(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path((namespace, id)): Path<(String, String)>,
 ) -> ApiResult<(StatusCode, Json<SyncResponse>)> {
     let ctx = &app.ctx;

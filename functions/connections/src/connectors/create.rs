@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{ConnectionId, ContainerTag, Metadata};
-use edge::{ApiResult, Auth, Json, Path, WriteSurroundings, deserialize_count, parse_namespace};
+use edge::{ApiResult, Auth, Json, Path, WriteUnscoped, deserialize_count, parse_namespace};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl LinkShape {
 
 pub(crate) async fn create_connector(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(namespace): Path<String>,
     base: BaseUrl,
     Json(request): Json<CreateRequest>,

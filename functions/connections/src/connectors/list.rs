@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::connection::Provider;
 use domain::{ContainerTag, Result, Tenant};
 use edge::{
-    ApiResult, Auth, Json, Pagination, Path, Query, ReadSurroundings, deserialize_count,
+    ApiResult, Auth, Json, Pagination, Path, Query, ReadUnscoped, deserialize_count,
     namespace_scope, page_and_limit, take_page,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -54,7 +54,7 @@ pub(crate) struct ListResponse {
 
 pub(crate) async fn list_connectors(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Query(query): Query<ListQuery>,
 ) -> ApiResult<Json<ListResponse>> {
     let page = read_page(&state, &tenant, &ContainerScope::default(), query).await?;
@@ -63,7 +63,7 @@ pub(crate) async fn list_connectors(
 
 pub(crate) async fn list_namespace_connectors(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(namespace): Path<String>,
     Query(query): Query<ListQuery>,
 ) -> ApiResult<Json<ListResponse>> {

@@ -4,8 +4,8 @@ use axum::extract::State;
 use domain::connection::Connection;
 use domain::{ConnectionId, ContainerTag, Error, Result, Tenant};
 use edge::{
-    Admin, ApiResult, App, Auth, IncludeQuery, Json, NoFields, Path, Query, ReadSurroundings,
-    RequiredPermission, WriteSurroundings, deserialize_bool, parse_namespace,
+    Admin, ApiResult, App, Auth, IncludeQuery, Json, NoFields, Path, Query, ReadUnscoped,
+    RequiredPermission, WriteUnscoped, deserialize_bool, parse_namespace,
 };
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ pub(crate) struct PickerQuery {
 
 pub(crate) async fn get_connector(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path((namespace, id)): Path<(String, String)>,
     include: IncludeQuery,
     Query(query): Query<PickerQuery>,
@@ -98,7 +98,7 @@ async fn link_to_consent(
     base: &BaseUrl,
     connection: &Connection,
 ) -> Result<Option<LinkShape>> {
-    if !is_pending(connection) || WriteSurroundings::check(tenant).is_err() {
+    if !is_pending(connection) || WriteUnscoped::check(tenant).is_err() {
         return Ok(None);
     }
 
@@ -160,7 +160,7 @@ pub(crate) struct DeleteResponse {
 
 pub(crate) async fn delete_connector(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path((namespace, id)): Path<(String, String)>,
     Query(query): Query<DeleteQuery>,
     Json(NoFields {}): Json<NoFields>,

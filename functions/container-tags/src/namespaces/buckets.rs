@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use domain::{ContainerTag, ProfileBucket, settings::MAX_BUCKETS};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, ReadContent, WriteSurroundings, check_length,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Path, ReadContent, WriteUnscoped, check_length,
     parse_namespace,
 };
 use openapi::{ErrorAnswer, Operation};
@@ -79,7 +79,7 @@ pub(crate) async fn get_buckets(
 
 pub(crate) async fn set_buckets(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(namespace): Path<String>,
     Json(request): Json<SetRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {
@@ -95,7 +95,7 @@ pub(crate) async fn set_buckets(
 
 pub(crate) async fn delete_buckets(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(namespace): Path<String>,
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::{Container, ContainerId, ContainerTag, Result, Tenant};
 use edge::{
-    ApiResult, Auth, Json, Pagination, Query, ReadSurroundings, TimesOfItem, deserialize_count,
+    ApiResult, Auth, Json, Pagination, Query, ReadUnscoped, TimesOfItem, deserialize_count,
     page_and_limit, take_page,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -72,7 +72,7 @@ struct ListedNamespace {
 
 pub(crate) async fn list_namespaces(
     State(state): State<TagsState>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Query(query): Query<ListQuery>,
 ) -> ApiResult<Json<ListResponse>> {
     let (page, limit) = page_and_limit(query.page, query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;

@@ -2,10 +2,11 @@
 //! with.
 
 use axum::extract::State;
+use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{Container, ContainerChange, ContainerTag, Patch};
 use edge::{
-    ApiResult, App, Auth, Json, Path, ReadSurroundings, TimesOfItem, WriteSurroundings,
-    parse_namespace, rename_fields,
+    ApiResult, App, Auth, Json, Path, ReadUnscoped, TimesOfItem, WriteUnscoped, parse_namespace,
+    rename_fields,
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -23,7 +24,7 @@ use crate::one::clear_blank;
 pub(crate) struct UpdateRequest {
     /// A description of the content. It guides the extraction of memories and is never a source of
     /// facts. Null clears it.
-    #[schemars(with = "Option<String>", length(max = 1500))]
+    #[schemars(with = "Option<String>", length(max = MAX_ENTITY_CONTEXT))]
     supporting_context: Patch<String>,
 }
 
@@ -53,7 +54,7 @@ impl From<Container> for NamespaceDetails {
 
 pub(crate) async fn get_namespace(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<ReadSurroundings>,
+    Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(namespace): Path<String>,
 ) -> ApiResult<Json<NamespaceDetails>> {
     let tag = parse_namespace(&namespace)?;
@@ -64,7 +65,7 @@ pub(crate) async fn get_namespace(
 /// Changes a namespace that exists. Unlike a container tag, it is not created.
 pub(crate) async fn update_namespace(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<WriteSurroundings>,
+    Auth { tenant, .. }: Auth<WriteUnscoped>,
     Path(namespace): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<NamespaceDetails>> {

@@ -11,9 +11,9 @@ use serde_json::json;
 use service::{Content, submit_document};
 
 use super::{DocumentRef, GROUP, NAMESPACE, SharedFields};
-use crate::add::{
-    ACCEPTED, IDEMPOTENCY_KEY, IdempotencyKey, MAX_TEXT_BYTES, accepted_example, body_of_text,
-    read_idempotency_key,
+use crate::add::{ACCEPTED, accepted_example};
+use crate::common_fields::{
+    IDEMPOTENCY_KEY, IdempotencyKey, MAX_TEXT_BYTES, body_of_text, read_idempotency_key,
 };
 use crate::wait::WaitQuery;
 

@@ -10,12 +10,12 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{AcceptedDocument, Content, NewDocument, submit_documents};
+use service::{AcceptedDocument, Content, NewDocument};
 
 use super::add::AddRequest;
 use super::{GROUP, NAMESPACE, SharedFields};
-use crate::add::{IDEMPOTENCY_KEY, IdempotencyKey, body_of_text, read_idempotency_key};
-use crate::batch::{MAX_DOCUMENTS, check_document_count, item_url};
+use crate::batch::{MAX_DOCUMENTS, check_document_count, item_url, key_of_document, submit_batch};
+use crate::common_fields::{IDEMPOTENCY_KEY, IdempotencyKey, body_of_text, read_idempotency_key};
 use crate::wait::WaitQuery;
 
 /// Documents, and the processing of those that do not say it.
@@ -103,39 +103,24 @@ pub(crate) async fn add_batch(
     };
 
     let mut sent_items = Vec::with_capacity(request.documents.len());
-    let (mut documents, mut positions) = (Vec::new(), Vec::new());
-    let mut refused: Vec<(usize, Error)> = Vec::new();
+    let mut documents = Vec::with_capacity(request.documents.len());
     for (position, item) in request.documents.iter().enumerate() {
         sent_items.push(SentItem {
             id: item["id"].as_str().map(str::to_owned),
             url: item_url(item),
         });
-        // The key of the batch yields one key for each of its documents.
-        let key = key.as_ref().map(|key| format!("{key}#{position}"));
-        match read_item(item, &namespace, &defaults, key) {
-            Ok(new) => {
-                documents.push(new);
-                positions.push(position);
-            }
-            Err(error) => refused.push((position, error)),
-        }
+        let key = key_of_document(key.as_deref(), position);
+        documents.push(read_item(item, &namespace, &defaults, key));
     }
 
-    let mut submitted = submit_documents(&app.ctx, &tenant, documents).await?;
-    let mut accepted: Vec<&mut AcceptedDocument> = submitted.iter_mut().flatten().collect();
-    wait.wait_for(&app.ctx, &tenant, &mut accepted).await?;
-
+    let submitted = submit_batch(&app.ctx, &tenant, wait, documents).await?;
     let mut results = Vec::new();
-    for (position, result) in positions.into_iter().zip(submitted) {
-        match result {
-            Ok(accepted) => results.push(BatchResult::accepted(&sent_items[position], &accepted)),
-            Err(error) => refused.push((position, error)),
-        }
+    for (position, accepted) in submitted.accepted {
+        results.push(BatchResult::accepted(&sent_items[position], &accepted));
     }
 
-    refused.sort_by_key(|(position, _)| *position);
-    let (count, failed) = (results.len(), refused.len());
-    for (position, error) in refused {
+    let (count, failed) = (results.len(), submitted.refused.len());
+    for (position, error) in submitted.refused {
         results.push(BatchResult::refused(
             &sent_items[position],
             position,

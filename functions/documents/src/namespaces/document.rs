@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{find_document, read_document_text, read_served_pack, remove_documents};
 
-use super::{GROUP, NAMESPACE, chunk_id};
+use super::{GROUP, NAMESPACE};
 use crate::DocumentsState;
-use crate::bulk::{BulkError, MAX_IDS, find_by_ids};
-use crate::one::{DOCUMENT_ID, NO_DOCUMENT, load_memories};
+use crate::delete_bulk::{BulkError, MAX_IDS, find_by_ids};
+use crate::document::{DOCUMENT_ID, NO_DOCUMENT, load_memories};
 use crate::wire::dreaming_status;
 
 /// The parts that are included in the answer.
@@ -86,12 +86,12 @@ impl DocumentSystem {
 }
 
 pub(crate) async fn get_document(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path((namespace, id)): Path<(String, String)>,
     include: IncludeQuery,
 ) -> ApiResult<Json<FullDocument>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let document = find_document(ctx, &tenant, &id, &namespace_scope(&namespace)?).await?;
     let content = read_document_text(ctx, &tenant, &document).await?;
     let chunks = if include.contains("chunks") {
@@ -102,7 +102,7 @@ pub(crate) async fn get_document(
     };
     let memories = if include.contains("memories") {
         let shape = NamespaceMemory::new;
-        Some(load_memories(&service, &tenant, &document, shape).await?)
+        Some(load_memories(&state, &tenant, &document, shape).await?)
     } else {
         None
     };
@@ -124,7 +124,7 @@ fn chunk_shapes(document: &Document, pack: &Pack) -> Vec<NamespaceChunk> {
     let mut shapes = Vec::with_capacity(pack.chunks.len());
     for (position, (chunk, text)) in pack.chunks.iter().zip(pack.chunk_texts()).enumerate() {
         shapes.push(NamespaceChunk {
-            id: chunk_id(&document.id, position),
+            id: document.id.chunk_id(position),
             position,
             content: text.to_owned(),
             r#type: "text",

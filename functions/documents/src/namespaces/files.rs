@@ -3,6 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::extract::multipart::{Multipart, MultipartRejection};
+use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{ContainerTag, Result};
 use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, note_request_body};
 use http::HeaderMap;
@@ -14,11 +15,9 @@ use service::{Content, submit_document};
 
 use super::update::{CONFLICTS, DocumentName, Unsent};
 use super::{DocumentRef, GROUP, NAMESPACE, SharedFields};
-use crate::add::{
-    ACCEPTED, CONFLICTS_OF_CONTENT, IDEMPOTENCY_KEY, IdempotencyKey, MAX_ENTITY_CONTEXT,
-    accepted_example, read_idempotency_key,
-};
-use crate::one::{DOCUMENT_ID, NO_DOCUMENT};
+use crate::add::{ACCEPTED, CONFLICTS_OF_CONTENT, accepted_example};
+use crate::common_fields::{IDEMPOTENCY_KEY, IdempotencyKey, read_idempotency_key};
+use crate::document::{DOCUMENT_ID, NO_DOCUMENT};
 use crate::upload::{
     DirectFileBytes, MAX_NAME_CHARS, UploadedFile, expect_form, hold_metadata, read_form,
 };

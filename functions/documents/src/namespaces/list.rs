@@ -6,7 +6,7 @@ use domain::{ContainerTag, Document, DocumentType, Filter, Metadata, Result, Ten
 use edge::{
     ApiResult, App, Auth, ItemPage, Json, NoItem, Order, Pagination, Path, Query, ReadContent,
     SortField, deserialize_bool, deserialize_count, deserialize_optional_object, namespace_scope,
-    public_id,
+    page_and_limit, public_id,
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ use service::{ListQuery, list_documents};
 use super::document::{DocumentSystem, system_example};
 use super::{GROUP, NAMESPACE};
 use crate::DocumentsState;
-use crate::bulk::{MAX_IDS, find_by_ids};
-use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, page_and_limit, read_listed_texts};
+use crate::delete_bulk::{MAX_IDS, find_by_ids};
+use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, read_listed_texts};
 use crate::memories::read_memories;
 
 /// The page and the order.
@@ -95,13 +95,14 @@ pub(crate) struct ListedDocument {
 }
 
 pub(crate) async fn list_namespace_documents(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(namespace): Path<String>,
     Query(page_query): Query<PageQuery>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ItemPage<ListedDocument, NoItem, NoItem>>> {
-    let (page, limit) = page_and_limit(page_query.page, page_query.limit, DEFAULT_LIMIT)?;
+    let (page, limit) =
+        page_and_limit(page_query.page, page_query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let query = ListQuery {
         filter: Filter::parse_operators(request.filter.as_ref())?,
         sort: page_query.sort.unwrap_or_default().into(),
@@ -112,7 +113,7 @@ pub(crate) async fn list_namespace_documents(
     };
     let include = request.include.unwrap_or_default();
 
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let found = list_documents(ctx, &tenant, &query).await?;
     let mut texts = vec![None; found.documents.len()];
     if include.content {
@@ -120,7 +121,7 @@ pub(crate) async fn list_namespace_documents(
     }
     let mut counts = vec![None; found.documents.len()];
     if include.memory_count {
-        let counted = count_memories(&service, &tenant, &found.documents).await?;
+        let counted = count_memories(&state, &tenant, &found.documents).await?;
         counts = counted.into_iter().map(Some).collect();
     }
 
@@ -153,12 +154,12 @@ impl ListedDocument {
 
 /// Returns the number of memories from each document that are neither forgotten nor replaced.
 async fn count_memories(
-    service: &DocumentsState,
+    state: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<Vec<usize>> {
-    let now = service.app.ctx.clock.now();
-    let counts = read_memories(service, tenant, documents, |document, ledger| {
+    let now = state.app.ctx.clock.now();
+    let counts = read_memories(state, tenant, documents, |document, ledger| {
         let from_document = ledger.memories_of_document(&document.id);
         let live = from_document.iter().filter(|memory| memory.is_live(now));
         live.count()
@@ -196,7 +197,7 @@ struct MemoryCount {
 }
 
 pub(crate) async fn count_document_memories(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(namespace): Path<String>,
@@ -204,7 +205,7 @@ pub(crate) async fn count_document_memories(
 ) -> ApiResult<Json<CountResponse>> {
     let scope = namespace_scope(&namespace)?;
     let (documents, _) = find_by_ids(&app, &tenant, &request.ids, &scope).await?;
-    let memory_counts = count_memories(&service, &tenant, &documents).await?;
+    let memory_counts = count_memories(&state, &tenant, &documents).await?;
 
     let mut counts = Vec::with_capacity(documents.len());
     for (document, memory_count) in documents.iter().zip(memory_counts) {

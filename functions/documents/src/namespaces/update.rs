@@ -13,11 +13,11 @@ use service::{
 };
 
 use super::{DocumentRef, GROUP, NAMESPACE, SharedFields, in_these_names};
-use crate::add::{
-    ACCEPTED, MAX_TEXT_BYTES, accepted_example, body_of_text, check_entity_context,
-    parse_document_date,
+use crate::add::{ACCEPTED, accepted_example};
+use crate::common_fields::{
+    MAX_TEXT_BYTES, body_of_text, check_entity_context, parse_document_date,
 };
-use crate::one::{DOCUMENT_ID, NO_DOCUMENT};
+use crate::document::{DOCUMENT_ID, NO_DOCUMENT};
 
 /// The description of the conflicts of a change.
 pub(super) const CONFLICTS: &str = "A merge has superseded the document, its namespace is being \

@@ -76,7 +76,7 @@ struct ForgetMatch {
 }
 
 pub(crate) async fn forget_by_ids(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(namespace): Path<String>,
     Json(request): Json<ForgetRequest>,
@@ -86,7 +86,7 @@ pub(crate) async fn forget_by_ids(
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")).into());
     }
 
-    let container_memories = open_if_exists(&service, &tenant, &tag).await?;
+    let container_memories = open_if_exists(&state, &tenant, &tag).await?;
     let mut response = ForgetResponse::default();
     let mut to_forget = Vec::new();
     let mut seen = HashSet::new();
@@ -109,35 +109,35 @@ pub(crate) async fn forget_by_ids(
         }
     }
 
-    forget_memories(&service, &tenant, &to_forget, None).await?;
+    forget_memories(&state, &tenant, &to_forget, None).await?;
     response.count = to_forget.len();
     Ok(Json(response))
 }
 
 /// Opens the memories of a namespace to change them. There are none if it does not exist.
 async fn open_if_exists(
-    service: &MemoriesState,
+    state: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
 ) -> Result<ContainerMemories> {
-    match ContainerMemories::open_to_write(service, tenant, tag).await {
+    match ContainerMemories::open_to_write(state, tenant, tag).await {
         Err(Error::NotFound(_)) => Ok(ContainerMemories {
             containers: Vec::new(),
-            now: service.app.ctx.clock.now(),
+            now: state.app.ctx.clock.now(),
         }),
         opened => opened,
     }
 }
 
 pub(crate) async fn forget_by_question(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(namespace): Path<String>,
     Json(request): Json<ForgetMatchesRequest>,
 ) -> ApiResult<Json<ForgetResponse>> {
     let tag = parse_namespace(&namespace)?;
     let target = MatchTarget::question(&request.query)?;
-    let found = forget_matches(&service, &tenant, &tag, target, request.dry_run, None).await?;
+    let found = forget_matches(&state, &tenant, &tag, target, request.dry_run, None).await?;
 
     let mut response = ForgetResponse::default();
     if !request.dry_run {

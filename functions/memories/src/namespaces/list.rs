@@ -63,7 +63,7 @@ struct IncludedMemories {
 }
 
 pub(crate) async fn list_namespace_memories(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(namespace): Path<String>,
     Query(page_query): Query<PageQuery>,
@@ -77,7 +77,7 @@ pub(crate) async fn list_namespace_memories(
         is_ascending: page_query.order == Some(Order::Asc),
         page: PageNumber::parse(page_query.page, page_query.limit)?,
     };
-    let container_memories = open_scope(&service, &tenant, &scope).await?;
+    let container_memories = open_scope(&state, &tenant, &scope).await?;
     let (found, total) = query.select_page(&container_memories);
 
     let mut memories = Vec::with_capacity(found.len());

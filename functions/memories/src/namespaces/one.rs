@@ -67,7 +67,7 @@ struct IncludedDetails {
 }
 
 pub(crate) async fn get_namespace_memory(
-    State(service): State<MemoriesState>,
+    State(state): State<MemoriesState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path((namespace, id)): Path<(String, String)>,
     include: IncludeQuery,
@@ -75,7 +75,7 @@ pub(crate) async fn get_namespace_memory(
 ) -> ApiResult<Json<MemoryDetails>> {
     let tag = parse_namespace(&namespace)?;
     let related_limit = query.related_limit()?;
-    let container_memories = ContainerMemories::open_container(&service, &tenant, &tag).await?;
+    let container_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
     let located = container_memories
         .get_memory(&id)
         .ok_or(Error::NotFound("Memory"))?;
@@ -83,7 +83,7 @@ pub(crate) async fn get_namespace_memory(
     let reader = DetailReader {
         ledger: located.ledger,
         memory: &located.memory,
-        names: service.app.provider_names,
+        names: state.app.provider_names,
         with_documents: include.contains("documents"),
     };
     Ok(Json(MemoryDetails {

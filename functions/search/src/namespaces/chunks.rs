@@ -323,7 +323,7 @@ impl ListedChunk {
 
         Self {
             chunk: NamespaceChunk {
-                id: format!("{}-{position}", document.id),
+                id: document.id.chunk_id(position),
                 position,
                 content: chunk.text.clone(),
                 r#type: "text",

@@ -86,7 +86,7 @@ impl SearchResult {
         });
 
         Self {
-            id: format!("{}-{}", document.id, hit.position),
+            id: document.id.chunk_id(hit.position as usize),
             memory: None,
             chunk: Some(hit.text),
             similarity: hit.similarity,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use container_index::{fetch_all, partial_segments, read_views};
+use container_index::{fetch_all, partial_segments, read_until_fetched};
 use domain::{Container, Filter, ProfileBucket, Result, Tenant};
 use memory_model::{
     BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_complete_profile,
@@ -134,7 +134,7 @@ pub(super) async fn load_profile(
 
     let ctx = &state.app.ctx;
     let partial = partial_segments(&indexed_memories);
-    let shortlisted = read_views(ctx, tenant, &partial, || {
+    let shortlisted = read_until_fetched(ctx, tenant, &partial, || {
         build_shortlisted_profile(&ledgers, &options)
     });
     if let Some(profile) = shortlisted.await? {

@@ -16,9 +16,9 @@ const BLOB_BATCH_SIZE: usize = 100;
 /// The changes of memories in records of the log.
 pub(super) struct LogChanges<'a> {
     /// Documents that no longer state anything.
-    pub(super) retracted: Vec<&'a DocumentId>,
+    pub(super) removed: Vec<&'a DocumentId>,
     /// Documents with their statements, or `None` if these cannot be read.
-    pub(super) told: Vec<(&'a IndexedDocument, Option<StatementSet>)>,
+    pub(super) inserted: Vec<(&'a IndexedDocument, Option<StatementSet>)>,
     pub(super) edits: Vec<&'a MemoryEdit>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> LogChanges<'a> {
         records: &'a [LogRecord],
         fetched: FetchedBlobs,
     ) -> PortResult<Self> {
-        let (mut puts, mut retracted) = (Vec::new(), Vec::new());
+        let (mut puts, mut removed) = (Vec::new(), Vec::new());
         for entry in last_of_each(records) {
             match entry {
                 LogEntry::Put {
@@ -38,8 +38,8 @@ impl<'a> LogChanges<'a> {
                     document,
                     ..
                 } => puts.push((statements, document.as_ref())),
-                LogEntry::Put { document, .. } => retracted.push(&document.id),
-                LogEntry::Remove { id } => retracted.push(id),
+                LogEntry::Put { document, .. } => removed.push(&document.id),
+                LogEntry::Remove { id } => removed.push(id),
                 LogEntry::Edit { .. } => {}
             }
         }
@@ -50,8 +50,8 @@ impl<'a> LogChanges<'a> {
             LogEntry::Put { .. } | LogEntry::Remove { .. } => None,
         });
         Ok(Self {
-            retracted,
-            told: load_statements(ctx, tenant, &puts, fetched).await?,
+            removed,
+            inserted: load_statements(ctx, tenant, &puts, fetched).await?,
             edits: edits.collect(),
         })
     }

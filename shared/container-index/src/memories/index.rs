@@ -20,7 +20,7 @@ pub trait MemoryIndex: Clone + Default + Send + Sync {
     /// Removes a memory.
     fn remove(&mut self, id: &MemoryId);
     /// Optimizes the index. Called once, after all memories were computed and added.
-    fn settle(&mut self);
+    fn optimize(&mut self);
     /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize;
 }
@@ -29,7 +29,7 @@ impl MemoryIndex for () {
     fn restore(_: &ContainerIndex) -> Self {}
     fn put(&mut self, _: &Memory) {}
     fn remove(&mut self, _: &MemoryId) {}
-    fn settle(&mut self) {}
+    fn optimize(&mut self) {}
     fn bytes(&self) -> usize {
         0
     }
@@ -48,7 +48,7 @@ impl MemoryIndex for ContainerIndex {
         Self::remove_document(self, id.as_str());
     }
 
-    fn settle(&mut self) {
+    fn optimize(&mut self) {
         if self.tail_chunks() < MIN_SEGMENT_CHUNKS {
             return;
         }

@@ -23,7 +23,7 @@ impl StoredLedger {
 }
 
 /// Everything that was read of the segments was verified. A record whose bytes are not fetched yet seems
-/// not to exist, so partial segments are read through [`read_views`](crate::read_views).
+/// not to exist, so partial segments are read through [`read_until_fetched`](crate::read_until_fetched).
 impl LedgerStore for StoredLedger {
     fn get(&self, key: &str) -> Option<Bytes> {
         self.index.document(key)?.attributes().ok()

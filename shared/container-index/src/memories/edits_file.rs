@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 /// The edits of callers between two points of the log. Earlier versions also stored a file with the
 /// statements of documents, which are now read from the memory index.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct MemoryFile {
+pub(crate) struct EditsFile {
     /// The version of this format.
     v: u8,
     /// The documents that have statements; none in files of this version.
-    #[serde(default)]
-    told: Vec<DocumentStatements>,
+    #[serde(rename = "told", default)]
+    inserted: Vec<DocumentStatements>,
     /// The documents that no longer have statements; none in files of this version.
-    #[serde(default)]
-    gone: Vec<DocumentId>,
+    #[serde(rename = "gone", default)]
+    removed: Vec<DocumentId>,
     /// The edits of callers.
     #[serde(rename = "actions")]
     pub(crate) edits: Vec<MemoryEdit>,
 }
 
-impl MemoryFile {
+impl EditsFile {
     const VERSION: u8 = 1;
     /// The largest unpacked size of a blob, in bytes.
     const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
@@ -58,10 +58,10 @@ impl MemoryFile {
     }
 
     pub(super) fn apply(self, ledger: &mut Ledger) {
-        for id in &self.gone {
+        for id in &self.removed {
             ledger.remove_document(id);
         }
-        for stated in self.told {
+        for stated in self.inserted {
             ledger.insert_document(stated);
         }
         for edit in &self.edits {

@@ -44,30 +44,30 @@ impl DocumentScopeQuery {
 }
 
 pub(crate) async fn get_document(
-    State(service): State<DocumentsState>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
     Query(query): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<FullDocument>> {
-    let ctx = &service.app.ctx;
+    let ctx = &state.app.ctx;
     let document = find_document(ctx, &tenant, &id, &query.scope()?).await?;
     let text = read_document_text(ctx, &tenant, &document).await?;
-    let memories = load_memories(&service, &tenant, &document, MemoryVersion::new).await?;
-    let names = service.app.provider_names;
+    let memories = load_memories(&state, &tenant, &document, MemoryVersion::new).await?;
+    let names = state.app.provider_names;
     Ok(Json(FullDocument::new(names, &document, text, memories)))
 }
 
 /// Returns the present memories from a document, each in the shape that `shape` gives it at this
 /// time. The memories of its container are not opened if the document has none to show.
 pub(crate) async fn load_memories<T>(
-    service: &DocumentsState,
+    state: &DocumentsState,
     tenant: &Tenant,
     document: &Document,
     shape: fn(&Memory, Timestamp) -> T,
 ) -> Result<Vec<T>> {
-    let now = service.app.ctx.clock.now();
+    let now = state.app.ctx.clock.now();
     let document = std::slice::from_ref(document);
-    let memories = read_memories(service, tenant, document, |document, ledger| {
+    let memories = read_memories(state, tenant, document, |document, ledger| {
         let memories = ledger.memories_of_document(&document.id).into_iter();
         memories
             .map(|memory| shape(&memory, now))
@@ -145,7 +145,7 @@ pub(crate) async fn list_chunks(
     let document = find_document(&app.ctx, &tenant, &id, &query.scope()?).await?;
     let pack = read_served_pack(&app.ctx, &tenant, &document).await?;
     let chunks = match pack {
-        Some(pack) => chunk_shapes(&pack, document.id.as_str(), document.updated_at),
+        Some(pack) => chunk_shapes(&pack, &document.id, document.updated_at),
         None => Vec::new(),
     };
 
@@ -156,11 +156,11 @@ pub(crate) async fn list_chunks(
     }))
 }
 
-fn chunk_shapes(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
+fn chunk_shapes(pack: &Pack, document: &DocumentId, created_at: Timestamp) -> Vec<WireChunk> {
     let mut shapes = Vec::with_capacity(pack.chunks.len());
     for (position, (chunk, text)) in pack.chunks.iter().zip(pack.chunk_texts()).enumerate() {
         shapes.push(WireChunk {
-            id: format!("{document}-{position}"),
+            id: document.chunk_id(position),
             position,
             index: position,
             content: text.to_owned(),
