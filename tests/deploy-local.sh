@@ -102,7 +102,8 @@ say "going back to a time before a deletion"
 call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"; }
 "$python" -c 'import json
 print(json.dumps({"content": "The lighthouse keeper counts ships. " * 900, "customId": "lighthouse"}))' >"$work/document.json"
-call_api "$api/v3/documents?wait=true" --data "@$work/document.json" >/dev/null
+id=$(call_api "$api/v3/documents?wait=true" --data "@$work/document.json" | "$python" -c 'import json, sys
+print(json.load(sys.stdin)["id"])')
 sleep 1 # times of objects are in whole seconds
 time=$(date --utc +%Y-%m-%dT%H:%M:%SZ)
 records=$stack-records-${time//[^0-9]/}
@@ -111,7 +112,7 @@ records=$stack-records-${time//[^0-9]/}
 "$python" tests/clients/stores.py restore "$RECOLLECT_RECORDS_TABLE" "$records"
 sleep 1
 call_api "$api/v3/documents/lighthouse" --request DELETE
-wait_for 60 "the deletion of the object" "$python" tests/clients/stores.py deleted "$RECOLLECT_BUCKET"
+wait_for 150 "the deletion of the object" "$python" tests/clients/stores.py deleted "$RECOLLECT_BUCKET" "$id"
 deploy recover --time "$time" >"$work/recover.log" || fail "recover"
 if grep -q 'MAY BE LOST' "$work/recover.log"; then fail "recover loses a store"; fi
 grep -q '^Brought back [1-9]' "$work/recover.log" || fail "no object came back"

@@ -1,7 +1,7 @@
 """Does to the stores of a stack what an operator or AWS does.
 
 Usage: stores.py restore SOURCE_TABLE COPY   restores a table as it is now
-       stores.py deleted BUCKET              succeeds if an object of a bucket with versions is deleted
+       stores.py deleted BUCKET DOCUMENT     succeeds if an object of a document is deleted, in a bucket with versions
        stores.py delete-stack STACK          deletes a stack, and waits for that
 
 with the standard AWS environment variables.
@@ -16,9 +16,9 @@ def restore(source, copy):
     boto3.client("dynamodb").restore_table_to_point_in_time(SourceTableName=source, TargetTableName=copy)
 
 
-def deleted(bucket):
+def deleted(bucket, document):
     versions = boto3.client("s3").list_object_versions(Bucket=bucket)
-    if not any(marker["IsLatest"] for marker in versions.get("DeleteMarkers", [])):
+    if not any(document in marker["Key"] for marker in versions.get("DeleteMarkers", [])):
         sys.exit("no object is deleted")
 
 
