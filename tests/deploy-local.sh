@@ -98,10 +98,12 @@ grep -q '^Verified' "$work/restore.log" || fail "the restored data is not verifi
 "$recollect" check --data "$work/restored" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the restored folder"; }
 
 say "going back to a time before a deletion"
-# Its text is too long for a record, so it is an object.
+# Its text is too long for a record, even compressed, so it is an object.
 call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"; }
-"$python" -c 'import json
-print(json.dumps({"content": "The lighthouse keeper counts ships. " * 900, "customId": "lighthouse"}))' >"$work/document.json"
+"$python" -c 'import json, random
+words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(4000)]
+text = "The lighthouse keeper counts ships. " + " ".join(words)
+print(json.dumps({"content": text, "customId": "lighthouse"}))' >"$work/document.json"
 id=$(call_api "$api/v3/documents?wait=true" --data "@$work/document.json" | "$python" -c 'import json, sys
 print(json.load(sys.stdin)["id"])')
 sleep 1 # times of objects are in whole seconds
