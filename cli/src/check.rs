@@ -120,12 +120,7 @@ async fn find_containers(
         if containers.contains(&id) {
             continue;
         }
-        let owner = ctx
-            .containers
-            .list_owners(tenant, std::slice::from_ref(&id))
-            .await?
-            .pop();
-        if owner == Some(ContainerOwner::Deleted) {
+        if ctx.containers.get_owner(tenant, &id).await? == ContainerOwner::Deleted {
             continue;
         }
         // Bytes that a killed process stored and did not record may outlast the removal of a container.
@@ -196,7 +191,7 @@ fn describe_damage(damage: DocumentDamage) -> String {
             pack: false,
             statements: false,
         } => {
-            "it is still found; send its content again, or it is lost when it is processed the next time"
+            "search still serves it; send its content again, or it is lost when it is processed the next time"
         }
         DocumentDamage { body: true, .. } => "send its content again",
         DocumentDamage { body: false, .. } => "it can be processed again from its content",

@@ -1,7 +1,7 @@
 //! Embedding of documents by the model that the operator chose, in the background.
 
 use container_index::ChosenModel;
-use domain::ports::{BlobContent, DocumentListing};
+use domain::ports::DocumentListing;
 use domain::{
     ContainerId, Document, DocumentId, Error, Job, JobMessage, Pack, PortError, Result, Tenant,
 };
@@ -71,13 +71,9 @@ async fn embed_document(
     let Some(indexed) = &document.indexed else {
         return Ok(true);
     };
-    let stored = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(&indexed.pack))
-        .await?
-        .pop();
+    let stored = ctx.blobs.read_one(tenant, &indexed.pack).await?;
     // A pack that cannot be read is repaired by whoever reads it for a search.
-    let Some(bytes) = stored.and_then(BlobContent::into_intact_bytes) else {
+    let Some(bytes) = stored.into_intact_bytes() else {
         return Ok(true);
     };
     let Ok(mut pack) = Pack::decode(&bytes) else {

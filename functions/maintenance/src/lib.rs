@@ -177,12 +177,8 @@ async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) 
 }
 
 async fn is_deleted(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
-    let owner = ctx
-        .containers
-        .list_owners(tenant, std::slice::from_ref(container))
-        .await?
-        .pop();
-    Ok(owner == Some(ContainerOwner::Deleted))
+    let owner = ctx.containers.get_owner(tenant, container).await?;
+    Ok(owner == ContainerOwner::Deleted)
 }
 
 /// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.

@@ -159,13 +159,7 @@ async fn pick_up_work(ctx: &Ctx, overdue: &OverdueWork, before: Timestamp) -> Po
             Ok(true)
         }
         OverdueWork::Document(org, id) => {
-            let Some(document) = ctx
-                .documents
-                .get(&tenant, std::slice::from_ref(id))
-                .await?
-                .pop()
-                .flatten()
-            else {
+            let Some(document) = ctx.documents.get_one(&tenant, id).await? else {
                 return Ok(false);
             };
             // The index may be slightly outdated: a worker has just taken the lease.

@@ -110,8 +110,7 @@ async fn begin_revision(
     revision: &Revision,
 ) -> Result<Option<Document>> {
     if !readers.uses_models() {
-        let ids = std::slice::from_ref(id);
-        let found = ctx.documents.get(tenant, ids).await?.pop().flatten();
+        let found = ctx.documents.get_one(tenant, id).await?;
         let Some(document) = found.filter(|found| found.is_unfinished_revision(revision)) else {
             return Ok(None);
         };
@@ -170,17 +169,10 @@ async fn run_stages(
         .await;
     }
 
-    let stored = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(&document.body.blob))
-        .await?
-        .pop();
-    let body = match stored {
-        Some(BlobContent::Intact(body)) => body,
-        Some(BlobContent::Damaged) => return fail_damaged(ctx, tenant, document).await,
-        Some(BlobContent::Missing) | None => {
-            return handle_missing_body(ctx, tenant, document).await;
-        }
+    let body = match ctx.blobs.read_one(tenant, &document.body.blob).await? {
+        BlobContent::Intact(body) => body,
+        BlobContent::Damaged => return fail_damaged(ctx, tenant, document).await,
+        BlobContent::Missing => return handle_missing_body(ctx, tenant, document).await,
     };
 
     let Some(body) = protect_file(ctx, tenant, document, body).await? else {
@@ -325,12 +317,8 @@ async fn wait_for_file(
         .requeue_until(tenant, document, overdue_at)
         .await?;
     // The file may have arrived while this worker held the lease, so that its message was ignored.
-    let body = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(&document.body.blob))
-        .await?
-        .pop();
-    if body.is_some_and(|body| body != BlobContent::Missing) {
+    let body = ctx.blobs.read_one(tenant, &document.body.blob).await?;
+    if body != BlobContent::Missing {
         ctx.jobs
             .send(&[JobMessage::process_document(tenant.org(), document)])
             .await?;
@@ -484,13 +472,7 @@ async fn discard_results(
     document: &Document,
     results: &ProcessingResult,
 ) -> Result<()> {
-    let current = ctx
-        .documents
-        .get(tenant, std::slice::from_ref(&document.id))
-        .await?
-        .pop()
-        .flatten();
-    if let Some(current) = current {
+    if let Some(current) = ctx.documents.get_one(tenant, &document.id).await? {
         let is_served = match &current.indexed {
             Some(indexed) => indexed.pack == results.pack,
             None => false,

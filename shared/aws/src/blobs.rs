@@ -145,10 +145,9 @@ impl AwsBlobs {
 }
 
 /// Returns a part of a blob that was read.
-fn slice_content(whole: Option<BlobContent>, part: &Range<u64>) -> BlobContent {
-    let bytes = match whole {
-        Some(BlobContent::Intact(bytes)) => bytes,
-        other => return other.unwrap_or(BlobContent::Missing),
+fn slice_content(whole: BlobContent, part: &Range<u64>) -> BlobContent {
+    let BlobContent::Intact(bytes) = whole else {
+        return whole;
     };
     let place = |at: u64| usize::try_from(at).ok().filter(|at| *at <= bytes.len());
     match (place(part.start), place(part.end)) {
@@ -253,8 +252,8 @@ impl Blobs for AwsBlobs {
                 match blob {
                     BlobRef::Object(path) => self.get_object(tenant, path, Some(bytes)).await,
                     BlobRef::Inline(_) => {
-                        let found = self.read(tenant, std::slice::from_ref(blob)).await?;
-                        Ok(slice_content(found.into_iter().next(), bytes))
+                        let found = self.read_one(tenant, blob).await?;
+                        Ok(slice_content(found, bytes))
                     }
                 }
             });

@@ -266,12 +266,8 @@ pub(crate) async fn read_edits(
         return Ok(Some(EditsFile::default()));
     };
 
-    let stored = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(edits_blob))
-        .await?
-        .pop();
-    Ok(stored.and_then(EditsFile::read))
+    let stored = ctx.blobs.read_one(tenant, edits_blob).await?;
+    Ok(EditsFile::read(stored))
 }
 
 #[async_trait]

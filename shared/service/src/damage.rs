@@ -154,13 +154,7 @@ pub(crate) async fn read_stored_body(
     document: &Document,
 ) -> Result<StoredBody> {
     let body = &document.body.blob;
-    let stored = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(body))
-        .await?
-        .pop();
-
-    Ok(match stored.unwrap_or(BlobContent::Missing) {
+    Ok(match ctx.blobs.read_one(tenant, body).await? {
         BlobContent::Intact(bytes) => StoredBody::Intact(bytes),
         BlobContent::Missing if !is_lost(ctx, tenant, document, body).await? => {
             StoredBody::BeingReplaced

@@ -441,13 +441,12 @@ pub async fn read_present_tags(
 ) -> Result<Option<Vec<ContainerTag>>> {
     let owner = ctx
         .containers
-        .list_owners(tenant, std::slice::from_ref(&document.container))
-        .await?
-        .pop();
+        .get_owner(tenant, &document.container)
+        .await?;
     Ok(match owner {
-        Some(ContainerOwner::Deleted) => None,
-        Some(ContainerOwner::Tags(tags)) => Some(tags),
-        Some(ContainerOwner::Original) | None => Some(vec![document.tag.clone()]),
+        ContainerOwner::Deleted => None,
+        ContainerOwner::Tags(tags) => Some(tags),
+        ContainerOwner::Original => Some(vec![document.tag.clone()]),
     })
 }
 
@@ -457,12 +456,7 @@ pub(crate) async fn read_document(
     tenant: &Tenant,
     id: &DocumentId,
 ) -> Result<Option<Document>> {
-    Ok(ctx
-        .documents
-        .get(tenant, std::slice::from_ref(id))
-        .await?
-        .pop()
-        .flatten())
+    Ok(ctx.documents.get_one(tenant, id).await?)
 }
 
 /// Returns the content of the newest revision as text: a text as it was sent, byte for byte, and the
@@ -496,13 +490,8 @@ pub async fn read_document_text(
 }
 
 async fn read_sent_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
-    let body = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(&document.body.blob))
-        .await?
-        .pop();
-    match body {
-        Some(BlobContent::Intact(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+    match ctx.blobs.read_one(tenant, &document.body.blob).await? {
+        BlobContent::Intact(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         _ => Ok(None),
     }
 }
@@ -544,12 +533,7 @@ async fn read_pack(
     document: &Document,
     blob: &BlobRef,
 ) -> Result<Option<Pack>> {
-    let stored = ctx
-        .blobs
-        .read(tenant, std::slice::from_ref(blob))
-        .await?
-        .pop();
-    let pack = match stored.unwrap_or(BlobContent::Missing) {
+    let pack = match ctx.blobs.read_one(tenant, blob).await? {
         BlobContent::Intact(bytes) => Pack::decode(&bytes).ok(),
         BlobContent::Damaged => None,
         BlobContent::Missing if !is_lost(ctx, tenant, document, blob).await? => {

@@ -135,7 +135,7 @@ async fn add_further_containers(
             continue;
         }
 
-        let former_tags = match owner_of(ctx, tenant, id).await? {
+        let former_tags = match ctx.containers.get_owner(tenant, id).await? {
             ContainerOwner::Deleted => {
                 return Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into()));
             }
@@ -165,12 +165,6 @@ async fn add_further_containers(
     Ok(container)
 }
 
-async fn owner_of(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<ContainerOwner> {
-    let ids = std::slice::from_ref(id);
-    let owner = ctx.containers.list_owners(tenant, ids).await?.pop();
-    Ok(owner.unwrap_or(ContainerOwner::Original))
-}
-
 /// Checks whether the tag may have this physical container. The removal of a deleted container
 /// would remove the copy too.
 async fn check_owner(
@@ -179,7 +173,7 @@ async fn check_owner(
     tag: &ContainerTag,
     id: &ContainerId,
 ) -> Result<()> {
-    match owner_of(ctx, tenant, id).await? {
+    match ctx.containers.get_owner(tenant, id).await? {
         ContainerOwner::Deleted => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
         ContainerOwner::Tags(tags) if !tags.contains(tag) => {
             let tags: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();

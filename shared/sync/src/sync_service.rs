@@ -204,17 +204,8 @@ impl SyncService for PortService<'_> {
             return Ok(true);
         }
 
-        let found = self
-            .0
-            .documents
-            .get(tenant, std::slice::from_ref(document))
-            .await?;
-        let origin = found
-            .into_iter()
-            .flatten()
-            .next()
-            .and_then(|document| document.origin);
-
+        let found = self.0.documents.get_one(tenant, document).await?;
+        let origin = found.and_then(|document| document.origin);
         Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
     }
 

@@ -1,6 +1,7 @@
 //! Storage of blobs: bytes that are written once and never changed.
 
 use std::ops::Range;
+use std::slice;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,6 +24,12 @@ pub trait Blobs: Send + Sync {
     /// [`BlobContent::Damaged`], as far as a checksum detects it. One damaged blob does not keep
     /// the others from being read.
     async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<BlobContent>>;
+
+    /// Reads one blob, like [`Blobs::read`].
+    async fn read_one(&self, tenant: &Tenant, blob: &BlobRef) -> PortResult<BlobContent> {
+        let found = self.read(tenant, slice::from_ref(blob)).await?.pop();
+        Ok(found.unwrap_or(BlobContent::Missing))
+    }
 
     /// Reads parts of blobs, in the order asked. A part that a blob does not have is
     /// [`BlobContent::Damaged`]. A checksum of the whole blob cannot detect other damage of a part, so

@@ -1,5 +1,7 @@
 //! Container tags and the physical containers behind them.
 
+use std::slice;
+
 use async_trait::async_trait;
 
 use crate::container::{Container, ContainerChange, ContainerOwner, SharedContainer};
@@ -41,6 +43,12 @@ pub trait Containers: Send + Sync {
         tenant: &Tenant,
         ids: &[ContainerId],
     ) -> PortResult<Vec<ContainerOwner>>;
+
+    /// Returns the tags to which one physical container belongs.
+    async fn get_owner(&self, tenant: &Tenant, id: &ContainerId) -> PortResult<ContainerOwner> {
+        let owner = self.list_owners(tenant, slice::from_ref(id)).await?.pop();
+        Ok(owner.unwrap_or(ContainerOwner::Original))
+    }
 
     /// Lets the tags of `containers` share a physical container, which each of them reads from
     /// then on, in one transaction. Until now, the physical container belonged to `former_tags`,

@@ -1,5 +1,7 @@
 //! Document records and unfinished work.
 
+use std::slice;
+
 use async_trait::async_trait;
 
 use crate::blob::BlobRef;
@@ -115,6 +117,11 @@ pub const OVERDUE_AFTER_SECONDS: i64 = 60;
 pub trait Documents: Send + Sync {
     /// Returns the records, in the order asked.
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
+
+    /// Returns one record.
+    async fn get_one(&self, tenant: &Tenant, id: &DocumentId) -> PortResult<Option<Document>> {
+        Ok(self.get(tenant, slice::from_ref(id)).await?.pop().flatten())
+    }
 
     /// Returns what is stored under these ids, in the order asked. [`Documents::get`] leaves
     /// references out.

@@ -54,12 +54,7 @@ async fn build_move(
     let (bytes, form) = match &update.content {
         Some(content) => content.clone(),
         None => {
-            let stored = ctx
-                .blobs
-                .read(tenant, std::slice::from_ref(&from.body.blob))
-                .await?
-                .pop();
-            let bytes = match stored.unwrap_or(BlobContent::Missing) {
+            let bytes = match ctx.blobs.read_one(tenant, &from.body.blob).await? {
                 BlobContent::Intact(bytes) => bytes,
                 BlobContent::Missing => {
                     let message = "the content of this document has not arrived, or is changing";

@@ -5,7 +5,7 @@ use domain::error::Result;
 use domain::ids::DocumentId;
 use domain::job::JobMessage;
 use domain::pack::Pack;
-use domain::ports::{BlobContent, CreationConditions};
+use domain::ports::CreationConditions;
 use domain::tenant::Tenant;
 
 use super::{DocumentUpdate, check_changeable};
@@ -69,13 +69,9 @@ pub async fn replace_vectors(
     if let Some(statements_ref) = &mut statements_ref
         && let Some(blob) = &statements_ref.statements
     {
-        let stored = ctx
-            .blobs
-            .read(tenant, std::slice::from_ref(blob))
-            .await?
-            .pop();
+        let stored = ctx.blobs.read_one(tenant, blob).await?;
         // Statements that cannot be read are for maintenance to repair.
-        let Some(statements) = stored.and_then(BlobContent::into_intact_bytes) else {
+        let Some(statements) = stored.into_intact_bytes() else {
             return Ok(false);
         };
         statements_ref.statements = Some(
