@@ -121,7 +121,7 @@ pub enum Command {
     ///
     /// Restores the table of records as it was at that time into a new table, brings back the objects
     /// that were deleted since, and changes the stack so that it uses the new table. The former table stays.
-    /// What was written since that time is no longer found, and what was deleted since is there again.
+    /// Changes since that time are no longer found, and deleted data is there again.
     #[command(after_help = stack::RECOVER_EXAMPLES)]
     Recover(Recover),
     /// Find what is wrong with a deployment on AWS

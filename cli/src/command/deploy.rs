@@ -103,8 +103,8 @@ impl StackChange {
         Ok(())
     }
 
-    /// Returns whether something may be done that ends with the change, which is then not asked about
-    /// again. Asks on the terminal, unless that is not wanted.
+    /// Asks on the terminal, unless that is not wanted, for a command that does more than the change. The
+    /// change is then not asked about again. Returns `false` if the command may not go on.
     pub(super) fn confirm_before(&mut self, question: &str) -> Result<bool> {
         self.options.yes = self.options.yes || ask(question)?;
         Ok(self.options.yes)

@@ -22,16 +22,15 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
     let deployment = present_deployment(&account, &stack).await?;
 
     let recovery = Recovery::new(&account, options.time);
-    let records = stack.output("RecordsTable")?;
-    let mut tables = vec![(RECORDS_PARAMETER, "records", records)];
+    let mut tables = vec![(RECORDS_PARAMETER, "records", "RecordsTable")];
     if options.with_secrets {
-        tables.push((SECRETS_PARAMETER, "secrets", stack.output("SecretsTable")?));
+        tables.push((SECRETS_PARAMETER, "secrets", "SecretsTable"));
     }
     let mut copies = Vec::new();
-    for (parameter, table, source) in tables {
+    for (parameter, table, output) in tables {
         let copy = recovery.copy_name(name, table);
         change.set_parameter(parameter, copy.clone())?;
-        copies.push((source, copy));
+        copies.push((stack.output(output)?, copy));
     }
 
     let question = format!("Bring the data of the stack back to {}?", options.time);
@@ -52,10 +51,21 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
     }
 
     let bucket = stack.output("Bucket")?;
-    undelete_objects(&recovery, bucket).await?;
+    let has_versions = recovery.has_versions(bucket).await?;
+    if has_versions {
+        undelete_objects(&recovery, bucket).await?;
+    } else {
+        print_line!(
+            "The bucket {bucket} keeps no deleted objects: what was deleted since then is gone. See the \
+             parameter BucketVersionDays."
+        );
+    }
+
     let exit_code = change.apply(&account, name, &deployment).await?;
-    // Until then, functions with the former table could delete them again.
-    undelete_objects(&recovery, bucket).await?;
+    if has_versions {
+        // Until now, functions with the former table could delete them again.
+        undelete_objects(&recovery, bucket).await?;
+    }
     print_line!("Check that records and bytes match: recollect check --stack {name}");
     Ok(exit_code)
 }
@@ -79,14 +89,6 @@ async fn present_deployment(account: &Account, stack: &DeployedStack) -> Result<
 }
 
 async fn undelete_objects(recovery: &Recovery<'_>, bucket: &str) -> Result<()> {
-    if !recovery.has_versions(bucket).await? {
-        print_line!(
-            "The bucket {bucket} keeps no deleted objects: what was deleted since then is gone. See the \
-             parameter BucketVersionDays."
-        );
-        return Ok(());
-    }
-
     let message = format!("Bringing back objects of {bucket}");
     let bar = spinner("{spinner} {msg} [{elapsed}] {pos}", message)?;
     let undeleted = recovery.undelete_objects(bucket, |count| bar.set_position(count));

@@ -76,9 +76,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     levels.push(store(ctx, tenant, id, tail).await?);
 
     if !merge_levels(ctx, tenant, id, &mut levels, &mut replaced).await? {
-        let unpublished =
-            find_unpublished_blobs(ctx, tenant, id, &levels, segments, replaced).await?;
-        schedule_purge(ctx, tenant, id, &unpublished).await?;
+        purge_unpublished(ctx, tenant, id, &levels, segments, replaced).await?;
         if ctx.index.get_head(tenant, id).await?.generation != generation {
             return Err(being_replaced());
         }
@@ -92,9 +90,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         .publish_segments(tenant, id, generation, &levels, memory_count)
         .await?;
     if !published {
-        let unpublished =
-            find_unpublished_blobs(ctx, tenant, id, &levels, segments, replaced).await?;
-        return schedule_purge(ctx, tenant, id, &unpublished).await;
+        return purge_unpublished(ctx, tenant, id, &levels, segments, replaced).await;
     }
 
     schedule_purge(ctx, tenant, id, &replaced).await?;
@@ -210,9 +206,7 @@ async fn replace_all(
         .await?;
     let replaced = blobs_of(old_segments.clone());
     if !published {
-        let unpublished =
-            find_unpublished_blobs(ctx, tenant, id, &segments, old_segments, replaced).await?;
-        return schedule_purge(ctx, tenant, id, &unpublished).await;
+        return purge_unpublished(ctx, tenant, id, &segments, old_segments, replaced).await;
     }
 
     schedule_purge(ctx, tenant, id, &replaced).await?;
@@ -222,16 +216,17 @@ async fn replace_all(
     Ok(())
 }
 
-/// Returns the blobs that a compaction has stored itself and that no list of segments refers to, after
-/// its own list was not published. `replaced` are the blobs that its list no longer has.
-async fn find_unpublished_blobs(
+/// Schedules a purge of the blobs that a compaction has stored itself and that no list of segments
+/// refers to, after its own list was not published. `replaced` are the blobs that its list no longer
+/// has.
+async fn purge_unpublished(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
     segments: &[SegmentRef],
     old_segments: Vec<SegmentRef>,
     replaced: Vec<BlobRef>,
-) -> PortResult<Vec<BlobRef>> {
+) -> PortResult<()> {
     // Our own list may have been published all the same: its response was lost, and a later
     // compaction may have kept its segments.
     let current = ctx.index.get_head(tenant, id).await?.segments;
@@ -241,7 +236,7 @@ async fn find_unpublished_blobs(
     let mut unpublished = blobs_of(segments.to_vec());
     unpublished.extend(replaced);
     unpublished.retain(|blob| !referenced.contains(blob));
-    Ok(unpublished)
+    schedule_purge(ctx, tenant, id, &unpublished).await
 }
 
 /// Schedules a purge of blobs that no reader will open any more.

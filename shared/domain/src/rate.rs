@@ -194,7 +194,7 @@ mod tests {
         let mut window = RateWindow::default();
         window.admit(limit, at(100_000)).unwrap();
         assert_eq!(window.admit(limit, at(95_000)), Err(at(160_000)));
-        // That far ahead, the clock was set back, and the entry is moved.
+        // One more millisecond, and the clock was set back, so the entry is moved.
         assert_eq!(window.admit(limit, at(94_999)), Err(at(154_999)));
     }
 

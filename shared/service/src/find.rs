@@ -25,6 +25,18 @@ pub struct ContainerScope {
     pub tags: Vec<ContainerTag>,
 }
 
+impl ContainerScope {
+    /// Returns the tags that a request is limited to: those that it names, or those of the key. `None`
+    /// means no limit.
+    fn requested_tags<'a>(&'a self, tenant: &'a Tenant) -> Option<&'a [ContainerTag]> {
+        if self.tags.is_empty() {
+            tenant.allowed_tags()
+        } else {
+            Some(&self.tags)
+        }
+    }
+}
+
 /// Returns the existing containers in scope. A tag that nobody has written to is omitted.
 ///
 /// # Errors
@@ -51,12 +63,7 @@ pub async fn find_first_containers(
         tenant.check_access(tag)?;
     }
 
-    let requested_tags = if scope.tags.is_empty() {
-        tenant.allowed_tags()
-    } else {
-        Some(scope.tags.as_slice())
-    };
-    let found = match requested_tags {
+    let found = match scope.requested_tags(tenant) {
         Some(tags) => {
             let mut found = Vec::new();
             for tag in tags {
@@ -230,12 +237,7 @@ async fn restrict_to_visible_tags(
     mut document: Document,
     scope: &ContainerScope,
 ) -> Result<Option<Document>> {
-    let requested_tags = if scope.tags.is_empty() {
-        tenant.allowed_tags()
-    } else {
-        Some(scope.tags.as_slice())
-    };
-    let Some(requested_tags) = requested_tags else {
+    let Some(requested_tags) = scope.requested_tags(tenant) else {
         return Ok(Some(document));
     };
 

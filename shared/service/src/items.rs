@@ -16,7 +16,7 @@ use crate::ConflictRetry;
 use crate::Ctx;
 use crate::describe::{DocumentDescription, write_description};
 use crate::find::read_document;
-use crate::jobs::send_jobs;
+use crate::jobs::queue_processing;
 use crate::open::open_container;
 use crate::place::{LocatedDocument, LookupScope, locate_document};
 use crate::remove::remove_documents;
@@ -27,7 +27,6 @@ use domain::connection::{DocumentClaim, DocumentOrigin, Provider};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
 use domain::error::{Error, Result};
 use domain::ids::{CustomId, DocumentId};
-use domain::job::JobMessage;
 use domain::ports::CreationConditions;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
@@ -408,15 +407,7 @@ async fn revise(
         return Ok(None);
     }
 
-    send_jobs(
-        ctx,
-        &[JobMessage::process_document(tenant.org(), &document)],
-    )
-    .await;
-    Ok(Some(AcceptedDocument {
-        id: document.id,
-        status: DocumentStatus::Queued,
-    }))
+    Ok(Some(queue_processing(ctx, tenant, &document).await))
 }
 
 impl ItemDocument {

@@ -36,7 +36,17 @@ pub async fn remove_documents(
 ) -> Result<usize> {
     let containers = documents.iter().map(|document| &document.container);
     check_reaches_all_tags(ctx, tenant, containers).await?;
+    remove_reached_documents(ctx, tenant, documents, should_remove).await
+}
 
+/// Acts as [`remove_documents`], for documents of which the caller has checked that the key reaches
+/// all tags.
+async fn remove_reached_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: Vec<Document>,
+    should_remove: impl Fn(&Document) -> bool,
+) -> Result<usize> {
     let mut removed = 0;
     for (container, batch) in batches(documents) {
         removed += remove_batch(ctx, tenant, &container, batch, &should_remove).await?;

@@ -93,10 +93,8 @@ impl ChangeSet {
             check_changeable(stack, &account.region)?;
         }
 
-        let known = match &present {
-            Some(stack) => stack.parameters.clone(),
-            None => BTreeMap::new(),
-        };
+        let none = BTreeMap::new();
+        let known = present.as_ref().map_or(&none, |stack| &stack.parameters);
         let mut create = account
             .cloudformation
             .create_change_set()
@@ -104,7 +102,7 @@ impl ChangeSet {
             .change_set_name(format!("recollect-{}", name_suffix(request)))
             .template_url(request.template_url)
             .capabilities(Capability::CapabilityIam)
-            .set_parameters(Some(list_parameters(request, &known)?));
+            .set_parameters(Some(list_parameters(request, known)?));
         create = match &present {
             Some(_) => create
                 .change_set_type(ChangeSetType::Update)
@@ -501,5 +499,24 @@ mod tests {
             error,
             "there is no parameter Stag; there are: Arch, Stage, New"
         );
+    }
+
+    #[test]
+    fn a_version_that_does_not_know_a_store_in_use_is_refused() {
+        let declared = ["Arch"].map(str::to_owned);
+        let set = BTreeMap::new();
+        let request = ChangeSetRequest {
+            stack: "recollect",
+            template_url: "https://example.com/templates/1.json",
+            declared_parameters: &declared,
+            parameters: &set,
+            watch_minutes: 0,
+        };
+
+        let known =
+            |table: &str| BTreeMap::from([("RecordsTableName".to_owned(), table.to_owned())]);
+        assert!(list_parameters(&request, &known("")).is_ok());
+        let error = list_parameters(&request, &known("restored")).unwrap_err();
+        assert!(error.to_string().contains("RecordsTableName"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use crate::list::path_matches;
-use crate::remove::remove_documents;
+use crate::remove::remove_reached_documents;
 use crate::sharing::check_reaches_all_tags;
 use domain::container::Container;
 use domain::document::Document;
@@ -29,7 +29,7 @@ pub struct TagsRemoval {
     pub has_more: bool,
 }
 
-/// Deletes the documents in scope, like [`remove_documents`]. With a `filepath`, deletes those with
+/// Deletes the documents in scope, like [`super::remove_documents`]. With a `filepath`, deletes those with
 /// this path, or below it if it ends with `/`. Documents that a merge has superseded are included.
 /// Reads no further documents after `end`. Call it again to delete what is left.
 ///
@@ -62,7 +62,7 @@ pub async fn remove_documents_of_tags(
             });
         };
         let is_selected = |document: &Document| tag_documents.includes(document);
-        deleted += remove_documents(ctx, tenant, documents, is_selected).await?;
+        deleted += remove_reached_documents(ctx, tenant, documents, is_selected).await?;
     }
 
     Ok(TagsRemoval {
@@ -76,7 +76,7 @@ fn listings_of(container: &Container) -> Vec<(&ContainerId, DocumentListing)> {
     let mut listings = Vec::new();
     for id in &container.ids {
         listings.push((id, DocumentListing::OldestFirst));
-        // Only merged containers can have any.
+        // Only merged containers can have superseded documents.
         if container.ids.len() > 1 {
             listings.push((id, DocumentListing::Superseded));
         }
