@@ -38,12 +38,13 @@ source "$work/settings"
 say "calling the API at $api"
 wait_while_running 30 "GET /health" curl --silent --fail "$api/health"
 "$python" tests/clients/python_client.py --url "$api" --key "$key"
+grep -q "for $stack-reader " "$work/ministack.log" || fail "the function reader has not read the PDF"
 
 doctor() { "$recollect" doctor --stack "$stack" --org demo --url "$api" "$@"; }
 say "looking for what is wrong"
 doctor --trial >"$work/doctor.log" || fail "recollect doctor"
 grep -q '^ok  *trial' "$work/doctor.log" || fail "no trial"
-grep -q 'none of 8 fires' "$work/doctor.log" || fail "the doctor does not know the alarms"
+grep -q 'none of 9 fires' "$work/doctor.log" || fail "the doctor does not know the alarms"
 
 say "exporting and importing"
 curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" \

@@ -11,14 +11,15 @@ mod transfer;
 use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::Secret;
 use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
-use remote::{Fetcher, ModelClient, ModelSettings, Network};
-use sandbox::Sandbox;
+use reader::LocalReader;
+use remote::{ModelClient, ModelSettings};
 use telemetry::TraceSettings;
 use transformer::FolderSettings;
 
@@ -416,8 +417,7 @@ impl ModelOptions {
         };
 
         Ok(ContentReaders {
-            sandbox: Sandbox::in_child(std::env::current_exe()?),
-            fetcher: Fetcher::new(Network::public_internet()),
+            reader: Arc::new(LocalReader::in_child(std::env::current_exe()?)),
             models,
             embedder,
         })

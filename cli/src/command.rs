@@ -118,7 +118,7 @@ fn build_outside(
     public_url: Option<String>,
 ) -> anyhow::Result<ExternalServices> {
     let readers = models.readers()?;
-    let connectors = connectors::all_connectors(&drive.settings(), readers.fetcher.clone())?;
+    let connectors = connectors::all_connectors(&drive.settings(), readers.reader.clone())?;
     Ok(ExternalServices {
         readers,
         connectors,

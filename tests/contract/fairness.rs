@@ -3,9 +3,11 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cli::Workers;
+use reader::LocalReader;
 use sandbox::Sandbox;
 use serde_json::json;
 use tempfile::TempDir;
@@ -51,7 +53,10 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     let app = TestApp::new().await;
     let (program, _folder) = endless_parser();
     let mut outside = app.environment.external_systems().expect("an outside");
-    outside.readers.sandbox = Sandbox::in_child(program);
+    outside.readers.reader = Arc::new(LocalReader {
+        sandbox: Sandbox::in_child(program),
+        ..app.environment.local_reader()
+    });
     let (first, second, quiet) = (
         app.create_key("first").await,
         app.create_key("second").await,

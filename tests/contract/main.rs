@@ -76,6 +76,7 @@ mod provenance;
 mod races;
 mod rates;
 mod read;
+mod reader;
 mod repeats;
 mod request_log;
 mod request_log_secrets;

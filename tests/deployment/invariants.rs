@@ -84,7 +84,7 @@ fn random_values_come_from_the_types_they_are_for() {
     let pauses_and_boundaries = [
         "shared/service/src/retry.rs",
         "shared/remote/src/models/chat.rs",
-        "shared/remote/src/models/multipart.rs",
+        "shared/remote/src/multipart.rs",
     ];
     let mut expected = [secrets.as_slice(), pauses_and_boundaries.as_slice()].concat();
     expected.sort_unstable();

@@ -110,8 +110,25 @@ fn functions_get_exactly_the_variables_that_are_read() {
                 wanted.extend(drive_variables());
                 wanted
             }
+            // What it reads must not find the collector of traces.
+            "ReaderFunction" => {
+                let exporter = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"];
+                for name in exporter {
+                    assert_eq!(function["Environment"]["Variables"][name], "", "{name}");
+                }
+                exporter.map(str::to_owned).into()
+            }
             _ => BTreeSet::new(),
         };
+        if [
+            "ProcessorFunction",
+            "SynchronizerFunction",
+            "ConnectionsFunction",
+        ]
+        .contains(&id)
+        {
+            wanted.insert("RECOLLECT_READER_FUNCTION".to_owned());
+        }
         let may_be_secret = |variable: &&str| wanted.contains(*variable);
         let secrets = lambda::SECRET_SETTINGS.map(|(_, variable)| variable);
         if secrets.iter().any(may_be_secret) {

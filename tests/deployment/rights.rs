@@ -87,6 +87,50 @@ fn every_function_has_a_role_of_its_own() {
     }
 }
 
+#[test]
+fn the_function_that_reads_for_others_may_only_write_its_log() {
+    let template = load_template();
+    let reader = resource_properties(&template, "ReaderFunction");
+    let [log] = role_statements(role_of(&template, reader))[..] else {
+        panic!("one statement");
+    };
+    assert_eq!(
+        log["Action"],
+        json!(["logs:CreateLogStream", "logs:PutLogEvents"])
+    );
+    assert_eq!(referenced_id(&log["Resource"]), "ReaderLog");
+    assert!(reader["Events"].is_null(), "nothing but functions calls it");
+
+    let callers = roles_with_variables(&template, &["RECOLLECT_READER_FUNCTION"]);
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let called: Vec<&str> = resources_of_action(&template, function, "lambda:InvokeFunction")
+            .into_iter()
+            .map(referenced_id)
+            .collect();
+        let expected = match callers.contains(referenced_id(&function["Role"])) {
+            true => vec!["ReaderFunction"],
+            false => Vec::new(),
+        };
+        assert_eq!(called, expected, "{id}");
+    }
+}
+
+#[test]
+fn a_caller_waits_longer_than_the_function_that_it_calls_may_take() {
+    let template = load_template();
+    let time_out = |id| {
+        resource_properties(&template, id)["Timeout"]
+            .as_u64()
+            .unwrap()
+    };
+    let parser = sandbox::WALL_TIME.as_secs();
+    assert!(parser < time_out("ReaderFunction"));
+    assert!(time_out("ReaderFunction") < aws::CALL_TIMEOUT.as_secs());
+    for queue_reader in ["ProcessorFunction", "SynchronizerFunction"] {
+        assert!(aws::CALL_TIMEOUT.as_secs() < time_out(queue_reader));
+    }
+}
+
 /// Returns the only statement of a policy beside the roles, and the roles that have the policy.
 fn shared_policy<'a>(template: &'a Value, id: &str) -> (&'a Value, BTreeSet<&'a str>) {
     let policy = resource_properties(template, id);

@@ -1,8 +1,7 @@
 //! The Lambda function `processor`.
 
 use processor::{ContentReaders, Processor};
-use remote::{Fetcher, ModelClient, ModelSettings, Network};
-use sandbox::Sandbox;
+use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
     if std::env::args().nth(1).as_deref() == Some(sandbox::CHILD_ARGUMENT) {
@@ -12,15 +11,14 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
     let settings = lambda::Settings::load()?;
     let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     let readers = ContentReaders {
-        sandbox: Sandbox::in_child(std::env::current_exe()?),
-        fetcher: Fetcher::new(Network::public_internet()),
+        reader: reader::deployed_reader()?,
         embedder: models.embedder(),
         models,
     };
 
     lambda::run_queue(|ctx| {
-        let readers_to_log = readers.clone();
-        tokio::spawn(async move { readers_to_log.log_isolation().await });
+        let reader = readers.reader.clone();
+        tokio::spawn(async move { reader.log_isolation().await });
         Processor::new(ctx, readers)
     })?;
 

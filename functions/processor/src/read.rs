@@ -10,18 +10,15 @@ use domain::conversation::{self, ConversationTurn};
 use domain::ports::TextEmbedder;
 use domain::transcript::Transcript;
 use domain::{BodyForm, Document, DocumentType, FailureCode, PortError, ProcessingFailure};
-use remote::{FetchError, FetchErrorKind, Fetcher, ModelClient, ModelError};
-use sandbox::{Sandbox, SandboxError};
-use tracing::{info, warn};
+use reader::Reader;
+use remote::{FetchError, FetchErrorKind, ModelClient, ModelError};
+use sandbox::SandboxError;
 
-/// The readers of content: sandboxed parsers, a fetcher of web pages, and models for pictures,
-/// sound and vectors.
+/// The readers of content: one of pages and files, and models for pictures, sound and vectors.
 #[derive(Clone)]
 pub struct ContentReaders {
-    /// Runs the parsers.
-    pub sandbox: Sandbox,
-    /// Fetches pages.
-    pub fetcher: Fetcher,
+    /// Fetches pages and runs the parsers.
+    pub reader: Arc<dyn Reader>,
     /// Describes pictures and transcribes recordings.
     pub models: ModelClient,
     /// The model that the operator chose for vectors of texts.
@@ -106,22 +103,6 @@ impl ReadError {
 }
 
 impl ContentReaders {
-    /// Logs the isolation of the parsers. Call it once, when a process starts.
-    pub async fn log_isolation(&self) {
-        match self.sandbox.probe_walls().await {
-            Ok(Some(walls)) if walls.are_complete() => {
-                info!(%walls, "parsers run in child processes: {walls}");
-            }
-            Ok(Some(walls)) => warn!(%walls, "parsers run in child processes: {walls}"),
-            Ok(None) => {}
-            // The first document that needs a parser will fail and report this to its sender.
-            Err(error) => {
-                let error: &dyn std::error::Error = &error;
-                warn!(error, "cannot start a child process for parsers");
-            }
-        }
-    }
-
     /// Reads the body of a document.
     pub(crate) async fn read_body(
         &self,
@@ -133,7 +114,7 @@ impl ContentReaders {
             BodyForm::Text if body.trim_ascii().is_empty() => Ok(ExtractedText::empty()),
             BodyForm::Text => {
                 let text = self
-                    .extract_in_sandbox(&mark_as_text(body), None, None)
+                    .extract_document(&mark_as_text(body), None, None)
                     .await?;
                 Ok(text.divided_into_turns(body))
             }
@@ -154,7 +135,7 @@ impl ContentReaders {
     }
 
     async fn read_page(&self, url: &str) -> Result<ExtractedText, ReadError> {
-        let page = match self.fetcher.fetch_page(url).await {
+        let page = match self.reader.fetch_page(url).await {
             Ok(page) => page,
             Err(error) => return Err(fetch_error(error)),
         };
@@ -189,7 +170,7 @@ impl ContentReaders {
         };
 
         let Some((format, media_type)) = content::detect_media(&source) else {
-            return self.extract_in_sandbox(bytes, name, declared).await;
+            return self.extract_document(bytes, name, declared).await;
         };
 
         let answer = match format {
@@ -207,7 +188,7 @@ impl ContentReaders {
             Err(error) => return Err(model_error(error)),
         };
         let text = self
-            .extract_in_sandbox(&description, Some("description.md"), None)
+            .extract_document(&description, Some("description.md"), None)
             .await?;
 
         Ok(ExtractedText {
@@ -218,13 +199,13 @@ impl ContentReaders {
         })
     }
 
-    async fn extract_in_sandbox(
+    async fn extract_document(
         &self,
         bytes: &[u8],
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let extracted = match self.sandbox.extract_document(bytes, name, declared).await {
+        let extracted = match self.reader.extract_document(bytes, name, declared).await {
             Ok(extracted) => extracted,
             Err(SandboxError::Content(failure)) => return Err(content_error(failure)),
             Err(SandboxError::Unavailable(error)) => return Err(ReadError::unavailable(error)),
@@ -307,6 +288,7 @@ fn content_error(failure: content::ContentFailure) -> ReadError {
 
 fn fetch_error(error: FetchError) -> ReadError {
     let code = match error.kind {
+        FetchErrorKind::Unavailable => return ReadError::unavailable(error),
         FetchErrorKind::Blocked => FailureCode::FetchBlocked,
         FetchErrorKind::Failed => FailureCode::FetchFailed,
         FetchErrorKind::TooLarge => FailureCode::ContentLimit,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use remote::{Fetcher, ModelClient, ModelSettings, Network};
+use remote::{ModelClient, ModelSettings};
 use sync::{ModelJudge, SyncEngine};
 use synchronizer::SyncWorker;
 
 fn main() -> anyhow::Result<()> {
     let settings = lambda::Settings::load()?;
     let drive = connectors::DriveSettings::from_environment(|name| settings.get(name));
-    let connectors = connectors::all_connectors(&drive, Fetcher::new(Network::public_internet()))?;
+    let connectors = connectors::all_connectors(&drive, reader::deployed_fetcher())?;
     let judge = Arc::new(ModelJudge(ModelClient::new(
         ModelSettings::from_environment(|name| settings.get(name)),
     )));

@@ -16,7 +16,8 @@ use sha2::{Digest, Sha256};
 /// A partition key and a sort key.
 pub(crate) type Key = (String, String);
 
-/// The prefix of the keys of answers that clients fetch. No organization has it.
+/// The prefix of the keys of answers that clients fetch, and of what functions hand to each other. No
+/// organization has it.
 const ANSWERS_PREFIX: &str = "_answers/";
 /// The sort key of items that are alone in their partition.
 pub(crate) const SINGLE_ITEM_SORT_KEY: &str = "A";

@@ -8,17 +8,17 @@ mod web;
 use std::sync::Arc;
 
 use domain::ports::Connectors;
-use remote::Fetcher;
+use remote::PageFetcher;
 
 pub use settings::{DriveSettings, DriveSettingsError};
 
-/// Creates the connectors of all providers.
+/// Creates the connectors of all providers. Websites are read through `fetcher`.
 ///
 /// # Errors
 /// Returns a [`DriveSettingsError`] that names the invalid setting.
 pub fn all_connectors(
     settings: &DriveSettings,
-    fetcher: Fetcher,
+    fetcher: Arc<dyn PageFetcher>,
 ) -> Result<Connectors, DriveSettingsError> {
     let drive = drive::DriveConnector::new(settings)?;
     Ok(Connectors::new(vec![

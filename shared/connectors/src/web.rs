@@ -11,6 +11,7 @@ mod sitemap;
 mod tests;
 mod visit;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,7 +22,7 @@ use domain::ports::{
     ChangePage, Connector, ConnectorError, ConnectorResult, ItemContent, ItemPage,
     NotificationSubscription, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
-use remote::Fetcher;
+use remote::PageFetcher;
 use url::Url;
 
 use crate::bounds;
@@ -42,13 +43,13 @@ const RETRY_PAUSE: Duration = Duration::from_secs(2);
 /// The connector of websites.
 #[derive(Debug, Clone)]
 pub(crate) struct WebCrawler {
-    fetcher: Fetcher,
+    fetcher: Arc<dyn PageFetcher>,
     default_pause: Duration,
     retry_pause: Duration,
 }
 
 impl WebCrawler {
-    pub(crate) fn new(fetcher: Fetcher) -> Self {
+    pub(crate) fn new(fetcher: Arc<dyn PageFetcher>) -> Self {
         Self {
             fetcher,
             default_pause: REQUEST_PAUSE,

@@ -13,6 +13,7 @@ mod connectors;
 mod containers;
 mod documents;
 mod embedding;
+mod functions;
 mod index;
 mod organization;
 mod reranking;
@@ -43,6 +44,7 @@ pub use documents::{
 pub use embedding::{
     EmbeddingInput, TextEmbedder, TextVectors, folder_model_name, is_folder_model,
 };
+pub use functions::FunctionCaller;
 pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
 pub use reranking::RerankModel;

@@ -2,7 +2,9 @@
 //! function is one call.
 
 mod answers;
+mod calls;
 mod events;
+mod function;
 mod settings;
 mod stage;
 
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use aws::{AnswerStore, Clients, QueueReceiver, ResourceNames, SystemClock};
 use axum::Router;
+use bytes::Bytes;
 use domain::ports::PortResult;
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
 use edge::App;
@@ -26,6 +29,8 @@ use tracing::warn;
 use events::{EventMessage, batch_response, parse_messages};
 
 pub use answers::limit_answers;
+pub use calls::answer_call;
+pub use function::called_function;
 pub use settings::{SECRET_SETTINGS, Settings};
 pub use stage::strip_stage;
 
@@ -103,6 +108,30 @@ where
             response
         });
 
+        lambda_runtime::run(handler)
+            .await
+            .map_err(|error| anyhow!(error))
+    })
+}
+
+/// Answers the calls of other functions. `handler` is called once, when the function starts. The
+/// function gets no ports, and needs no rights.
+///
+/// # Errors
+/// Fails if the runtime ends.
+pub fn run_called<H, F, E>(handler: impl FnOnce() -> H) -> Result<()>
+where
+    H: Fn(Bytes) -> F,
+    F: Future<Output = Result<Bytes, E>>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    start_runtime(async move |_| {
+        let handler = handler();
+        let handler = &handler;
+        let handler = service_fn(|event: LambdaEvent<Value>| async move {
+            let answer = answer_call(event.payload, handler).await;
+            answer.map_err(|error| lambda_runtime::Error::from(format!("{error:#}")))
+        });
         lambda_runtime::run(handler)
             .await
             .map_err(|error| anyhow!(error))

@@ -1,7 +1,9 @@
 //! Fetches one public web page: address checks, connection, redirects, retries and limits.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT,
@@ -10,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
+use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 use url::{Position, Url};
 
@@ -24,6 +27,14 @@ const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MEDIA_TYPES: &str =
     "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
 const NO_SECURE_CONNECTION: &str = "There is no secure connection to the page's server.";
+
+/// Fetches public web pages.
+#[async_trait]
+pub trait PageFetcher: Debug + Send + Sync {
+    /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
+    /// and repeats temporary failures twice, within 30 seconds in total.
+    async fn fetch_page(&self, url: &str) -> Result<Page, FetchError>;
+}
 
 /// A page that was answered with a success status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +51,7 @@ pub struct Page {
 }
 
 /// The reason why a page could not be fetched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct FetchError {
     /// The kind of failure.
@@ -52,7 +63,7 @@ pub struct FetchError {
 }
 
 /// The kinds of [`FetchError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FetchErrorKind {
     /// The address, or one that it redirects to, may not be fetched.
     Blocked,
@@ -60,6 +71,8 @@ pub enum FetchErrorKind {
     Failed,
     /// The page is larger than the limit.
     TooLarge,
+    /// The page was not asked for, because the fetcher itself failed. A retry may succeed.
+    Unavailable,
 }
 
 /// The limits of fetching one page.
@@ -109,6 +122,17 @@ pub struct Fetcher {
     limits: FetchLimits,
 }
 
+#[async_trait]
+impl PageFetcher for Fetcher {
+    async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
+        let visit = spans::trace(spans::call_span("fetch page"), self.follow_redirects(url));
+        match timeout(self.limits.total_timeout, visit).await {
+            Ok(result) => result,
+            Err(_) => Err(failed_error("The page did not answer in time.")),
+        }
+    }
+}
+
 enum Visit {
     Page(Page),
     Redirect(Url),
@@ -141,16 +165,6 @@ impl Fetcher {
         Self {
             limits,
             ..Self::new(network)
-        }
-    }
-
-    /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
-    /// and repeats temporary failures twice, within 30 seconds in total.
-    pub async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
-        let visit = spans::trace(spans::call_span("fetch page"), self.follow_redirects(url));
-        match timeout(self.limits.total_timeout, visit).await {
-            Ok(result) => result,
-            Err(_) => Err(failed_error("The page did not answer in time.")),
         }
     }
 

@@ -22,6 +22,8 @@ mod guard;
 #[cfg(feature = "client")]
 mod models;
 #[cfg(feature = "client")]
+mod multipart;
+#[cfg(feature = "client")]
 mod network;
 #[cfg(feature = "client")]
 mod settings;
@@ -37,11 +39,13 @@ pub use page_url::parse_page_url;
 #[cfg(feature = "client")]
 pub use api::{ApiAnswer, ApiClient, ApiError};
 #[cfg(feature = "client")]
-pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
+pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page, PageFetcher};
 #[cfg(feature = "client")]
 pub use guard::url_refusal;
 #[cfg(feature = "client")]
 pub use models::{AnswerError, EmbeddingClient, ModelClient, ModelError, Question, RerankClient};
+#[cfg(feature = "client")]
+pub use multipart::{FileForm, Form};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]

@@ -15,7 +15,7 @@ use std::io;
 
 pub use child::child_main;
 pub use confinement::{Confinement, confine_process};
-pub use parent::{Sandbox, WALL_TIME};
+pub use parent::{Sandbox, WALL_TIME, extract_plain_text};
 
 use content::ContentFailure;
 

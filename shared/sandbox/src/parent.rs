@@ -200,6 +200,19 @@ impl Sandbox {
     }
 }
 
+/// Extracts plain text, Markdown, code or data in this process. Returns `None` for everything that
+/// needs a parser.
+///
+/// # Errors
+/// [`SandboxError::Content`] for a text that cannot be read.
+pub async fn extract_plain_text(
+    bytes: &[u8],
+    name: Option<&str>,
+    declared: Option<&str>,
+) -> Result<Option<ExtractedDocument>, SandboxError> {
+    extract_in_process(bytes, name, declared, false).await
+}
+
 /// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a
 /// parser, unless `allow_parsers` is set.
 async fn extract_in_process(

@@ -11,13 +11,14 @@ use crate::deployed::DeployedStack;
 /// The number of waiting messages from which a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
 /// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
-const ALARMS: [&str; 8] = [
+const ALARMS: [&str; 9] = [
     "dead-letters",
     "oldest-message",
     "server-errors",
     "function-errors",
     "function-throttles",
     "mcp-errors",
+    "reader-errors",
     "table-throttles",
     "sweep-silent",
 ];

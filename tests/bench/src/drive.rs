@@ -143,7 +143,7 @@ pub(crate) async fn run(files: usize) -> Result<()> {
     let fetcher = Fetcher::new(Network::simulated(|_| Vec::new(), |_, _| None));
     let engine = SyncEngine {
         ctx: rig.system.ctx.clone(),
-        connectors: connectors::all_connectors(&settings, fetcher)?,
+        connectors: connectors::all_connectors(&settings, Arc::new(fetcher))?,
         judge: Arc::new(ModelJudge(ModelClient::new(ModelSettings::default()))),
         notifications: None,
     };

@@ -20,6 +20,7 @@ use embedded::{
 use http::Request;
 use http_body_util::BodyExt;
 use processor::ContentReaders;
+use reader::LocalReader;
 use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -290,8 +291,10 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
 fn no_external_systems(sandbox: Sandbox) -> ExternalServices {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
     let readers = ContentReaders {
-        sandbox,
-        fetcher: Fetcher::new(nowhere),
+        reader: Arc::new(LocalReader {
+            sandbox,
+            fetcher: Fetcher::new(nowhere),
+        }),
         models: ModelClient::new(ModelSettings::default()),
         embedder: None,
     };

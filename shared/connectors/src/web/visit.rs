@@ -69,7 +69,9 @@ fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
         (FetchErrorKind::Failed, Some(400..500)) => {
             Ok(VisitResult::Unreadable(SkipReason::NotDownloadable))
         }
-        (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
+        (FetchErrorKind::Failed | FetchErrorKind::Unavailable, _) => {
+            Err(ConnectorError::Unavailable(Box::new(error)))
+        }
     }
 }
 

@@ -8,6 +8,8 @@ mod faults;
 mod pages;
 mod permission;
 
+use std::sync::Arc;
+
 use connectors::DriveSettings;
 use domain::connection::Provider;
 use domain::metadata::Metadata;
@@ -32,9 +34,11 @@ impl DriveStage {
         let fake = FakeDrive::start().await.unwrap();
         let (id, secret) = fake.client_credentials();
         let settings = DriveSettings::for_fake_drive(fake.base_url(), id, secret);
-        let connectors =
-            connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))
-                .unwrap();
+        let connectors = connectors::all_connectors(
+            &settings,
+            Arc::new(Fetcher::new(Network::public_internet())),
+        )
+        .unwrap();
         Self { fake, connectors }
     }
 

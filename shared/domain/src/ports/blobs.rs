@@ -5,6 +5,7 @@ use std::slice;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
 use crate::error::PortError;
@@ -182,7 +183,7 @@ impl BlobContent {
 
 /// The address and the fields of the form with which a client posts a file. The client adds the
 /// file as the last part, named `file`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadForm {
     /// The address to post to.
     pub url: String,

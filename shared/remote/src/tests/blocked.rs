@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::server::{PUBLIC, Server, ok_answer, quick_limits};
-use crate::{FetchErrorKind, Fetcher};
+use crate::{FetchErrorKind, Fetcher, PageFetcher};
 
 const SPELLINGS: &[&str] = &[
     // Loopback, in every spelling of IPv4 that browsers and libraries accept

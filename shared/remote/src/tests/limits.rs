@@ -10,7 +10,7 @@ use super::server::{
     PUBLIC, Server, build_answer, ok_answer, quick_limits, receive_request, write_last_bytes,
 };
 use crate::fetch::FetchLimits;
-use crate::{FetchErrorKind, Fetcher};
+use crate::{FetchErrorKind, Fetcher, PageFetcher};
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::server::{PUBLIC, Server, build_answer, ok_answer, quick_limits, redirect_answer};
 use crate::guard::vet_addresses;
-use crate::{FetchErrorKind, Fetcher};
+use crate::{FetchErrorKind, Fetcher, PageFetcher};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::server::{PUBLIC, Server, ok_answer, quick_limits};
+use crate::PageFetcher;
 use crate::{Fetcher, Network};
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Tests of redirects: every hop passes the whole guard again.
 
 use super::server::{Server, build_answer, ok_answer, redirect_answer};
-use crate::FetchErrorKind;
+use crate::{FetchErrorKind, PageFetcher};
 
 #[tokio::test]
 async fn a_redirect_into_a_private_network_is_not_followed() {

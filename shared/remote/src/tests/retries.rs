@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::server::{PUBLIC, Server, build_answer, ok_answer, quick_limits};
+use crate::PageFetcher;
 use crate::{FetchErrorKind, Fetcher, Network};
 
 /// Starts a server that answers with each status in turn, and then with a page.

@@ -8,7 +8,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::server::{PUBLIC, Server, ok_answer, quick_limits, receive_request, write_last_bytes};
 use crate::tls::build_config;
-use crate::{FetchErrorKind, Fetcher};
+use crate::{FetchErrorKind, Fetcher, PageFetcher};
 
 /// A self-signed certificate for `secure.example.com` and `93.184.215.14`, valid until 2120.
 /// Nothing else trusts it.

@@ -19,6 +19,7 @@ use edge::{App, ProviderNames};
 use embedded::{ACCESS_KEY_ID, Durability, EmbeddedServices, REGION, SECRET_ACCESS_KEY};
 use http::{HeaderMap, Request, StatusCode};
 use processor::ContentReaders;
+use reader::{LocalReader, Reader};
 use remote::{Fetcher, ModelClient, ModelSettings};
 use sandbox::Sandbox;
 use serde_json::Value;
@@ -43,6 +44,8 @@ pub struct TestEnvironment {
     pub clock: TestClock,
     /// The simulated internet from which pages are fetched.
     pub internet: TestInternet,
+    /// The reader of pages and files, instead of one in this process.
+    pub reader: Option<Arc<dyn Reader>>,
     /// The models that describe pictures and transcribe recordings. There are none unless a test
     /// sets them before it starts an app.
     pub models: ModelSettings,
@@ -82,6 +85,7 @@ impl TestEnvironment {
             services,
             clock,
             internet: TestInternet::default(),
+            reader: None,
             models: ModelSettings::default(),
             embedding_folder: None,
             drive: connectors::DriveSettings::default(),
@@ -393,10 +397,21 @@ impl TestEnvironment {
             None => models.embedder(),
         };
         ContentReaders {
-            sandbox: Sandbox::in_process(),
-            fetcher: Fetcher::new(self.internet.as_network()).with_retry_pause(Duration::ZERO),
+            reader: self
+                .reader
+                .clone()
+                .unwrap_or_else(|| Arc::new(self.local_reader())),
             models,
             embedder,
+        }
+    }
+
+    /// Returns the reader in this process: without child processes, and with the internet of this
+    /// world.
+    pub fn local_reader(&self) -> LocalReader {
+        LocalReader {
+            sandbox: Sandbox::in_process(),
+            fetcher: Fetcher::new(self.internet.as_network()).with_retry_pause(Duration::ZERO),
         }
     }
 
@@ -407,7 +422,7 @@ impl TestEnvironment {
     /// Fails if the address of the drive is invalid.
     pub fn external_systems(&self) -> Result<ExternalServices> {
         let readers = self.content_readers();
-        let connectors = connectors::all_connectors(&self.drive, readers.fetcher.clone())?;
+        let connectors = connectors::all_connectors(&self.drive, readers.reader.clone())?;
         Ok(ExternalServices {
             readers,
             connectors,

@@ -8,6 +8,7 @@ mod damage;
 mod drive;
 mod faults;
 mod internet;
+mod lambda;
 mod log;
 mod openapi;
 mod sleep;

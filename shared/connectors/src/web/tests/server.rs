@@ -115,7 +115,7 @@ impl FakeWeb {
 
         let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
         WebCrawler {
-            fetcher,
+            fetcher: Arc::new(fetcher),
             default_pause: Duration::ZERO,
             retry_pause: Duration::ZERO,
         }

@@ -5,34 +5,42 @@ use bytes::{Buf, Bytes};
 use http::HeaderValue;
 
 /// A form under construction.
-pub(super) struct Form {
+#[derive(Debug)]
+pub struct Form {
     boundary: String,
     head: String,
 }
 
 /// A form that ends with its file.
-pub(super) struct FileForm {
+#[derive(Debug)]
+pub struct FileForm {
     form: Form,
     file: Bytes,
 }
 
-impl Form {
-    pub(super) fn new() -> Self {
+impl Default for Form {
+    fn default() -> Self {
         // No file contains 128 given random bits.
         Self {
             boundary: format!("recollect-{:032x}", rand::random::<u128>()),
             head: String::new(),
         }
     }
+}
 
-    pub(super) fn add_field(mut self, name: &str, value: &str) -> Self {
+impl Form {
+    /// Adds a field.
+    #[must_use]
+    pub fn add_field(mut self, name: &str, value: &str) -> Self {
         self.push_part_head(&format!("name=\"{name}\""), None);
         self.head.push_str(value);
         self.head.push_str("\r\n");
         self
     }
 
-    pub(super) fn add_file(
+    /// Adds the file, which is the last part.
+    #[must_use]
+    pub fn add_file(
         mut self,
         name: &str,
         file_name: &str,
@@ -69,11 +77,13 @@ impl Form {
 }
 
 impl FileForm {
-    pub(super) fn media_type(&self) -> String {
+    /// Returns the value of the header `Content-Type`.
+    pub fn media_type(&self) -> String {
         format!("multipart/form-data; boundary={}", self.form.boundary)
     }
 
-    pub(super) fn into_body(self) -> impl Buf + Send + 'static {
+    /// Returns the body.
+    pub fn into_body(self) -> impl Buf + Send + 'static {
         let tail = format!("\r\n--{}--\r\n", self.form.boundary);
         Bytes::from(self.form.head)
             .chain(self.file)
