@@ -38,7 +38,7 @@ source "$work/settings"
 say "calling the API at $api"
 wait_while_running 30 "GET /health" curl --silent --fail "$api/health"
 "$python" tests/clients/python_client.py --url "$api" --key "$key"
-grep -q "for $stack-reader " "$work/ministack.log" || fail "the function reader has not read the PDF"
+grep -q "for $stack-reader " "$work/ministack.log" || fail "the function reader was not started"
 
 doctor() { "$recollect" doctor --stack "$stack" --org demo --url "$api" "$@"; }
 say "looking for what is wrong"

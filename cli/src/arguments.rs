@@ -417,7 +417,7 @@ impl ModelOptions {
         };
 
         Ok(ContentReaders {
-            reader: Arc::new(LocalReader::in_child(std::env::current_exe()?)),
+            pages_and_files: Arc::new(LocalReader::in_child(std::env::current_exe()?)),
             models,
             embedder,
         })

@@ -118,7 +118,8 @@ fn build_outside(
     public_url: Option<String>,
 ) -> anyhow::Result<ExternalServices> {
     let readers = models.readers()?;
-    let connectors = connectors::all_connectors(&drive.settings(), readers.reader.clone())?;
+    let connectors =
+        connectors::all_connectors(&drive.settings(), readers.pages_and_files.clone())?;
     Ok(ExternalServices {
         readers,
         connectors,

@@ -53,7 +53,7 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     let app = TestApp::new().await;
     let (program, _folder) = endless_parser();
     let mut outside = app.environment.external_systems().expect("an outside");
-    outside.readers.reader = Arc::new(LocalReader {
+    outside.readers.pages_and_files = Arc::new(LocalReader {
         sandbox: Sandbox::in_child(program),
         ..app.environment.local_reader()
     });

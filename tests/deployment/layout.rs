@@ -110,7 +110,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
                 wanted.extend(drive_variables());
                 wanted
             }
-            // What it reads must not find the collector of traces.
+            // Hostile content must not learn the address and the headers of the collector of traces.
             "ReaderFunction" => {
                 let exporter = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"];
                 for name in exporter {
@@ -120,13 +120,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
             }
             _ => BTreeSet::new(),
         };
-        if [
-            "ProcessorFunction",
-            "SynchronizerFunction",
-            "ConnectionsFunction",
-        ]
-        .contains(&id)
-        {
+        if ["ProcessorFunction", "SynchronizerFunction"].contains(&id) {
             wanted.insert("RECOLLECT_READER_FUNCTION".to_owned());
         }
         let may_be_secret = |variable: &&str| wanted.contains(*variable);

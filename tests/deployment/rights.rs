@@ -116,19 +116,42 @@ fn the_function_that_reads_for_others_may_only_write_its_log() {
 }
 
 #[test]
-fn a_caller_waits_longer_than_the_function_that_it_calls_may_take() {
+fn callers_may_hand_the_function_what_is_too_large_for_a_call() {
     let template = load_template();
-    let time_out = |id| {
+    let callers = roles_with_variables(&template, &["RECOLLECT_READER_FUNCTION"]);
+    let callers: Vec<&Value> = resources(&template, "AWS::Serverless::Function")
+        .into_iter()
+        .map(|(_, function)| function)
+        .filter(|function| callers.contains(referenced_id(&function["Role"])))
+        .collect();
+    assert_eq!(callers.len(), 2);
+    for function in callers {
+        for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] {
+            let objects = resources_of_action(&template, function, action);
+            let objects: Vec<&str> = objects
+                .into_iter()
+                .filter_map(|o| o["Fn::Sub"].as_str())
+                .collect();
+            assert_eq!(objects, ["${BucketInUse.Value}/*"], "{action}");
+        }
+    }
+}
+
+#[test]
+fn there_is_time_for_the_longest_page_and_the_longest_file() {
+    let template = load_template();
+    let seconds = |id| {
         resource_properties(&template, id)["Timeout"]
             .as_u64()
             .unwrap()
     };
-    let parser = sandbox::WALL_TIME.as_secs();
-    assert!(parser < time_out("ReaderFunction"));
-    assert!(time_out("ReaderFunction") < aws::CALL_TIMEOUT.as_secs());
-    for queue_reader in ["ProcessorFunction", "SynchronizerFunction"] {
-        assert!(aws::CALL_TIMEOUT.as_secs() < time_out(queue_reader));
-    }
+    let (fetch, extract) = (reader::FETCH_LIMITS.time, reader::EXTRACT_LIMITS.time);
+    let work = sandbox::WALL_TIME + 2 * lambda::TRANSFER_TIMEOUT;
+    assert!(work < extract);
+    assert!(extract.as_secs() < seconds("ReaderFunction"));
+    // A page is fetched, and then parsed like a file.
+    assert!((fetch + extract).as_secs() < seconds("ProcessorFunction"));
+    assert!(fetch.as_secs() < seconds("SynchronizerFunction"));
 }
 
 /// Returns the only statement of a policy beside the roles, and the roles that have the policy.

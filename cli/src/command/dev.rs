@@ -123,8 +123,6 @@ fn endpoint_url(address: SocketAddr) -> String {
 fn write_variables(system: &LocalSystem, endpoint: &str, folder: &Path) -> Result<PathBuf> {
     let mut variables: BTreeMap<&str, String> = system.names.to_environment().into_iter().collect();
     variables.insert("AWS_ENDPOINT_URL", endpoint.to_owned());
-    // In `sam local`, no function can call another.
-    variables.insert(reader::READER_FUNCTION, String::new());
     let json = serde_json::json!({"Parameters": variables}).to_string();
     let file = folder.join(VARIABLES);
     std::fs::write(&file, json).with_context(|| format!("write {}", file.display()))?;

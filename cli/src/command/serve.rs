@@ -32,7 +32,11 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         LocalSystem::open(data, durability, Some(public_url.trim_end_matches('/'))).await?;
     let public_url = public_url.trim_end_matches('/').to_owned();
     let external_services = build_outside(&options.models, &options.drive, Some(public_url))?;
-    external_services.readers.reader.log_isolation().await;
+    external_services
+        .readers
+        .pages_and_files
+        .log_isolation()
+        .await;
     let workers = Workers::start(&system, &external_services).await?;
     let serving_options = ServingOptions {
         cache_bytes: options.cache_mb * 1024 * 1024,

@@ -13,7 +13,11 @@ pub(super) async fn run_work(options: Work) -> Result<()> {
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let external_services = build_outside(&options.models, &options.drive, None)?;
-    external_services.readers.reader.log_isolation().await;
+    external_services
+        .readers
+        .pages_and_files
+        .log_isolation()
+        .await;
     if options.until_idle {
         work_until_idle(&system, &external_services).await?;
     } else {

@@ -1,9 +1,15 @@
 //! The Lambda function `connections`.
 
+use std::sync::Arc;
+
+use remote::{Fetcher, Network};
+
 fn main() -> anyhow::Result<()> {
     let settings = lambda::Settings::load()?;
     let drive = connectors::DriveSettings::from_environment(|name| settings.get(name));
-    let connectors = connectors::all_connectors(&drive, reader::deployed_fetcher())?;
+    // A request begins a synchronization, and fetches no page itself.
+    let fetcher = Arc::new(Fetcher::new(Network::public_internet()));
+    let connectors = connectors::all_connectors(&drive, fetcher)?;
     let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
     lambda::run_http(|app| connections::router(app, connectors, public_url))
 }

@@ -10,16 +10,15 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
 
     let settings = lambda::Settings::load()?;
     let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
-    let readers = ContentReaders {
-        reader: reader::deployed_reader()?,
-        embedder: models.embedder(),
-        models,
-    };
-
-    lambda::run_queue(|ctx| {
-        let reader = readers.reader.clone();
+    lambda::run_queue(|deployment| {
+        let readers = ContentReaders {
+            pages_and_files: reader::deployed_reader(deployment)?,
+            embedder: models.embedder(),
+            models,
+        };
+        let reader = readers.pages_and_files.clone();
         tokio::spawn(async move { reader.log_isolation().await });
-        Processor::new(ctx, readers)
+        Ok(Processor::new(deployment.ctx.clone(), readers))
     })?;
 
     Ok(std::process::ExitCode::SUCCESS)

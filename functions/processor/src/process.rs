@@ -23,7 +23,8 @@ use crate::statements::{ExtractedStatements, extract_statements};
 use crate::summary::summarize_document;
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
-/// the worker's function is ended, so that a slow page and a slow parser are not started twice.
+/// the worker's function is ended, so that a slow page and a slow parser are not started twice: the
+/// function that reads them ends with it at the latest.
 const LEASE_SECONDS: i64 = 150;
 const _: () = assert!(
     sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,

@@ -14,11 +14,11 @@ use reader::Reader;
 use remote::{FetchError, FetchErrorKind, ModelClient, ModelError};
 use sandbox::SandboxError;
 
-/// The readers of content: one of pages and files, and models for pictures, sound and vectors.
+/// Reads content: a reader of pages and files, and models for pictures, sound and vectors.
 #[derive(Clone)]
 pub struct ContentReaders {
     /// Fetches pages and runs the parsers.
-    pub reader: Arc<dyn Reader>,
+    pub pages_and_files: Arc<dyn Reader>,
     /// Describes pictures and transcribes recordings.
     pub models: ModelClient,
     /// The model that the operator chose for vectors of texts.
@@ -135,7 +135,7 @@ impl ContentReaders {
     }
 
     async fn read_page(&self, url: &str) -> Result<ExtractedText, ReadError> {
-        let page = match self.reader.fetch_page(url).await {
+        let page = match self.pages_and_files.fetch_page(url).await {
             Ok(page) => page,
             Err(error) => return Err(fetch_error(error)),
         };
@@ -205,7 +205,11 @@ impl ContentReaders {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let extracted = match self.reader.extract_document(bytes, name, declared).await {
+        let extracted = match self
+            .pages_and_files
+            .extract_document(bytes, name, declared)
+            .await
+        {
             Ok(extracted) => extracted,
             Err(SandboxError::Content(failure)) => return Err(content_error(failure)),
             Err(SandboxError::Unavailable(error)) => return Err(ReadError::unavailable(error)),

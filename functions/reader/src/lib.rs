@@ -1,22 +1,24 @@
-//! Reads what strangers wrote: fetches pages, and extracts the text of files.
+//! Fetches web pages and extracts the text of files, which strangers wrote.
 //!
-//! A deployment does this in a function of its own, which has no rights. [`ReaderFunction`] calls it,
-//! and the function answers with [`answer_request`]. On one machine, [`LocalReader`] does the same in
+//! In a deployment, the function `reader` does this, which has no rights. [`RemoteReader`] calls it,
+//! and the function answers by [`answer_request`]. On one machine, [`LocalReader`] does the same in
 //! the process and its child processes.
 
+mod answer;
 mod deployed;
-mod function;
 mod local;
 mod message;
+mod remote_reader;
 
 use async_trait::async_trait;
 use content::ExtractedDocument;
 use remote::PageFetcher;
 use sandbox::SandboxError;
 
-pub use deployed::{READER_FUNCTION, deployed_fetcher, deployed_reader};
-pub use function::{ReaderFunction, answer_request};
+pub use answer::answer_request;
+pub use deployed::{deployed_fetcher, deployed_reader};
 pub use local::LocalReader;
+pub use remote_reader::{EXTRACT_LIMITS, FETCH_LIMITS, RemoteReader};
 
 /// Fetches pages, and extracts the text of files.
 #[async_trait]

@@ -7,7 +7,7 @@ use remote::FetchError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What the function has to do.
+/// A request to the function.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ReadRequest {
     /// Fetch a page.
@@ -24,7 +24,7 @@ pub(crate) enum ReadRequest {
     },
 }
 
-/// What the function has done.
+/// The answer of the function.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ReadAnswer {
     /// A page. Its content is behind the head.

@@ -15,7 +15,7 @@ use crate::presign::Presigner;
 
 /// The longest wait for a connection before the next attempt. Within a region, connecting takes a
 /// few milliseconds.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest wait for the answer to one attempt before the next. Large objects stream within it.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -5,34 +5,32 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_lambda::primitives::Blob;
 use bytes::Bytes;
-use domain::ports::{Clock, FunctionCaller, PortResult, UploadForm};
+use domain::ports::{CallLimits, Clock, PortResult, RemoteFunction, UploadForm};
 use domain::{AnswerId, PortError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
 use tracing::warn;
 
-use crate::clients::Clients;
+use crate::clients::{CONNECT_TIMEOUT, Clients};
 use crate::error::port_error;
 use crate::names::ResourceNames;
 use crate::presign::Presigner;
 use crate::table_keys;
 
-/// The most bytes of a request or an answer inside of a call. Base64 makes four bytes of three, and a
-/// call takes 6 MB (Lambda quotas, "Invocation payload").
+/// The most bytes of a request or an answer in a call. Base64 makes four bytes of three, and a call
+/// takes 6 MB (Lambda quotas, "Invocation payload").
 const MAX_INLINE_BYTES: usize = 4 * 1024 * 1024;
-/// The most bytes of an answer, which is the most that the sandbox of parsers returns.
-const MAX_ANSWER_BYTES: u64 = 192 * 1024 * 1024;
-/// The longest wait for an answer. The time-out of the function that is called is shorter, and that
-/// of the function that calls is longer.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(105);
 /// The time in seconds for which the address of a request and the form for its answer are valid.
 const VALID_SECONDS: u32 = 300;
+/// The longest part of a function's error message that is shown, in characters.
+const MAX_MESSAGE_CHARS: usize = 200;
 
 /// A call of a function, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,7 +85,7 @@ impl InlineBytes {
     }
 }
 
-/// A Lambda function that others call.
+/// A Lambda function that this process calls.
 pub struct LambdaFunction {
     lambda: aws_sdk_lambda::Client,
     s3: aws_sdk_s3::Client,
@@ -105,6 +103,12 @@ impl fmt::Debug for LambdaFunction {
     }
 }
 
+/// The keys of the objects of one call.
+struct CallObjects {
+    request: String,
+    answer: String,
+}
+
 impl LambdaFunction {
     /// Returns the function with this name, in the account of `config`. What is too large for a call
     /// goes through the bucket of the deployment.
@@ -115,9 +119,10 @@ impl LambdaFunction {
         clock: Arc<dyn Clock>,
         name: String,
     ) -> Self {
+        // Each call has a limit of its own.
         let timeouts = TimeoutConfig::builder()
-            .operation_attempt_timeout(CALL_TIMEOUT)
-            .operation_timeout(CALL_TIMEOUT)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .disable_operation_attempt_timeout()
             .build();
         let lambda = aws_sdk_lambda::config::Builder::from(config)
             .timeout_config(timeouts)
@@ -132,21 +137,37 @@ impl LambdaFunction {
         }
     }
 
-    async fn invoke(&self, event: &CallEvent) -> PortResult<CallAnswer> {
-        let payload = serde_json::to_vec(event).map_err(internal_error)?;
+    /// Calls the function, and returns its answer.
+    async fn exchange(
+        &self,
+        request: Bytes,
+        objects: &CallObjects,
+        max_answer_bytes: u64,
+    ) -> PortResult<CallAnswer> {
+        let now = self.clock.now();
+        let until = now.plus_seconds(VALID_SECONDS.into());
+        let answer_form = self
+            .presigner
+            .upload_form(&self.bucket, &objects.answer, max_answer_bytes, now, until)
+            .await?;
+        let request = match InlineBytes::encode(&request) {
+            Some(bytes) => CallRequest::Inline(bytes),
+            None => CallRequest::Stored(self.store_request(&objects.request, request).await?),
+        };
+
+        let event = CallEvent {
+            request,
+            answer_form,
+        };
+        let payload = serde_json::to_vec(&event).map_err(internal_error)?;
         let call = self.lambda.invoke().function_name(&self.name);
         let answer = call.payload(Blob::new(payload)).send().await;
         let answer = answer.map_err(port_error)?;
-
-        if let Some(error) = answer.function_error() {
-            let message = format!(
-                "the function {} ended without an answer: {error}",
-                self.name
-            );
-            return Err(PortError::Unavailable(message.into()));
-        }
         let payload = answer.payload().map(Blob::as_ref).unwrap_or_default();
-        serde_json::from_slice(payload).map_err(internal_error)
+        match answer.function_error() {
+            Some(_) => Err(self.function_error(payload)),
+            None => serde_json::from_slice(payload).map_err(internal_error),
+        }
     }
 
     async fn store_request(&self, key: &str, request: Bytes) -> PortResult<String> {
@@ -167,61 +188,55 @@ impl LambdaFunction {
         }
     }
 
-    /// Deletes an object of a call. The bucket deletes what is left after a day.
     async fn delete_object(&self, key: &str) {
         let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
         if let Err(error) = delete.send().await {
             warn!(
                 error = &error as &dyn std::error::Error,
-                "an object of a call is deleted only by the bucket, after a day"
+                "cannot delete an object of a call; the bucket deletes it after a day"
             );
         }
+    }
+
+    /// Returns the error of a function that ended without an answer. Its payload has the message of
+    /// the runtime, such as `Task timed out after 80.00 seconds`.
+    fn function_error(&self, payload: &[u8]) -> PortError {
+        let payload: Value = serde_json::from_slice(payload).unwrap_or_default();
+        let message = payload["errorMessage"].as_str().unwrap_or_default();
+        let message: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
+        self.unavailable(&format!("ended without an answer: {message}"))
+    }
+
+    fn unavailable(&self, problem: &str) -> PortError {
+        PortError::Unavailable(format!("the function {} {problem}", self.name).into())
     }
 }
 
 #[async_trait]
-impl FunctionCaller for LambdaFunction {
-    async fn call(&self, request: Bytes) -> PortResult<Bytes> {
-        let now = self.clock.now();
-        let until = now.plus_seconds(VALID_SECONDS.into());
-        let answer_key = table_keys::answer_key(&AnswerId::random());
-        let answer_form = self
-            .presigner
-            .upload_form(&self.bucket, &answer_key, MAX_ANSWER_BYTES, now, until)
-            .await?;
-
-        let answer = match InlineBytes::encode(&request) {
-            Some(bytes) => {
-                let request = CallRequest::Inline(bytes);
-                self.invoke(&CallEvent {
-                    request,
-                    answer_form,
-                })
-                .await?
-            }
-            None => {
-                let request_key = table_keys::answer_key(&AnswerId::random());
-                let address = self.store_request(&request_key, request).await?;
-                let request = CallRequest::Stored(address);
-                let answer = self
-                    .invoke(&CallEvent {
-                        request,
-                        answer_form,
-                    })
-                    .await;
-                self.delete_object(&request_key).await;
-                answer?
-            }
+impl RemoteFunction for LambdaFunction {
+    async fn call(&self, request: Bytes, limits: CallLimits) -> PortResult<Bytes> {
+        let is_stored = request.len() > MAX_INLINE_BYTES;
+        let objects = CallObjects {
+            request: table_keys::answer_key(&AnswerId::random()),
+            answer: table_keys::answer_key(&AnswerId::random()),
         };
-
-        match answer {
-            CallAnswer::Inline(bytes) => bytes.decode(),
-            CallAnswer::Stored => {
-                let bytes = self.read_answer(&answer_key).await?;
-                self.delete_object(&answer_key).await;
-                Ok(bytes)
-            }
+        let exchange = self.exchange(request, &objects, limits.answer_bytes);
+        let answer = match timeout(limits.time, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.unavailable("did not answer in time")),
+        };
+        if is_stored {
+            self.delete_object(&objects.request).await;
         }
+
+        let answer = match answer {
+            Ok(CallAnswer::Inline(bytes)) => return bytes.decode(),
+            Ok(CallAnswer::Stored) => self.read_answer(&objects.answer).await,
+            Err(error) => Err(error),
+        };
+        // A call that failed may have stored its answer as well.
+        self.delete_object(&objects.answer).await;
+        answer
     }
 }
 

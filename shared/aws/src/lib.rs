@@ -43,10 +43,12 @@ use domain::ports::Clock;
 use service::Ctx;
 use service::{Backlog, MAX_UNFINISHED, OrganizationCaps};
 
+pub use aws_config::SdkConfig;
+
 pub use answers::{AnswerStore, LargeAnswer};
 pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;
-pub use function::{CALL_TIMEOUT, CallAnswer, CallEvent, CallRequest, InlineBytes, LambdaFunction};
+pub use function::{CallAnswer, CallEvent, CallRequest, InlineBytes, LambdaFunction};
 pub use names::ResourceNames;
 pub use operator_secret::read_operator_secret;
 pub use receive::{QueueDepth, QueueReceiver, ReceivedMessage};

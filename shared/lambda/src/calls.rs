@@ -1,20 +1,20 @@
-//! Calls of a function by others of the same deployment (`aws::LambdaFunction`).
+//! Answers calls from other functions of the deployment, which `aws::LambdaFunction` makes.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use aws::{CallAnswer, CallEvent, CallRequest, InlineBytes};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, Request};
+use axum::http::{Request, StatusCode};
 use bytes::{Buf, Bytes};
 use domain::ports::UploadForm;
-use remote::{ApiClient, Form};
+use remote::{ApiAnswer, ApiClient, MultipartForm};
 use serde_json::Value;
 
 /// The time in which a large request has to be read, and a large answer stored.
-const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
-/// The most bytes of a request, which is the most of a document.
-const MAX_REQUEST_BYTES: usize = 192 * 1024 * 1024;
+pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(7);
+/// The most bytes of a request: more than those of the largest file.
+const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The client that reads large requests and stores large answers. It has no credentials.
 static OBJECTS: ApiClient = ApiClient::new("recollect");
@@ -48,10 +48,7 @@ where
 
 async fn read_request(address: &str) -> Result<Bytes> {
     let request = Request::get(address).body(Bytes::new())?;
-    let response = OBJECTS.send(request, TRANSFER_TIMEOUT).await?;
-    if !response.status().is_success() {
-        bail!("the request is answered with {}", response.status());
-    }
+    let response = send(&request).await.context("cannot read the request")?;
     match response.read_body(MAX_REQUEST_BYTES).await? {
         Some(bytes) => Ok(bytes),
         None => bail!("the request has more than {MAX_REQUEST_BYTES} bytes"),
@@ -59,21 +56,29 @@ async fn read_request(address: &str) -> Result<Bytes> {
 }
 
 async fn store_answer(form: &UploadForm, bytes: Bytes) -> Result<()> {
-    let mut fields = Form::default();
+    let mut fields = MultipartForm::default();
     for (name, value) in &form.fields {
         fields = fields.add_field(name, value);
     }
     let fields = fields.add_file("file", "answer", "application/octet-stream", bytes);
 
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(&form.url)
-        .header(CONTENT_TYPE, fields.media_type());
+    let request = Request::post(&form.url).header(CONTENT_TYPE, fields.media_type());
     let mut body = fields.into_body();
-    let body = body.copy_to_bytes(body.remaining());
-    let response = OBJECTS.send(request.body(body)?, TRANSFER_TIMEOUT).await?;
-    if !response.status().is_success() {
-        bail!("the answer is refused with {}", response.status());
-    }
+    let request = request.body(body.copy_to_bytes(body.remaining()))?;
+    send(&request).await.context("cannot store the answer")?;
     Ok(())
+}
+
+/// Sends a request, and once more after a fault. A function is suspended between its calls, so its
+/// connections may have been closed.
+async fn send(request: &Request<Bytes>) -> Result<ApiAnswer> {
+    let first = OBJECTS.send(request.clone(), TRANSFER_TIMEOUT).await;
+    let answer = match first {
+        Ok(answer) if !answer.status().is_server_error() => answer,
+        _ => OBJECTS.send(request.clone(), TRANSFER_TIMEOUT).await?,
+    };
+    match answer.status() {
+        StatusCode::OK | StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(answer),
+        status => bail!("the bucket answered {status}"),
+    }
 }

@@ -1,21 +1,22 @@
-//! Runs an axum router, a queue worker or a schedule as an AWS Lambda function. The `main` of a
-//! function is one call.
+//! Runs an axum router, a queue worker, a schedule or the answers to other functions as an AWS Lambda
+//! function. The `main` of a function is one call.
 
 mod answers;
 mod calls;
 mod events;
-mod function;
 mod settings;
 mod stage;
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
-use aws::{AnswerStore, Clients, QueueReceiver, ResourceNames, SystemClock};
+use anyhow::{Context, Result, anyhow};
+use aws::{
+    AnswerStore, Clients, LambdaFunction, QueueReceiver, ResourceNames, SdkConfig, SystemClock,
+};
 use axum::Router;
 use bytes::Bytes;
-use domain::ports::PortResult;
+use domain::ports::{PortResult, RemoteFunction};
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
 use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
@@ -29,8 +30,7 @@ use tracing::warn;
 use events::{EventMessage, batch_response, parse_messages};
 
 pub use answers::limit_answers;
-pub use calls::answer_call;
-pub use function::called_function;
+pub use calls::{TRANSFER_TIMEOUT, answer_call};
 pub use settings::{SECRET_SETTINGS, Settings};
 pub use stage::strip_stage;
 
@@ -40,7 +40,7 @@ pub use stage::strip_stage;
 /// Fails if the environment is incomplete or the runtime ends.
 pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start_runtime(async move |traces| {
-        let Connected { ctx, answers, .. } = Connected::from_environment().await?;
+        let Deployment { ctx, answers, .. } = Deployment::from_environment().await?;
         let clock = ctx.clock.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let app = App::new(ctx, authenticator)
@@ -62,11 +62,11 @@ pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
 ///
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
-pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
+pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(&Deployment) -> Result<W>) -> Result<()> {
     start_runtime(async move |traces| {
-        let connected = Connected::from_environment().await?;
-        let worker = worker(connected.ctx);
-        let (worker, queues, traces) = (&worker, &connected.queues, &traces);
+        let deployment = Deployment::from_environment().await?;
+        let worker = worker(&deployment)?;
+        let (worker, queues, traces) = (&worker, &deployment.queues, &traces);
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             let response = handle_batch(worker, queues, event.payload).await;
             traces.flush().await;
@@ -89,7 +89,7 @@ where
     F: Future<Output = PortResult<()>>,
 {
     start_runtime(async move |traces| {
-        let Connected { ctx, queues, .. } = Connected::from_environment().await?;
+        let Deployment { ctx, queues, .. } = Deployment::from_environment().await?;
         let worker = worker(ctx.clone());
         let (worker, queues, ctx) = (&worker, &queues, &ctx);
         let (scheduled, traces) = (&scheduled, &traces);
@@ -216,22 +216,42 @@ fn read_setting<T: Default + FromStr<Err = domain::Error>>(name: &str) -> Result
     }
 }
 
-/// The ports of a deployment, its queues and its store of large answers.
-struct Connected {
-    ctx: Ctx,
+/// The deployment that a function belongs to, as its environment describes it.
+pub struct Deployment {
+    /// The ports.
+    pub ctx: Ctx,
     queues: Queues,
     answers: AnswerStore,
+    config: SdkConfig,
 }
 
-impl Connected {
+impl Deployment {
     async fn from_environment() -> Result<Self> {
-        let clients = Clients::new(&aws::load_config().await);
+        let config = aws::load_config().await;
+        let clients = Clients::new(&config);
         let names = ResourceNames::from_environment(read_variable)?;
         Ok(Self {
             ctx: aws::build_context(&clients, &names, Arc::new(SystemClock)),
             answers: AnswerStore::new(&clients, &names),
             queues: Queues::new(clients, names),
+            config,
         })
+    }
+
+    /// Returns the function whose name is in a variable of the environment, or `None` if the variable
+    /// is empty.
+    ///
+    /// # Errors
+    /// Fails if the variable is not set.
+    pub fn function(&self, variable: &str) -> Result<Option<Arc<dyn RemoteFunction>>> {
+        let name = read_variable(variable).with_context(|| format!("set {variable}"))?;
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let Queues { clients, names } = &self.queues;
+        let clock = self.ctx.clock.clone();
+        let function = LambdaFunction::new(&self.config, clients, names, clock, name);
+        Ok(Some(Arc::new(function)))
     }
 }
 

@@ -71,7 +71,7 @@ pub enum FetchErrorKind {
     Failed,
     /// The page is larger than the limit.
     TooLarge,
-    /// The page was not asked for, because the fetcher itself failed. A retry may succeed.
+    /// The fetcher itself failed, before or after it asked for the page. A retry may succeed.
     Unavailable,
 }
 

@@ -45,7 +45,7 @@ pub use guard::url_refusal;
 #[cfg(feature = "client")]
 pub use models::{AnswerError, EmbeddingClient, ModelClient, ModelError, Question, RerankClient};
 #[cfg(feature = "client")]
-pub use multipart::{FileForm, Form};
+pub use multipart::{MultipartBody, MultipartForm};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]

@@ -24,7 +24,7 @@ use url::{Position, Url};
 
 use crate::client::{BodyError, open_connector, read_body, single_use_client};
 use crate::fetch::USER_AGENT_VALUE;
-use crate::multipart::Form;
+use crate::multipart::MultipartForm;
 use crate::settings::{self, ModelSettings};
 use crate::tls::system_tls;
 
@@ -170,7 +170,7 @@ impl ModelClient {
             &self.settings.transcription_model,
             settings::TRANSCRIPTION_MODEL,
         )?;
-        let form = Form::default()
+        let form = MultipartForm::default()
             .add_field("model", model)
             .add_field("response_format", "json")
             .add_file("file", file_name, media_type, bytes);

@@ -6,19 +6,19 @@ use http::HeaderValue;
 
 /// A form under construction.
 #[derive(Debug)]
-pub struct Form {
+pub struct MultipartForm {
     boundary: String,
     head: String,
 }
 
 /// A form that ends with its file.
 #[derive(Debug)]
-pub struct FileForm {
-    form: Form,
+pub struct MultipartBody {
+    form: MultipartForm,
     file: Bytes,
 }
 
-impl Default for Form {
+impl Default for MultipartForm {
     fn default() -> Self {
         // No file contains 128 given random bits.
         Self {
@@ -28,7 +28,7 @@ impl Default for Form {
     }
 }
 
-impl Form {
+impl MultipartForm {
     /// Adds a field.
     #[must_use]
     pub fn add_field(mut self, name: &str, value: &str) -> Self {
@@ -46,7 +46,7 @@ impl Form {
         file_name: &str,
         media_type: &str,
         file: Bytes,
-    ) -> FileForm {
+    ) -> MultipartBody {
         let media_type = if HeaderValue::from_str(media_type).is_ok() {
             media_type
         } else {
@@ -60,7 +60,7 @@ impl Form {
             ),
             Some(media_type),
         );
-        FileForm { form: self, file }
+        MultipartBody { form: self, file }
     }
 
     fn push_part_head(&mut self, disposition: &str, media_type: Option<&str>) {
@@ -76,7 +76,7 @@ impl Form {
     }
 }
 
-impl FileForm {
+impl MultipartBody {
     /// Returns the value of the header `Content-Type`.
     pub fn media_type(&self) -> String {
         format!("multipart/form-data; boundary={}", self.form.boundary)

@@ -291,7 +291,7 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
 fn no_external_systems(sandbox: Sandbox) -> ExternalServices {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
     let readers = ContentReaders {
-        reader: Arc::new(LocalReader {
+        pages_and_files: Arc::new(LocalReader {
             sandbox,
             fetcher: Fetcher::new(nowhere),
         }),

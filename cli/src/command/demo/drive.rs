@@ -92,7 +92,7 @@ fn demo_outside(drive: &FakeDrive, public_url: &str) -> Result<ExternalServices>
     let (client_id, client_secret) = drive.client_credentials();
     let settings = DriveSettings::for_fake_drive(drive.base_url(), client_id, client_secret);
     let readers = ModelOptions::default().readers()?;
-    let connectors = connectors::all_connectors(&settings, readers.reader.clone())?;
+    let connectors = connectors::all_connectors(&settings, readers.pages_and_files.clone())?;
     Ok(ExternalServices {
         readers,
         connectors,

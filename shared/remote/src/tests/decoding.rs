@@ -6,8 +6,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 
 use super::server::{Server, build_answer, ok_answer};
-use crate::PageFetcher;
-use crate::{FetchError, FetchErrorKind, Page};
+use crate::{FetchError, FetchErrorKind, Page, PageFetcher};
 
 const SENTENCE: &str = "All work and no play makes Jack a dull boy.\n";
 

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::server::{PUBLIC, Server, ok_answer, quick_limits};
-use crate::PageFetcher;
-use crate::{Fetcher, Network};
+use crate::{Fetcher, Network, PageFetcher};
 
 #[tokio::test]
 async fn public_addresses_pass_the_guard_in_every_spelling() {

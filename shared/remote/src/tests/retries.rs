@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::server::{PUBLIC, Server, build_answer, ok_answer, quick_limits};
-use crate::PageFetcher;
-use crate::{FetchErrorKind, Fetcher, Network};
+use crate::{FetchErrorKind, Fetcher, Network, PageFetcher};
 
 /// Starts a server that answers with each status in turn, and then with a page.
 async fn statuses(statuses: &'static [&'static str]) -> Server {

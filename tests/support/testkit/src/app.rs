@@ -397,7 +397,7 @@ impl TestEnvironment {
             None => models.embedder(),
         };
         ContentReaders {
-            reader: self
+            pages_and_files: self
                 .reader
                 .clone()
                 .unwrap_or_else(|| Arc::new(self.local_reader())),
@@ -422,7 +422,7 @@ impl TestEnvironment {
     /// Fails if the address of the drive is invalid.
     pub fn external_systems(&self) -> Result<ExternalServices> {
         let readers = self.content_readers();
-        let connectors = connectors::all_connectors(&self.drive, readers.reader.clone())?;
+        let connectors = connectors::all_connectors(&self.drive, readers.pages_and_files.clone())?;
         Ok(ExternalServices {
             readers,
             connectors,

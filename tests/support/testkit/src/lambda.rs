@@ -14,7 +14,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
-use embedded::{ACCESS_KEY_ID, EmbeddedServices, REGION, SECRET_ACCESS_KEY, SIGNING_KEY_ID};
+use embedded::{ACCESS_KEY_ID, InProcessTransport, REGION, SECRET_ACCESS_KEY, SIGNING_KEY_ID};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
@@ -54,7 +54,7 @@ impl TestEnvironment {
         tokio::spawn(async move { axum::serve(listener, bucket).await });
 
         let transport = LambdaTransport {
-            services: self.services.clone(),
+            services: InProcessTransport::new(self.services.clone()),
             function: Arc::new(move |request| function(request).boxed()),
         };
         let config = aws::config_through(transport, ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
@@ -76,7 +76,7 @@ impl TestEnvironment {
 /// A transport to embedded services and to one function.
 #[derive(Clone)]
 struct LambdaTransport {
-    services: EmbeddedServices,
+    services: InProcessTransport,
     function: Function,
 }
 
@@ -86,24 +86,22 @@ impl fmt::Debug for LambdaTransport {
     }
 }
 
-impl LambdaTransport {
-    async fn invoke(&self, event: &[u8]) -> http::Response<Bytes> {
-        assert!(event.len() <= MAX_PAYLOAD_BYTES, "AWS refuses this call");
-        let event: Value = serde_json::from_slice(event).expect("an event as JSON");
-        let function = self.function.clone();
-        let (answer, error) = match lambda::answer_call(event, |request| function(request)).await {
-            Ok(answer) => (answer, None),
-            Err(error) => (json!({"errorMessage": error.to_string()}), Some(error)),
-        };
-        let answer = Bytes::from(answer.to_string());
-        assert!(answer.len() <= MAX_PAYLOAD_BYTES, "AWS refuses this answer");
-        let mut response = http::Response::new(answer);
-        if error.is_some() {
-            let unhandled = http::HeaderValue::from_static("Unhandled");
-            response.headers_mut().insert(FUNCTION_ERROR, unhandled);
-        }
-        response
+/// Returns the answer of Lambda to a call.
+async fn invoke(function: Function, event: &[u8]) -> http::Response<SdkBody> {
+    assert!(event.len() <= MAX_PAYLOAD_BYTES, "AWS refuses this call");
+    let event: Value = serde_json::from_slice(event).expect("an event as JSON");
+    let result = lambda::answer_call(event, |request| function(request)).await;
+    let is_error = result.is_err();
+    let answer = result.unwrap_or_else(|error| json!({"errorMessage": format!("{error:#}")}));
+    let answer = answer.to_string();
+    assert!(answer.len() <= MAX_PAYLOAD_BYTES, "AWS refuses this answer");
+
+    let mut response = http::Response::new(SdkBody::from(answer));
+    if is_error {
+        let unhandled = http::HeaderValue::from_static("Unhandled");
+        response.headers_mut().insert(FUNCTION_ERROR, unhandled);
     }
+    response
 }
 
 impl HttpClient for LambdaTransport {
@@ -118,27 +116,15 @@ impl HttpClient for LambdaTransport {
 
 impl HttpConnector for LambdaTransport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let this = self.clone();
+        if !request.uri().ends_with(INVOKE_PATH) {
+            return self.services.call(request);
+        }
+        let function = self.function.clone();
         HttpConnectorFuture::new(async move {
-            let request = request
-                .try_into_http1x()
-                .map_err(|error| ConnectorError::user(error.into()))?;
-            let (parts, body) = request.into_parts();
-            let body = body
-                .collect()
-                .await
-                .map_err(ConnectorError::user)?
-                .to_bytes();
-
-            let response = match parts.uri.path() {
-                INVOKE_PATH => this.invoke(&body).await,
-                _ => {
-                    let request = http::Request::from_parts(parts, body);
-                    this.services.handle_request(request).await
-                }
-            };
-            let response = response.map(SdkBody::from);
-            HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))
+            let event = request.into_body().collect().await;
+            let event = event.map_err(ConnectorError::user)?.to_bytes();
+            HttpResponse::try_from(invoke(function, &event).await)
+                .map_err(|error| ConnectorError::user(error.into()))
         })
     }
 }
