@@ -5,6 +5,7 @@
 #   tests/nightly.sh [PART]…     all parts when none is named; with another name it lists them
 # Each night tries other histories and requests; what fails prints how to run it again.
 #   RECOLLECT_NIGHT    the number that they are made from (default: the days since 1970)
+#   HISTORIES          number of histories (default 8000)
 #   FUZZ_SECONDS       seconds for each fuzz target (default 60); each night goes on from what the nights before found
 #   SOAK_MINUTES       minutes of the soak test (default 60)
 # Results are printed, and the figures of the benchmarks are kept in target/nightly as well.
@@ -21,17 +22,23 @@ fuzz() {
   RECOLLECT_FUZZ_CORPUS=$PWD/$results/corpus tests/fuzz.sh "${FUZZ_SECONDS:-60}" "${targets[@]}"
 }
 
-# Histories of faults, other ones than the gate's: two processes, one for each processor.
+# Histories of faults, other ones than the gate's: half of them of documents, half of whole organizations. Two processes,
+# one for each processor.
 histories() {
-  local first=$((night * 2000)) middle last pids=() status=0
-  middle=$((first + 1000)) last=$((first + 2000))
-  cargo test --workspace --test faults --no-run || return
-  local range
-  for range in "$first..$middle" "$middle..$last"; do
-    RECOLLECT_SEEDS=$range cargo test --workspace --test faults -- --exact seeds::histories_0_to_150_lose_nothing &
-    pids+=("$!")
+  local count=${HISTORIES:-8000} begun status=0 name range first middle last
+  first=$((night * count)) middle=$((first + count / 4)) last=$((first + count / 2))
+  local tests=(seeds::histories_0_to_150_lose_nothing service::organizations_0_to_20_keep_what_they_have)
+  cargo test --release --workspace --test faults --no-run || return
+  for name in "${tests[@]}"; do
+    local pids=() pid
+    begun=$SECONDS
+    for range in "$first..$middle" "$middle..$last"; do
+      RECOLLECT_SEEDS=$range cargo test --release --workspace --test faults -- --exact "$name" &
+      pids+=("$!")
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+    echo "-- $name: $((last - first)) histories in $((SECONDS - begun)) s"
   done
-  for pid in "${pids[@]}"; do wait "$pid" || status=1; done
   return "$status"
 }
 

@@ -10,4 +10,5 @@ mod history;
 mod orphans;
 mod refused;
 mod seeds;
+mod service;
 mod slow;

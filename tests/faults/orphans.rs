@@ -10,11 +10,11 @@ use testkit::{TestApp, TestEnvironment};
 
 use crate::history::HistoryClient;
 
-/// A time longer than the age from which a blob can count as an orphan.
-const LONG_SECONDS: i64 = 25 * 3600;
+/// A time in seconds that is longer than the age from which a blob can count as an orphan.
+pub(crate) const LONG_SECONDS: i64 = 25 * 3600;
 
 /// Deletes every orphan, in DynamoDB and in S3.
-async fn collect_all(ctx: &Ctx) {
+pub(crate) async fn collect_all(ctx: &Ctx) {
     for shelf in [BlobStore::Inline, BlobStore::Objects] {
         let mut after: Option<String> = None;
         loop {

@@ -1,6 +1,8 @@
 //! Random histories under throttling, lost requests, lost answers, repeated and reordered
 //! deliveries and crashes.
 
+use std::ops::Range;
+
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use testkit::{FaultRates, TestApp, TestEnvironment};
@@ -81,8 +83,8 @@ async fn run_history(world: &TestEnvironment, healthy: &TestApp, seed: u64) {
     client.check_state(&app).await;
 }
 
-/// A guard that prints the seed of a history that panics.
-struct SeedReporter(u64);
+/// A guard that prints how to repeat the histories that panic.
+pub(crate) struct SeedReporter(pub(crate) Range<u64>);
 
 #[expect(
     clippy::print_stderr,
@@ -91,16 +93,14 @@ struct SeedReporter(u64);
 impl Drop for SeedReporter {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!(
-                "this history fails: RECOLLECT_SEEDS={}..{}",
-                self.0,
-                self.0 + 1
-            );
+            let Range { start, end } = self.0;
+            eprintln!("this history fails: RECOLLECT_SEEDS={start}..{end}");
         }
     }
 }
 
-async fn run_histories(committed: std::ops::Range<u64>) {
+/// Returns the seeds that the environment asks for, or else the committed ones.
+pub(crate) fn seeds_to_run(committed: Range<u64>) -> Range<u64> {
     #[expect(
         clippy::disallowed_methods,
         reason = "lets a person run the seed that a failure printed"
@@ -110,13 +110,16 @@ async fn run_histories(committed: std::ops::Range<u64>) {
         let (first, last) = text.split_once("..")?;
         Some(first.parse().ok()?..last.parse().ok()?)
     });
-    let world = TestEnvironment::new().expect("a folder");
-    let healthy = TestApp::start(&world, 0).await.expect("an app");
+    range.unwrap_or(committed)
+}
 
-    for seed in range.unwrap_or(committed) {
-        let named = SeedReporter(seed);
-        run_history(&world, &healthy, seed).await;
-        drop(named);
+async fn run_histories(committed: Range<u64>) {
+    let environment = TestEnvironment::new().expect("a folder");
+    let healthy = TestApp::start(&environment, 0).await.expect("an app");
+    for seed in seeds_to_run(committed) {
+        let reporter = SeedReporter(seed..seed + 1);
+        run_history(&environment, &healthy, seed).await;
+        drop(reporter);
     }
 }
 
