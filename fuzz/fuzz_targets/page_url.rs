@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 
 use libfuzzer_sys::fuzz_target;
-use remote::{Fetcher, Network, parse_page_url};
+use remote::{Fetcher, Network, PageFetcher, parse_page_url};
 
 fuzz_target!(|input: &[u8]| {
     let Some((octets, url)) = input.split_first_chunk::<16>() else {
