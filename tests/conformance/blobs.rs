@@ -10,6 +10,7 @@ use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     bytes_come_back_in_the_order_asked,
+    several_are_stored_at_the_same_time,
     parts_come_back_in_the_order_asked,
     an_organization_reads_its_own_only,
     deleting_is_final_and_repeatable,
@@ -73,6 +74,30 @@ async fn get(
     retry_unavailable(async || setting.ctx().blobs.get_intact(tenant, blobs).await)
         .await
         .expect("blobs")
+}
+
+async fn several_are_stored_at_the_same_time(setting: &PortFixture) {
+    // One batch of DynamoDB takes 25 of the small ones.
+    let sizes: Vec<usize> = SIZES.into_iter().chain(200..230).collect();
+    let named: Vec<(String, Bytes)> = sizes
+        .iter()
+        .map(|size| (format!("c/several/{size}"), random_bytes(*size)))
+        .collect();
+    for count in [0, 1, 2, named.len()] {
+        let named = &named[..count];
+        let put = async || {
+            let blobs = &setting.ctx().blobs;
+            blobs.put_all(&setting.alpha, named.to_vec()).await
+        };
+        let stored = retry_unavailable(put).await.expect("stored blobs");
+        let paths: Vec<&str> = stored.iter().map(BlobRef::path).collect();
+        let wanted: Vec<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, wanted);
+
+        let found = get(setting, &setting.alpha, &stored).await;
+        let wanted: Vec<_> = named.iter().map(|(_, bytes)| Some(bytes.clone())).collect();
+        assert!(found == wanted, "{count}");
+    }
 }
 
 async fn bytes_come_back_in_the_order_asked(setting: &PortFixture) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use container_index::ChosenModel;
-use domain::document::{ProcessingResult, StatementsRef};
+use domain::document::ProcessingResult;
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
@@ -231,7 +231,7 @@ async fn run_stages(
         extracted_statements,
         summary,
     };
-    if !store_results(ctx, tenant, document, findings).await? {
+    if !record_results(ctx, tenant, document, findings).await? {
         return Ok(());
     }
     if !is_embedded {
@@ -384,7 +384,7 @@ struct Findings {
 /// Stores the results of processing, and then records them. Returns `false` if the revision is no
 /// longer wanted. The paths belong to the revision and the contents follow from its bytes, so a
 /// repetition changes nothing.
-async fn store_results(
+async fn record_results(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
@@ -406,22 +406,23 @@ async fn store_results(
     info!(document.id = %id, chunks, embedded, stated,
         "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
     let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
-    let statements_ref = match extracted_statements {
-        Some(extracted_statements) => {
-            Some(store_statements(ctx, tenant, document, extracted_statements).await?)
-        }
-        None => None,
+    let (mut statements_ref, statements) = match extracted_statements {
+        Some(extracted) => (Some(extracted.statements_ref), extracted.statements),
+        None => (None, Vec::new()),
     };
+    let statements =
+        (!statements.is_empty()).then(|| StatementSet::new(statements).encode().into());
+    let pack = prepared.pack.encode().into();
+    let stored = service::store_results(ctx, tenant, document, pack, statements).await?;
+    if let Some(statements_ref) = &mut statements_ref {
+        statements_ref.statements = stored.statements;
+    }
 
-    let pack = ctx
-        .blobs
-        .put(tenant, &document.pack_path(), prepared.pack.encode().into())
-        .await?;
     (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
     let (revision, authorship) = (document.revision.clone(), Some(authorship));
     let extracted = ProcessingResult {
         revision,
-        pack,
+        pack: stored.pack,
         chunks,
         statements_ref,
         authorship,
@@ -438,30 +439,6 @@ async fn store_results(
     }
 
     Ok(is_recorded)
-}
-
-async fn store_statements(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    document: &Document,
-    extracted_statements: ExtractedStatements,
-) -> Result<StatementsRef> {
-    let ExtractedStatements {
-        statements,
-        mut statements_ref,
-        summary: _,
-    } = extracted_statements;
-
-    if !statements.is_empty() {
-        let bytes = StatementSet::new(statements).encode();
-        statements_ref.statements = Some(
-            ctx.blobs
-                .put(tenant, &document.statements_path(), bytes.into())
-                .await?,
-        );
-    }
-
-    Ok(statements_ref)
 }
 
 /// Deletes the results of a revision that is no longer wanted: the document was deleted or replaced

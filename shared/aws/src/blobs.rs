@@ -22,7 +22,7 @@ use domain::ports::{
     UploadForm,
 };
 use domain::{PortError, Tenant, Timestamp};
-use futures::future::try_join;
+use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::arrivals;
@@ -171,6 +171,29 @@ impl Blobs for AwsBlobs {
         }
 
         self.put_object(tenant, path, bytes).await
+    }
+
+    async fn put_all(
+        &self,
+        tenant: &Tenant,
+        blobs: Vec<(String, Bytes)>,
+    ) -> PortResult<Vec<BlobRef>> {
+        let now = self.clock.now();
+        let (mut items, mut objects, mut refs) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, bytes) in blobs {
+            match BlobRecord::new(&bytes, now) {
+                Some(record) => {
+                    items.push(record_item(&table_keys::blob_key(tenant, &path), &record)?);
+                    refs.push(BlobRef::Inline(path));
+                }
+                None => {
+                    refs.push(BlobRef::Object(path.clone()));
+                    objects.push(async move { self.put_object(tenant, &path, bytes).await });
+                }
+            }
+        }
+        try_join(self.table.put_many(items), try_join_all(objects)).await?;
+        Ok(refs)
     }
 
     async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{DeleteRequest, KeysAndAttributes, Select, WriteRequest};
+use aws_sdk_dynamodb::types::{DeleteRequest, KeysAndAttributes, PutRequest, Select, WriteRequest};
 use domain::ports::PortResult;
 use domain::{PortError, Timestamp};
 use futures::stream::{self, StreamExt};
@@ -155,6 +155,27 @@ impl Table {
                 let delete = DeleteRequest::builder().set_key(Some(key_item(key)));
                 let delete = delete.build().map_err(build_error)?;
                 writes.push(WriteRequest::builder().delete_request(delete).build());
+            }
+            self.write_batch(writes).await?;
+        }
+
+        Ok(())
+    }
+
+    /// Writes items, whatever was there before.
+    pub(crate) async fn put_many(&self, mut items: Vec<Item>) -> PortResult<()> {
+        if items.len() == 1
+            && let Some(item) = items.pop()
+        {
+            return self.put(item).await;
+        }
+
+        for batch in items.chunks(BATCH_WRITES) {
+            let mut writes = Vec::with_capacity(batch.len());
+            for item in batch {
+                let put = PutRequest::builder().set_item(Some(item.clone()));
+                let put = put.build().map_err(build_error)?;
+                writes.push(WriteRequest::builder().put_request(put).build());
             }
             self.write_batch(writes).await?;
         }

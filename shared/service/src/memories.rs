@@ -7,6 +7,7 @@ use crate::describe::DocumentDescription;
 use crate::find::read_document;
 use crate::orphans::delete_unused_blobs;
 use crate::repeated::{Target, locate_repeated_request};
+use crate::results::store_results;
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::sharing::check_reaches_all_tags;
 use crate::submit::{Content, NewDocument};
@@ -117,19 +118,17 @@ async fn build_memory_document(
         text,
         chunks: Vec::new(),
     };
-    let path = document.statements_path();
+    let pack = pack.encode().into();
+    let stored = store_results(ctx, tenant, &document, pack, Some(encoded.into())).await?;
     let statements_ref = StatementsRef {
-        statements: Some(ctx.blobs.put(tenant, &path, encoded.into()).await?),
+        statements: stored.statements,
         ..StatementsRef::new(statements, CLIENT_EXTRACTOR, None)
     };
 
     document.status = DocumentStatus::Done;
     document.indexed = Some(IndexedRevision {
         revision: document.revision.clone(),
-        pack: ctx
-            .blobs
-            .put(tenant, &document.pack_path(), pack.encode().into())
-            .await?,
+        pack: stored.pack,
         body: document.body.blob.clone(),
         chunks: 0,
         kind: document.kind,

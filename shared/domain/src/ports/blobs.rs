@@ -21,6 +21,14 @@ pub trait Blobs: Send + Sync {
     /// is harmless.
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
+    /// Stores several blobs at the same time, each as [`Blobs::put`] does. After an error, some of
+    /// them may have been stored.
+    async fn put_all(
+        &self,
+        tenant: &Tenant,
+        blobs: Vec<(String, Bytes)>,
+    ) -> PortResult<Vec<BlobRef>>;
+
     /// Reads blobs, in the order asked. A blob whose bytes differ from those that were stored is
     /// [`BlobContent::Damaged`], as far as a checksum detects it. One damaged blob does not keep
     /// the others from being read.

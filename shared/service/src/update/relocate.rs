@@ -6,6 +6,7 @@ use crate::jobs::queue_processing;
 use crate::open::open_shared_container;
 use crate::orphans::delete_unused_blobs;
 use crate::place::find_reference;
+use crate::results::store_results;
 use crate::revise::{AcceptedDocument, Identity, NewBody, build_revision};
 use crate::{Committed, commit_changes};
 use domain::container::{Container, DocumentChange};
@@ -144,25 +145,24 @@ async fn take_over(
     } else {
         None
     };
-    if let Some(statements_ref) = &mut statements_ref
-        && statements_ref.statements.is_some()
-    {
-        let Some(statements) = bytes.next().flatten() else {
-            return Ok(());
-        };
-        statements_ref.statements = Some(
-            ctx.blobs
-                .put(tenant, &to.statements_path(), statements)
-                .await?,
-        );
-    }
+    let has_statements = statements_ref
+        .as_ref()
+        .is_some_and(|found| found.statements.is_some());
+    let statements = match (has_statements, bytes.next().flatten()) {
+        (false, _) => None,
+        (true, Some(statements)) => Some(statements),
+        (true, None) => return Ok(()),
+    };
 
-    let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
+    let stored = store_results(ctx, tenant, to, pack, statements).await?;
+    if let Some(statements_ref) = &mut statements_ref {
+        statements_ref.statements = stored.statements;
+    }
     (to.kind, to.title) = (indexed.kind, indexed.title.clone());
     let (revision, authorship) = (to.revision.clone(), indexed.authorship.clone());
     to.extracted = Some(ProcessingResult {
         revision,
-        pack,
+        pack: stored.pack,
         chunks: indexed.chunks,
         statements_ref,
         authorship,

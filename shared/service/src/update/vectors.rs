@@ -12,6 +12,7 @@ use super::{DocumentUpdate, check_changeable};
 use crate::Ctx;
 use crate::find::visible_document;
 use crate::jobs::send_jobs;
+use crate::results::store_results;
 use crate::revise::{Identity, build_revision, write_revision};
 
 /// Returns a document whose newest content search serves, or `None` if it is being processed, has
@@ -66,29 +67,29 @@ pub async fn replace_vectors(
     .await?;
 
     let mut statements_ref = indexed.statements_ref.clone();
-    if let Some(statements_ref) = &mut statements_ref
-        && let Some(blob) = &statements_ref.statements
-    {
-        let stored = ctx.blobs.read_one(tenant, blob).await?;
-        // Statements that cannot be read are for maintenance to repair.
-        let Some(statements) = stored.into_intact_bytes() else {
-            return Ok(false);
-        };
-        statements_ref.statements = Some(
-            ctx.blobs
-                .put(tenant, &next.statements_path(), statements)
-                .await?,
-        );
-    }
+    let blob = statements_ref
+        .as_ref()
+        .and_then(|found| found.statements.as_ref());
+    let statements = match blob {
+        Some(blob) => {
+            let stored = ctx.blobs.read_one(tenant, blob).await?;
+            // Statements that cannot be read are for maintenance to repair.
+            let Some(statements) = stored.into_intact_bytes() else {
+                return Ok(false);
+            };
+            Some(statements)
+        }
+        None => None,
+    };
 
-    let stored_pack = ctx
-        .blobs
-        .put(tenant, &next.pack_path(), pack.encode().into())
-        .await?;
+    let stored = store_results(ctx, tenant, &next, pack.encode().into(), statements).await?;
+    if let Some(statements_ref) = &mut statements_ref {
+        statements_ref.statements = stored.statements;
+    }
     (next.kind, next.title) = (indexed.kind, indexed.title.clone());
     next.extracted = Some(ProcessingResult {
         revision: next.revision.clone(),
-        pack: stored_pack,
+        pack: stored.pack,
         chunks: indexed.chunks,
         statements_ref,
         authorship: indexed.authorship.clone(),
