@@ -8,6 +8,7 @@ mod containers;
 mod crash;
 mod history;
 mod orphans;
+mod processes;
 mod refused;
 mod seeds;
 mod service;

@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use testkit::{FaultRates, TestApp, TestEnvironment};
 
 use crate::history::HistoryClient;
+use crate::processes::Processes;
 
 /// The steps of one history.
 const STEPS: usize = 14;
@@ -16,71 +17,52 @@ async fn run_history(world: &TestEnvironment, healthy: &TestApp, seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let org = format!("seed-{seed}");
     let mut client = HistoryClient::new(&org, healthy.create_key(&org).await);
-    let mut app = TestApp::start(world, seed).await.expect("an app");
-    app.faults.set_rates(FaultRates::OCCASIONAL);
-    // A second process works at the same time, as on AWS.
-    let other = TestApp::start(world, !seed).await.expect("an app");
-    other.faults.set_rates(FaultRates::OCCASIONAL);
+    // Two processes work at the same time, as on AWS.
+    let mut processes = Processes::start(world, seed).await;
     for _ in 0..STEPS {
+        let (app, other) = (&processes.first, &processes.second);
         let custom_id = if random.random_bool(0.6) { "a" } else { "b" };
         match random.random_range(0..20) {
-            0..4 => client.put_content(&app, custom_id).await,
-            4 => client.put_batch(&app, &["a", "b", custom_id]).await,
-            5 => client.send_message(&app).await,
-            6 => client.change_metadata(&app, custom_id).await,
-            7..9 => client.delete(&app, custom_id).await,
-            9..13 => {
-                futures::join!(app.run_workers_once(), other.run_workers_once());
-            }
-            13..15 => {
-                // The same messages arrive again, and leases are taken away, while the first are
-                // being handled.
-                let again = async {
-                    let all = domain::Timestamp::from_millis(i64::MAX);
-                    maintenance::sweep_overdue_work(&other.system.ctx, all)
-                        .await
-                        .ok();
-                    other.run_workers_once().await
-                };
-                futures::join!(app.run_workers_once(), again);
-            }
+            0..4 => client.put_content(app, custom_id).await,
+            4 => client.put_batch(app, &["a", "b", custom_id]).await,
+            5 => client.send_message(app).await,
+            6 => client.change_metadata(app, custom_id).await,
+            7..9 => client.delete(app, custom_id).await,
+            9..13 => processes.work().await,
+            // The same messages arrive again, and leases are taken away, while the first are being
+            // handled.
+            13..15 => processes.work_twice().await,
             15 => {
-                futures::join!(
-                    client.put_content(&app, custom_id),
-                    other.run_workers_once()
-                );
+                futures::join!(client.put_content(app, custom_id), other.run_workers_once());
             }
             16 => {
-                futures::join!(client.search(&app), other.run_workers_once());
+                futures::join!(client.search(app), other.run_workers_once());
             }
             17 => {
                 // Metadata and messages change while the other process commits.
                 let change = async {
-                    client.change_metadata(&app, custom_id).await;
-                    client.send_message(&app).await;
+                    client.change_metadata(app, custom_id).await;
+                    client.send_message(app).await;
                 };
                 futures::join!(change, other.run_workers_once());
             }
             18 => world.clock.advance_seconds(100),
             _ => {
                 // The process crashes at one of the next few calls, and a new one starts.
-                app.faults
-                    .crash_at(Some(app.faults.call_count() + random.random_range(0..30)));
-                client.put_content(&app, custom_id).await;
+                processes.crash_within(30, &mut random);
+                client.put_content(app, custom_id).await;
                 app.run_workers_once().await;
-                app = TestApp::start(world, random.random())
-                    .await
-                    .expect("an app");
-                app.faults.set_rates(FaultRates::OCCASIONAL);
+                processes.restart(&mut random).await;
             }
         }
     }
 
+    let app = &processes.first;
     app.faults.set_rates(FaultRates::default());
     app.run_until_settled()
         .await
         .unwrap_or_else(|error| panic!("{error:#}"));
-    client.check_state(&app).await;
+    client.check_state(app).await;
 }
 
 /// A guard that prints how to repeat the histories that panic.

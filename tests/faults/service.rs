@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use cli::check::check_stored_data;
 use cli::transfer::ProgressBar;
-use domain::Timestamp;
 use domain::ports::{BlobStore, Clock};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -17,6 +16,7 @@ use service::collect_orphans;
 use testkit::{FaultRates, TestApp, TestEnvironment};
 
 use crate::orphans::{LONG_SECONDS, collect_all};
+use crate::processes::Processes;
 use crate::seeds::{SeedReporter, seeds_to_run};
 use client::{ItemKind, ServiceClient};
 
@@ -27,84 +27,28 @@ const HISTORIES_PER_ENVIRONMENT: u64 = 20;
 /// The container tags of an organization.
 const TAGS: [&str; 3] = ["harbour", "lighthouse", "pier"];
 
-/// The two processes of an installation.
-struct Processes<'a> {
-    environment: &'a TestEnvironment,
-    first: TestApp,
-    second: TestApp,
-}
-
-impl<'a> Processes<'a> {
-    async fn start(environment: &'a TestEnvironment, seed: u64) -> Self {
-        Self {
-            environment,
-            first: start_faulty(environment, seed).await,
-            second: start_faulty(environment, !seed).await,
-        }
-    }
-
-    fn set_rates(&self, rates: FaultRates) {
-        self.first.faults.set_rates(rates);
-        self.second.faults.set_rates(rates);
-    }
-
-    /// Lets both processes handle messages at the same time.
-    async fn work(&self) {
-        futures::join!(
-            self.first.run_workers_once(),
-            self.second.run_workers_once()
-        );
-    }
-
-    /// Sends everything again that is unfinished, while the first process is still at it.
-    async fn work_twice(&self) {
-        let again = async {
-            let all = Timestamp::from_millis(i64::MAX);
-            maintenance::sweep_overdue_work(&self.second.system.ctx, all)
-                .await
-                .ok();
-            self.second.run_workers_once().await
-        };
-        futures::join!(self.first.run_workers_once(), again);
-    }
-
-    /// Crashes the first process within its next calls, and starts it again.
-    async fn crash(&mut self, random: &mut StdRng) {
-        let faults = &self.first.faults;
-        faults.crash_at(Some(faults.call_count() + random.random_range(0..40)));
-        self.first.run_workers_once().await;
-        self.first = start_faulty(self.environment, random.random()).await;
-    }
-
-    /// Deletes some of the bytes to which nothing refers.
-    async fn delete_orphans(&self) {
-        for store in [BlobStore::Inline, BlobStore::Objects] {
-            collect_orphans(&self.second.system.ctx, store, None, 100)
-                .await
-                .ok();
-        }
-    }
-
-    /// Ends all work without faults.
-    async fn settle(&self) {
-        self.set_rates(FaultRates::default());
-        // Tasks and purges wait for requests in progress.
-        for _ in 0..2 {
-            self.environment.clock.advance_seconds(LONG_SECONDS);
-            let now = self.environment.clock.now();
-            maintenance::sweep_overdue_work(&self.first.system.ctx, now)
-                .await
-                .expect("a sweep");
-            let settled = self.first.run_until_settled().await;
-            settled.unwrap_or_else(|error| panic!("{error:#}"));
-        }
+/// Deletes some of the bytes to which nothing refers.
+async fn delete_orphans(app: &TestApp) {
+    for store in [BlobStore::Inline, BlobStore::Objects] {
+        collect_orphans(&app.system.ctx, store, None, 100)
+            .await
+            .ok();
     }
 }
 
-async fn start_faulty(environment: &TestEnvironment, seed: u64) -> TestApp {
-    let app = TestApp::start(environment, seed).await.expect("an app");
-    app.faults.set_rates(FaultRates::OCCASIONAL);
-    app
+/// Ends all work without faults.
+async fn settle(environment: &TestEnvironment, processes: &Processes<'_>) {
+    processes.set_rates(FaultRates::default());
+    // Tasks and purges wait for requests in progress.
+    for _ in 0..2 {
+        environment.clock.advance_seconds(LONG_SECONDS);
+        let now = environment.clock.now();
+        maintenance::sweep_overdue_work(&processes.first.system.ctx, now)
+            .await
+            .expect("a sweep");
+        let settled = processes.first.run_until_settled().await;
+        settled.unwrap_or_else(|error| panic!("{error:#}"));
+    }
 }
 
 async fn run_history(environment: &TestEnvironment, healthy: &TestApp, seed: u64) {
@@ -136,17 +80,21 @@ async fn run_history(environment: &TestEnvironment, healthy: &TestApp, seed: u64
             }
             27 => environment.clock.advance_seconds(40),
             28 => environment.clock.advance_seconds(LONG_SECONDS),
-            29 => processes.delete_orphans().await,
-            30 => processes.crash(&mut random).await,
+            29 => delete_orphans(&processes.second).await,
+            30 => {
+                processes.crash_within(40, &mut random);
+                processes.first.run_workers_once().await;
+                processes.restart(&mut random).await;
+            }
             _ => {
-                processes.settle().await;
+                settle(environment, &processes).await;
                 client.check_state(&processes.first).await;
                 processes.set_rates(FaultRates::OCCASIONAL);
             }
         }
     }
 
-    processes.settle().await;
+    settle(environment, &processes).await;
     client.check_state(&processes.first).await;
 }
 

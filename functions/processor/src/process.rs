@@ -23,8 +23,8 @@ use crate::statements::{ExtractedStatements, extract_statements};
 use crate::summary::summarize_document;
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
-/// the worker's function is ended, so that a slow page and a slow parser are not started twice: the
-/// function that reads them ends with it at the latest.
+/// the worker's function is ended, so that a slow page and a slow parser are not started twice. A
+/// call of the function `reader` that begins late may outlast it, and its answer is lost.
 const LEASE_SECONDS: i64 = 150;
 const _: () = assert!(
     sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,
@@ -398,18 +398,15 @@ async fn record_results(
         summary,
     } = findings;
     let chunks = prepared.pack.chunks.len();
-    let stated = match &extracted_statements {
-        Some(extracted_statements) => extracted_statements.statements.len(),
-        None => 0,
-    };
-    let (id, embedded) = (&document.id, prepared.embedded);
-    info!(document.id = %id, chunks, embedded, stated,
-        "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
-    let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
     let (mut statements_ref, statements) = match extracted_statements {
         Some(extracted) => (Some(extracted.statements_ref), extracted.statements),
         None => (None, Vec::new()),
     };
+    let (id, embedded, stated) = (&document.id, prepared.embedded, statements.len());
+    info!(document.id = %id, chunks, embedded, stated,
+        "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
+
+    let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
     let statements =
         (!statements.is_empty()).then(|| StatementSet::new(statements).encode().into());
     let pack = prepared.pack.encode().into();

@@ -1,10 +1,11 @@
 //! Calls the function `reader`.
 
-use std::error::Error;
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use async_trait::async_trait;
 use bytes::Bytes;
 use content::ExtractedDocument;
@@ -46,12 +47,12 @@ impl RemoteReader {
         request: &ReadRequest,
         bytes: &[u8],
         limits: CallLimits,
-    ) -> Result<(ReadAnswer, Bytes), Box<dyn Error + Send + Sync>> {
+    ) -> Result<(ReadAnswer, Bytes)> {
         let request = encode(request, bytes)?;
         let call = spans::call_span("call reader");
         let answer = spans::trace(call, self.function.call(request, limits)).await?;
         match decode(answer)? {
-            (ReadAnswer::Unavailable(reason), _) => Err(reason.into()),
+            (ReadAnswer::Unavailable(reason), _) => bail!(reason),
             answer => Ok(answer),
         }
     }
@@ -78,8 +79,8 @@ impl PageFetcher for RemoteReader {
                 robots_tag,
             }),
             Ok((ReadAnswer::NotFetched(error), _)) => Err(error),
-            Ok(_) => Err(fetcher_unavailable("its answer is of another kind".into())),
-            Err(error) => Err(fetcher_unavailable(error)),
+            Ok(_) => Err(fetcher_unavailable("its answer is of another kind")),
+            Err(error) => Err(fetcher_unavailable(format_args!("{error:#}"))),
         }
     }
 }
@@ -115,18 +116,11 @@ impl Reader for RemoteReader {
     }
 }
 
-/// Returns the error of a page that could not be asked for. Its message has all causes, and is shown
-/// in logs only.
-fn fetcher_unavailable(reason: Box<dyn Error + Send + Sync>) -> FetchError {
-    let mut message = format!("the function reader did not fetch the page: {reason}");
-    let mut cause = reason.source();
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
+/// Returns the error of a page that could not be asked for. Its message is shown in logs only.
+fn fetcher_unavailable(reason: impl Display) -> FetchError {
     FetchError {
         kind: FetchErrorKind::Unavailable,
-        message,
+        message: format!("the function reader did not fetch the page: {reason}"),
         status: None,
     }
 }

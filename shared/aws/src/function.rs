@@ -69,8 +69,7 @@ pub struct InlineBytes(String);
 impl InlineBytes {
     /// Returns the bytes for a call, or `None` if they are too large.
     pub fn encode(bytes: &[u8]) -> Option<Self> {
-        let fits = bytes.len() <= MAX_INLINE_BYTES;
-        fits.then(|| Self(aws_smithy_types::base64::encode(bytes)))
+        fits_in_call(bytes).then(|| Self(aws_smithy_types::base64::encode(bytes)))
     }
 
     /// Returns the bytes.
@@ -215,7 +214,7 @@ impl LambdaFunction {
 #[async_trait]
 impl RemoteFunction for LambdaFunction {
     async fn call(&self, request: Bytes, limits: CallLimits) -> PortResult<Bytes> {
-        let is_stored = request.len() > MAX_INLINE_BYTES;
+        let is_stored = !fits_in_call(&request);
         let objects = CallObjects {
             request: table_keys::answer_key(&AnswerId::random()),
             answer: table_keys::answer_key(&AnswerId::random()),
@@ -238,6 +237,10 @@ impl RemoteFunction for LambdaFunction {
         self.delete_object(&objects.answer).await;
         answer
     }
+}
+
+fn fits_in_call(bytes: &[u8]) -> bool {
+    bytes.len() <= MAX_INLINE_BYTES
 }
 
 fn internal_error(error: serde_json::Error) -> PortError {

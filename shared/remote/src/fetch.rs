@@ -32,7 +32,8 @@ const NO_SECURE_CONNECTION: &str = "There is no secure connection to the page's 
 #[async_trait]
 pub trait PageFetcher: Debug + Send + Sync {
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
-    /// and repeats temporary failures twice, within 30 seconds in total.
+    /// and repeats temporary failures twice, within 30 seconds. A call of a fetcher elsewhere takes
+    /// some seconds more.
     async fn fetch_page(&self, url: &str) -> Result<Page, FetchError>;
 }
 

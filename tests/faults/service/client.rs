@@ -10,7 +10,7 @@ use testkit::{TestAnswer, TestApp};
 
 use super::TAGS;
 
-/// What is known about an item after the requests about it, of which some had no answer.
+/// The state of an item after the requests about it, of which some had no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Stored,
