@@ -1,5 +1,5 @@
 //! The Lambda function `analytics`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::run_http(analytics::router)
+    lambda::run_http(|app, _| Ok(analytics::router(app)))
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use remote::{Fetcher, Network};
 
 fn main() -> anyhow::Result<()> {
-    let settings = lambda::Settings::load()?;
-    let drive = connectors::DriveSettings::from_environment(|name| settings.get(name));
-    // A request begins a synchronization, and fetches no page itself.
-    let fetcher = Arc::new(Fetcher::new(Network::public_internet()));
-    let connectors = connectors::all_connectors(&drive, fetcher)?;
-    let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
-    lambda::run_http(|app| connections::router(app, connectors, public_url))
+    lambda::run_http(|app, deployment| {
+        let drive =
+            connectors::DriveSettings::from_environment(|name| deployment.settings.get(name));
+        // A request begins a synchronization, and fetches no page itself.
+        let fetcher = Arc::new(Fetcher::new(Network::public_internet()));
+        let connectors = connectors::all_connectors(&drive, fetcher)?;
+        let public_url =
+            lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+        Ok(connections::router(app, connectors, public_url))
+    })
 }

@@ -1,5 +1,5 @@
 //! The Lambda function `container-tags`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::run_http(container_tags::router)
+    lambda::run_http(|app, _| Ok(container_tags::router(app)))
 }

@@ -3,8 +3,12 @@
 use container_index::SegmentReading;
 
 fn main() -> anyhow::Result<()> {
-    lambda::run_http(|app| {
+    lambda::run_http(|app, _| {
         let reading = SegmentReading::OVER_NETWORK;
-        documents::router(app, documents::LAMBDA_FILE_BYTES, reading)
+        Ok(documents::router(
+            app,
+            documents::LAMBDA_FILE_BYTES,
+            reading,
+        ))
     })
 }

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use lambda::Deployment;
 use maintenance::MaintenanceWorker;
 use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<()> {
     let walk = Arc::new(maintenance::OrphanWalk::default());
-    let settings = lambda::Settings::load()?;
-    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
-    let worker = move |ctx| MaintenanceWorker::new(ctx).with_embedder(models.embedder());
+    let worker = |deployment: &Deployment| {
+        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
+        MaintenanceWorker::new(deployment.ctx.clone())
+            .with_embedder(ModelClient::new(models).embedder())
+    };
     lambda::run_queue_and_schedule(worker, move |ctx| {
         let walk = walk.clone();
         async move {

@@ -10,13 +10,12 @@ const SEARCH_CACHE_BYTES: usize = search::LAMBDA_CACHE_BYTES / 2;
 const MEMORY_CACHE_BYTES: usize = memories::LAMBDA_CACHE_BYTES / 4;
 
 fn main() -> anyhow::Result<()> {
-    let settings = lambda::Settings::load()?;
-    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
-    let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
-
-    lambda::run_http(move |app| {
-        let app = app.with_embedder(models.embedder());
-        mcp::router(app.clone(), build_api(&app), public_url)
+    lambda::run_http(|app, deployment| {
+        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
+        let app = app.with_embedder(ModelClient::new(models).embedder());
+        let public_url =
+            lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+        Ok(mcp::router(app.clone(), build_api(&app), public_url))
     })
 }
 

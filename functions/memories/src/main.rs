@@ -1,5 +1,5 @@
 //! The Lambda function `memories`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::run_http(|app| memories::router(app, memories::LAMBDA_CACHE_BYTES))
+    lambda::run_http(|app, _| Ok(memories::router(app, memories::LAMBDA_CACHE_BYTES)))
 }

@@ -8,9 +8,9 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         return Ok(sandbox::child_main());
     }
 
-    let settings = lambda::Settings::load()?;
-    let models = ModelClient::new(ModelSettings::from_environment(|name| settings.get(name)));
     lambda::run_queue(|deployment| {
+        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
+        let models = ModelClient::new(models);
         let readers = ContentReaders {
             pages_and_files: reader::deployed_reader(deployment)?,
             embedder: models.embedder(),

@@ -3,51 +3,42 @@
 
 mod answers;
 mod calls;
+mod deployment;
 mod events;
 mod settings;
 mod stage;
 
-use std::str::FromStr;
-use std::sync::Arc;
-
-use anyhow::{Context, Result, anyhow};
-use aws::{
-    AnswerStore, Clients, LambdaFunction, QueueReceiver, ResourceNames, SdkConfig, SystemClock,
-};
+use anyhow::{Result, anyhow};
 use axum::Router;
 use bytes::Bytes;
-use domain::ports::{PortResult, RemoteFunction};
+use domain::ports::PortResult;
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
 use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
-use service::Authenticator;
 use service::Ctx;
 use telemetry::{LogFormat, TraceSettings, Traces};
 use tower::ServiceExt;
-use tracing::warn;
 
 use events::{EventMessage, batch_response, parse_messages};
 
 pub use answers::limit_answers;
 pub use calls::{TRANSFER_TIMEOUT, answer_call};
+pub use deployment::{Deployment, Queues};
 pub use settings::{SECRET_SETTINGS, Settings};
 pub use stage::strip_stage;
 
-/// Serves the routes of `router`, which gets the ports.
+/// Serves the routes of `router`, which gets the ports and the deployment.
 ///
 /// # Errors
-/// Fails if the environment is incomplete or the runtime ends.
-pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
+/// Fails if the environment is incomplete, if `router` fails, or if the runtime ends.
+pub fn run_http(router: impl FnOnce(App, &Deployment) -> Result<Router>) -> Result<()> {
     start_runtime(async move |traces| {
-        let Deployment { ctx, answers, .. } = Deployment::from_environment().await?;
-        let clock = ctx.clock.clone();
-        let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let app = App::new(ctx, authenticator)
-            .with_allowed_origins(read_setting("RECOLLECT_CORS_ORIGINS")?)
-            .with_provider_names(read_setting("RECOLLECT_PROVIDER_NAMES")?);
-        let routes = edge::build_service(router(app.clone()), &app);
-        let routes = limit_answers(routes, answers, clock);
+        let deployment = Deployment::from_environment().await?;
+        let app = deployment.build_app()?;
+        let routes = edge::build_service(router(app.clone(), &deployment)?, &app);
+        let clock = deployment.ctx.clock.clone();
+        let routes = limit_answers(routes, deployment.answers, clock);
         let routes = strip_stage(routes).then(async move |answer| {
             traces.flush().await;
             answer
@@ -82,16 +73,19 @@ pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(&Deployment) -> Result<W>) 
 ///
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
-pub fn run_queue_and_schedule<W, S, F>(worker: impl FnOnce(Ctx) -> W, scheduled: S) -> Result<()>
+pub fn run_queue_and_schedule<W, S, F>(
+    worker: impl FnOnce(&Deployment) -> W,
+    scheduled: S,
+) -> Result<()>
 where
     W: QueueWorker,
     S: Fn(Ctx) -> F,
     F: Future<Output = PortResult<()>>,
 {
     start_runtime(async move |traces| {
-        let Deployment { ctx, queues, .. } = Deployment::from_environment().await?;
-        let worker = worker(ctx.clone());
-        let (worker, queues, ctx) = (&worker, &queues, &ctx);
+        let deployment = Deployment::from_environment().await?;
+        let worker = worker(&deployment);
+        let (worker, queues, ctx) = (&worker, &deployment.queues, &deployment.ctx);
         let (scheduled, traces) = (&scheduled, &traces);
 
         let handle_event = async move |event: Value| {
@@ -138,36 +132,6 @@ where
     })
 }
 
-/// The queues of a deployment, to which messages return for another attempt.
-#[derive(Debug, Clone)]
-pub struct Queues {
-    clients: Clients,
-    names: ResourceNames,
-}
-
-impl Queues {
-    /// Returns the queues beside those in `names`.
-    pub fn new(clients: Clients, names: ResourceNames) -> Self {
-        Self { clients, names }
-    }
-
-    /// Makes a message visible again after a few seconds. Otherwise it would come again after the
-    /// visibility time-out of its queue, which is six times the time-out of the function.
-    async fn retry_soon(&self, message: &EventMessage) {
-        let Some(address) = self.names.queue_address(&message.queue) else {
-            return;
-        };
-        let receiver = QueueReceiver::new(self.clients.sqs.clone(), address);
-        let delay = message.message.retry_delay();
-        if let Err(error) = receiver.retry_after(&message.message, delay).await {
-            warn!(
-                error = &error as &dyn std::error::Error,
-                "a message comes again only after the visibility time-out"
-            );
-        }
-    }
-}
-
 /// Handles an SQS event as every queue function does. A message that has to come again does so after
 /// a few seconds. A dead letter that cannot be handled waits for the visibility time-out, because a
 /// retry would not help. Tests send recorded events through the same code.
@@ -206,53 +170,6 @@ fn start_runtime(run: impl AsyncFnOnce(Traces) -> Result<()>) -> Result<()> {
             let traces = telemetry::start(&filter, LogFormat::Lambda, &traces)?;
             run(traces).await
         })
-}
-
-/// Returns a setting of the environment, or its default if it is not set.
-fn read_setting<T: Default + FromStr<Err = domain::Error>>(name: &str) -> Result<T> {
-    match read_variable(name) {
-        Some(text) => Ok(text.parse()?),
-        None => Ok(T::default()),
-    }
-}
-
-/// The deployment that a function belongs to, as its environment describes it.
-pub struct Deployment {
-    /// The ports.
-    pub ctx: Ctx,
-    queues: Queues,
-    answers: AnswerStore,
-    config: SdkConfig,
-}
-
-impl Deployment {
-    async fn from_environment() -> Result<Self> {
-        let config = aws::load_config().await;
-        let clients = Clients::new(&config);
-        let names = ResourceNames::from_environment(read_variable)?;
-        Ok(Self {
-            ctx: aws::build_context(&clients, &names, Arc::new(SystemClock)),
-            answers: AnswerStore::new(&clients, &names),
-            queues: Queues::new(clients, names),
-            config,
-        })
-    }
-
-    /// Returns the function whose name is in a variable of the environment, or `None` if the variable
-    /// is empty.
-    ///
-    /// # Errors
-    /// Fails if the variable is not set.
-    pub fn function(&self, variable: &str) -> Result<Option<Arc<dyn RemoteFunction>>> {
-        let name = read_variable(variable).with_context(|| format!("set {variable}"))?;
-        if name.is_empty() {
-            return Ok(None);
-        }
-        let Queues { clients, names } = &self.queues;
-        let clock = self.ctx.clock.clone();
-        let function = LambdaFunction::new(&self.config, clients, names, clock, name);
-        Ok(Some(Arc::new(function)))
-    }
 }
 
 /// Returns a variable of the function's environment.

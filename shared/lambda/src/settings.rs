@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
+use aws::SdkConfig;
 use domain::Secret;
 
 use crate::read_variable;
@@ -31,17 +32,11 @@ impl Settings {
     ///
     /// # Errors
     /// Fails if the secret cannot be read.
-    pub fn load() -> Result<Self> {
+    pub(crate) async fn load(config: &SdkConfig) -> Result<Self> {
         let Some(arn) = read_variable(SECRET_ARN).filter(|arn| !arn.is_empty()) else {
             return Ok(Self::default());
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let secret = runtime.block_on(async {
-            let config = aws::load_config().await;
-            aws::read_operator_secret(&config, &arn).await
-        })?;
+        let secret = aws::read_operator_secret(config, &arn).await?;
         Ok(Self { secret })
     }
 
