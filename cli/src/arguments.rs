@@ -143,6 +143,11 @@ pub enum Command {
     Dev(Dev),
     /// Process what is queued, without serving
     Work(Work),
+    /// Answer searches of a deployment on AWS, as a task of its recall service
+    ///
+    /// Needs the environment of the function `search`: the names of the tables, the bucket and the
+    /// queues, and credentials. The template starts it with RecallTier=service (docs/scale.md).
+    Recall(Recall),
     /// Give assistants a memory: serve the Model Context Protocol on the standard streams
     ///
     /// An assistant starts this program and calls its tools, until it closes the standard input.
@@ -494,6 +499,51 @@ pub struct Demo {
         value_name = "FILTER"
     )]
     pub log: String,
+}
+
+/// `recollect recall`.
+#[derive(Debug, Clone, Args)]
+pub struct Recall {
+    /// The port to listen on; 0 takes any free one
+    #[arg(long, env = "RECOLLECT_PORT", default_value_t = DEFAULT_PORT)]
+    pub port: u16,
+    /// The address to listen on. Whoever can reach it needs an API key, as everywhere
+    #[arg(
+        long,
+        env = "RECOLLECT_BIND",
+        default_value = "127.0.0.1",
+        value_name = "ADDRESS"
+    )]
+    pub bind: IpAddr,
+    /// Megabytes of search indexes to keep in memory
+    #[arg(
+        long,
+        env = "RECOLLECT_CACHE_MB",
+        default_value_t = 2048,
+        value_name = "MB"
+    )]
+    pub cache_mb: usize,
+    /// What to log, as in `info` or `search=debug,warn`; to standard error
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "info",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+    /// How to write the log: `text` for people, `json` for programs, `auto` for text on a terminal
+    /// and JSON elsewhere
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG_FORMAT",
+        value_enum,
+        default_value_t = LogFormat::Auto,
+        value_name = "FORMAT"
+    )]
+    pub log_format: LogFormat,
+    /// The collector of traces.
+    #[command(flatten)]
+    pub traces: TraceOptions,
 }
 
 /// `recollect aws-endpoints`.

@@ -23,6 +23,7 @@ mod generate;
 mod keys;
 mod mcp;
 mod place;
+mod recall;
 mod recover;
 mod serve;
 mod transfer;
@@ -65,6 +66,7 @@ pub fn run_command(cli: Cli, program: &str) -> ExitCode {
                 }
                 Some(Command::Deploy(deploy)) => return deploy::run_deploy(deploy).await,
                 Some(Command::Rollback(rollback)) => return deploy::run_rollback(rollback).await,
+                Some(Command::Recall(recall)) => recall::run_recall(recall).await?,
                 Some(Command::Recover(recover)) => return recover::run_recover(recover).await,
                 Some(Command::Doctor(doctor)) => return doctor::run_doctor(doctor).await,
                 Some(Command::Dev(dev)) => dev::run_dev(dev).await?,

@@ -77,6 +77,7 @@ mod races;
 mod rates;
 mod read;
 mod reader;
+mod recall_service;
 mod repeats;
 mod request_log;
 mod request_log_secrets;

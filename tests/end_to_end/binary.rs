@@ -105,7 +105,9 @@ fn modified_time(path: &Path) -> Option<SystemTime> {
 fn newest_source() -> SystemTime {
     let root = workspace_root();
     let mut newest = SystemTime::UNIX_EPOCH;
-    let mut folders = vec![root.join("functions"), root.join("shared")];
+    let mut folders = ["cli", "functions", "shared"]
+        .map(|name| root.join(name))
+        .to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a readable folder").flatten() {
             let path = entry.path();

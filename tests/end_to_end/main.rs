@@ -14,6 +14,7 @@ mod happy_path;
 mod http;
 mod idle;
 mod newcomer;
+mod recall;
 mod server;
 mod stopping;
 mod traces;

@@ -68,21 +68,34 @@ impl RecollectServer {
         server
     }
 
+    /// Starts another command of the binary that serves, and waits until it listens.
+    pub(crate) fn start_command(mut command: Command, arguments: &[&str], folder: &Path) -> Self {
+        command.args(arguments);
+        let mut server = Self::spawn_process(command, folder);
+        server.wait_for_address(folder);
+        server
+    }
+
     /// Starts a server without waiting for it.
     pub(crate) fn spawn_server(folder: &Path, more: &[&str]) -> Self {
         Self::spawn_by(recollect_command(), folder, more)
     }
 
     fn spawn_by(mut command: Command, folder: &Path, more: &[&str]) -> Self {
+        command
+            .args(["serve", "--port", "0", "--data"])
+            .arg(folder)
+            .args(more);
+        Self::spawn_process(command, folder)
+    }
+
+    /// Starts a process that writes its errors into the file beside the folder.
+    fn spawn_process(mut command: Command, folder: &Path) -> Self {
         let errors = File::options()
             .create(true)
             .append(true)
             .open(error_file(folder))
             .expect("a file beside the data folder");
-        command
-            .args(["serve", "--port", "0", "--data"])
-            .arg(folder)
-            .args(more);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

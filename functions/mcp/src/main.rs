@@ -23,7 +23,7 @@ fn main() -> anyhow::Result<()> {
 fn build_api(app: &App) -> Router {
     // The settings are only asked who the caller is. What a model can decide is of no interest.
     let has_model = false;
-    let search_cache = search::lambda_cache(SEARCH_CACHE_BYTES);
+    let search_cache = search::network_cache(SEARCH_CACHE_BYTES);
     let routes = documents::router(
         app.clone(),
         documents::LAMBDA_FILE_BYTES,

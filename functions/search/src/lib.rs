@@ -8,6 +8,7 @@ mod namespaces;
 mod profile;
 mod questions;
 mod rank;
+mod recall_service;
 mod related;
 mod rerank;
 mod rerank_model;
@@ -24,9 +25,12 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use container_index::{CacheSettings, IndexedChunks, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
+use lambda::Settings;
 use openapi::Operation;
+use remote::{ModelClient, ModelSettings};
 
 pub use rank::MEMORY_SHARE;
+pub use recall_service::RecallService;
 pub use v4::DEFAULT_THRESHOLD;
 
 /// The bytes of warm indexes that fit into a function of 1.5 GB besides everything else.
@@ -49,12 +53,21 @@ impl FromRef<SearchState> for App {
     }
 }
 
-/// Returns the settings of a cache of so many bytes in a function, which reads segments over a network.
-pub fn lambda_cache(bytes: usize) -> CacheSettings {
+/// Returns the settings of a cache of so many bytes for a process on AWS, which reads segments over a
+/// network.
+pub fn network_cache(bytes: usize) -> CacheSettings {
     CacheSettings {
         bytes,
         reading: SegmentReading::OVER_NETWORK,
     }
+}
+
+/// Adds the models of the operator's settings to the state of the routers.
+pub fn with_models(app: App, settings: &Settings) -> App {
+    let models = ModelSettings::from_environment(|name| settings.get(name));
+    let models = ModelClient::new(models);
+    app.with_embedder(models.embedder())
+        .with_rerank_model(models.rerank_model())
 }
 
 /// Returns the routes of this function, which keep indexes warm.

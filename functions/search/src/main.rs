@@ -1,15 +1,17 @@
 //! The Lambda function `search`.
 
-use remote::{ModelClient, ModelSettings};
+use search::RecallService;
 
 fn main() -> anyhow::Result<()> {
     lambda::run_http(|app, deployment| {
-        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
-        let models = ModelClient::new(models);
-        Ok(search::router(
-            app.with_embedder(models.embedder())
-                .with_rerank_model(models.rerank_model()),
-            search::lambda_cache(search::LAMBDA_CACHE_BYTES),
-        ))
+        let app = search::with_models(app, &deployment.settings);
+        let routes = search::router(
+            app.clone(),
+            search::network_cache(search::LAMBDA_CACHE_BYTES),
+        );
+        Ok(match RecallService::from_environment() {
+            Some(service) => service.answer_for(routes, app),
+            None => routes,
+        })
     })
 }

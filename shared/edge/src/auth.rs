@@ -170,6 +170,8 @@ where
 /// key again, count the request and log it, so none of this is done here.
 #[derive(Debug, Clone)]
 pub struct ForwardedKey {
+    /// The tenant whose key it is.
+    pub tenant: Tenant,
     /// The key as it was sent.
     pub key: Secret,
     /// `true` if the request came from this machine itself: see [`LoopbackPeer`].
@@ -183,9 +185,10 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        authenticate(&App::from_ref(state), parts).await?;
+        let tenant = authenticate(&App::from_ref(state), parts).await?;
         let key = read_credential(&parts.headers).unwrap_or_default();
         Ok(Self {
+            tenant,
             key: Secret::new(key.to_owned()),
             from_loopback: parts.extensions.get::<LoopbackPeer>().is_some(),
         })

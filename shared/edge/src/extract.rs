@@ -68,7 +68,11 @@ async fn read_object<S: Send + Sync>(
     Ok(object)
 }
 
-async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
+/// Reads a body.
+///
+/// # Errors
+/// [`Error::TooLarge`] above the limit of the route, and [`Error::Invalid`] if the body broke off.
+pub async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
     let refusal = match Bytes::from_request(request, state).await {
         Ok(bytes) => return Ok(bytes),
         Err(rejection) => rejection.into_response(),

@@ -28,7 +28,7 @@ pub use console_session::{console_cookie, read_console_session};
 pub use cookie::{HostCookie, SameSite};
 pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
-pub use extract::{Json, JsonParts, Path, Query, parse_fields};
+pub use extract::{Json, JsonParts, Path, Query, parse_fields, read_body};
 pub use fields::{
     MAX_ENTRIES, NoFields, Order, Pagination, SortField, check_length, deserialize_bool,
     deserialize_count, deserialize_optional_object, page_and_limit, parse_object_text, parse_scope,

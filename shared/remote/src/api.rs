@@ -13,8 +13,20 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-use crate::client::{BodyError, HttpClient, pooled_client, read_body};
+use crate::client::{BodyError, ConnectionLimits, HttpClient, pooled_client, read_body};
 use crate::decode::{DecodeError, decode_body, join_header_values};
+
+/// The limits of connections to a server on the internet.
+const INTERNET_LIMITS: ConnectionLimits = ConnectionLimits {
+    connect: Duration::from_secs(10),
+    idle: Duration::from_secs(90),
+};
+/// The limits of connections to another process of Recollect in the same network, which closes
+/// connections that are idle for 30 seconds.
+const INTERNAL_LIMITS: ConnectionLimits = ConnectionLimits {
+    connect: Duration::from_secs(1),
+    idle: Duration::from_secs(20),
+};
 
 /// The reason why an API did not answer. It does not contain the address, which may be secret.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +52,7 @@ pub enum ApiError {
 #[derive(Debug)]
 pub struct ApiClient {
     user_agent: &'static str,
+    limits: ConnectionLimits,
     client: OnceCell<HttpClient<HttpConnector, Full<Bytes>>>,
 }
 
@@ -51,10 +64,21 @@ pub struct ApiAnswer {
 }
 
 impl ApiClient {
-    /// Returns a client with this name.
+    /// Returns a client with this name, for servers on the internet.
     pub const fn new(user_agent: &'static str) -> Self {
+        Self::with_limits(user_agent, INTERNET_LIMITS)
+    }
+
+    /// Returns a client with this name, for other processes of Recollect in the same network. It gives up
+    /// connecting after one second.
+    pub const fn for_own_network(user_agent: &'static str) -> Self {
+        Self::with_limits(user_agent, INTERNAL_LIMITS)
+    }
+
+    const fn with_limits(user_agent: &'static str, limits: ConnectionLimits) -> Self {
         Self {
             user_agent,
+            limits,
             client: OnceCell::const_new(),
         }
     }
@@ -73,7 +97,10 @@ impl ApiClient {
             .or_insert(HeaderValue::from_static("*/*"));
 
         let deadline = Instant::now() + time_limit;
-        let client = self.client.get_or_try_init(pooled_client).await;
+        let client = self
+            .client
+            .get_or_try_init(|| pooled_client(self.limits))
+            .await;
         let call = client
             .map_err(ApiError::Tls)?
             .request(request.map(Full::new));

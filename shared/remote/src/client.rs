@@ -18,12 +18,17 @@ use crate::tls::{TlsConfig, system_tls};
 /// The largest head of an answer in bytes. The library itself limits the number of header fields to
 /// 100.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// The time after which an idle connection is closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// The longest time to connect to all addresses of a name, for a client that keeps connections.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval in which an idle connection proves that it still exists.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The limits of a client that keeps its connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionLimits {
+    /// The longest time to connect to all addresses of a name.
+    pub(crate) connect: Duration,
+    /// The time after which an idle connection is closed.
+    pub(crate) idle: Duration,
+}
 
 /// A client of HTTP and HTTPS, whose connections a `C` opens.
 pub(crate) type HttpClient<C, B> = Client<HttpsConnector<C>, B>;
@@ -47,21 +52,23 @@ where
 }
 
 /// Returns a client that keeps connections open for later requests, to any address.
-pub(crate) async fn pooled_client<B>() -> io::Result<HttpClient<HttpConnector, B>>
+pub(crate) async fn pooled_client<B>(
+    limits: ConnectionLimits,
+) -> io::Result<HttpClient<HttpConnector, B>>
 where
     B: Body + Send,
     B::Data: Send,
 {
     let mut connector = open_connector();
     connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    connector.set_connect_timeout(Some(limits.connect));
     connector.set_keepalive(Some(KEEPALIVE_INTERVAL));
     connector.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
     connector.set_keepalive_retries(Some(3));
 
     Ok(client_builder()
         .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_idle_timeout(limits.idle)
         .build((connector, system_tls().await?).into()))
 }
 

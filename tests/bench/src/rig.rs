@@ -82,7 +82,7 @@ impl BenchSystem {
         let transport =
             InProcessTransport::new(services.clone()).with_network(NetworkProfile::lambda());
         // A quarter of it is for the routes of other functions.
-        let cache = search::lambda_cache(search::LAMBDA_CACHE_BYTES / 3 * 4);
+        let cache = search::network_cache(search::LAMBDA_CACHE_BYTES / 3 * 4);
         Self::over(services, transport, cache).await
     }
 

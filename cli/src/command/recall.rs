@@ -1,0 +1,41 @@
+//! `recollect recall`: answers searches of a deployment on AWS, as a task of its recall service.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::routing::get;
+use lambda::Deployment;
+use tokio::net::TcpListener;
+
+use super::wait_for_interrupt;
+use crate::arguments::Recall;
+use crate::listen::{process_limits, serve_until};
+
+pub(super) async fn run_recall(options: Recall) -> Result<()> {
+    let log_format = options.log_format.resolve();
+    let traces = telemetry::start(&options.log, log_format, &options.traces.settings())?;
+    let limits = process_limits();
+    let address = SocketAddr::new(options.bind, options.port);
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}; choose another port with --port"))?;
+
+    let deployment = Deployment::from_environment()
+        .await
+        .context("this command needs the environment of the function `search`")?;
+    let app = search::with_models(deployment.build_app()?, &deployment.settings);
+    let cache = search::network_cache(options.cache_mb * 1024 * 1024);
+    let routes = edge::build_service(search::router(app.clone(), cache), &app);
+    let health = Router::new().route("/health", get(|| async { "ok" }));
+
+    let interrupted = wait_for_interrupt()?;
+    print_line!(
+        "Recollect answers searches at http://{}",
+        listener.local_addr()?
+    );
+    serve_until(listener, routes.merge(health), limits, interrupted).await;
+    traces.stop().await;
+
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The recall service, whose tasks answer in place of the function `search` and keep indexes warm. All
+//! requests about one container go to the same task, so that its index is in the memory of one task only.
+
+mod forward;
+mod tasks;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use edge::App;
+use remote::ApiClient;
+
+use tasks::Tasks;
+
+/// The variable with the addresses of the tasks, between commas: a name and a port, where the name
+/// has the address of each running task. It is empty if there is no such service.
+const RECALL_SERVICE: &str = "RECOLLECT_RECALL_SERVICE";
+
+/// The tasks of the service, as the function `search` calls them.
+#[derive(Debug)]
+pub struct RecallService {
+    tasks: Tasks,
+    client: ApiClient,
+}
+
+impl RecallService {
+    /// Returns the service that the environment names, if it names one.
+    pub fn from_environment() -> Option<Self> {
+        let addresses = lambda::read_variable(RECALL_SERVICE)?;
+        (!addresses.is_empty()).then(|| Self::at(&addresses))
+    }
+
+    /// Returns the service at these addresses, which are names or IP addresses with ports, between
+    /// commas.
+    pub fn at(addresses: &str) -> Self {
+        Self {
+            tasks: Tasks::at(addresses),
+            client: ApiClient::for_own_network("recollect"),
+        }
+    }
+
+    /// Sends the requests to `routes` to this service. If it cannot answer, `routes` do.
+    pub fn answer_for(self, routes: Router, app: App) -> Router {
+        let forwarding = forward::Forwarding::new(self, app);
+        routes.route_layer(from_fn_with_state(forwarding, forward::forward_request))
+    }
+}
