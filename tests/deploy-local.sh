@@ -2,9 +2,10 @@
 # Deploys the built template with `recollect deploy` to ministack, which plays AWS on the loopback interface:
 # CloudFormation makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions.
 # Then drives the API with the unmodified Python client, exports and imports a container, updates the stack and rolls it
-# back, backs everything up and restores it into a data folder, goes back to a time before a deletion, and sends a message
-# that cannot be read, which must end in the dead-letter queue and stay. `recollect doctor` must tell a healthy stack from
-# one with a dead letter. At last the stack is deleted, and a new one uses the stores that are left.
+# back, moves searches to two tasks of a recall service and back, backs everything up and restores it into a data folder,
+# goes back to a time before a deletion, and sends a message that cannot be read, which must end in the dead-letter queue
+# and stay. `recollect doctor` must tell a healthy stack from one with a dead letter. At last the stack is deleted, and a
+# new one uses the stores that are left.
 #   RECOLLECT_BIN        the binary recollect (otherwise it is built)
 #   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -40,6 +41,7 @@ wait_while_running 30 "GET /health" curl --silent --fail "$api/health"
 "$python" tests/clients/python_client.py --url "$api" --key "$key"
 grep -q "for $stack-reader " "$work/ministack.log" || fail "the function reader was not started"
 
+call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"; }
 doctor() { "$recollect" doctor --stack "$stack" --org demo --url "$api" "$@"; }
 say "looking for what is wrong"
 doctor --trial >"$work/doctor.log" || fail "recollect doctor"
@@ -91,6 +93,43 @@ deploy rollback >"$work/rollback.log" || fail "rollback"
 [[ $(memory) == "$before" ]] || fail "the rollback did not arrive"
 "$recollect" export --stack "$stack" --org demo --container-tag moved | grep -q ferry || fail "data after the rollback"
 
+say "moving searches to tasks that stay warm"
+"$python" tests/clients/recall_stack.py network >"$work/network"
+# shellcheck source=/dev/null
+source "$work/network"
+if deploy deploy --functions "$build" --parameter RecallTier=service \
+  --parameter RecallMaxTasks=2 >"$work/refused.log" 2>&1; then fail "a recall service without a network"; fi
+grep -q 'needs RecallVpc' "$work/refused.log" || fail "the refusal does not say what is missing"
+deploy deploy --functions "$build" --parameter RecallTier=service --parameter RecallVpc="$vpc" \
+  --parameter RecallSubnets="$subnets" --parameter RecallImage=recollect --parameter RecallMaxTasks=2 >"$work/recall.log" || fail "deploy with a recall service"
+"$python" tests/clients/recall_stack.py variables "$stack" >"$work/variables"
+port_of_tasks=$(free_port)
+tasks=()
+for host in 127.0.0.1 127.0.0.2; do
+  # shellcheck disable=SC2016
+  start "task-$host" bash -c 'source "$1"; exec "${@:2}"' bash "$work/variables" \
+    "$recollect" recall --bind "$host" --port "$port_of_tasks"
+  tasks+=("$pid")
+  wait_for 30 "a task" "$recollect" status --health --url "http://$host:$port_of_tasks"
+done
+search_ferry() {
+  call_api "$api/v3/search" --data '{"q": "Where does the ferry leave?", "containerTag": "moved"}' | grep -q 'quay nine'
+}
+# answers_of HOST: prints the number of searches that a task has answered.
+answers_of() { grep --count 'POST /v3/search answered 200' "$work/task-$1.log" || true; }
+"$python" tests/clients/recall_stack.py tasks "$stack" "127.0.0.1:$port_of_tasks,127.0.0.2:$port_of_tasks"
+search_ferry && search_ferry || fail "a search by a task"
+first=$(answers_of 127.0.0.1) second=$(answers_of 127.0.0.2)
+[[ $first$second == 20 || $first$second == 02 ]] || fail "one task did not answer both searches, but $first and $second"
+kill "${tasks[first == 2 ? 0 : 1]}"
+wait "${tasks[first == 2 ? 0 : 1]}" || fail "a task does not end well"
+search_ferry || fail "a search while a task is away"
+[[ $(($(answers_of 127.0.0.1) + $(answers_of 127.0.0.2))) == 3 ]] || fail "the other task did not answer"
+kill "${tasks[first == 2 ? 1 : 0]}"
+search_ferry || fail "a search without tasks"
+deploy deploy --functions "$build" --parameter RecallTier=function >"$work/recall.log" || fail "deploy without a recall service"
+search_ferry || fail "a search by the function"
+
 say "backing up, restoring and checking"
 "$recollect" check --stack "$stack" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the stack"; }
 "$recollect" backup --stack "$stack" "$work/backup" >"$work/backup.log" || fail "backup"
@@ -100,7 +139,6 @@ grep -q '^Verified' "$work/restore.log" || fail "the restored data is not verifi
 
 say "going back to a time before a deletion"
 # Its text is too long for a record, even compressed, so it is an object.
-call_api() { curl --silent --fail --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"; }
 "$python" -c 'import json, random
 words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(4000)]
 text = "The lighthouse keeper counts ships. " + " ".join(words)

@@ -1,7 +1,8 @@
-"""Starts ministack with the alarms that it lacks: those over several metrics.
+"""Starts ministack with what it lacks: alarms over several metrics, and services of ECS whose number is a parameter.
 
-It refuses them, so a deployment with monitoring would end here. They are held to what CloudWatch takes (the reference of
-PutMetricAlarm), and then kept as alarms over their first metric.
+It refuses the alarms, so a deployment with monitoring would end here. They are held to what CloudWatch takes (the
+reference of PutMetricAlarm), and then kept as alarms over their first metric. It takes the number of a parameter as
+text, and fails to count tasks with it.
 """
 
 from ministack.app import main
@@ -10,6 +11,7 @@ from ministack.services.cloudformation import provisioners
 MOST_METRICS = 10
 MOST_EXPRESSIONS = 10
 
+create_service = provisioners._RESOURCE_HANDLERS["AWS::ECS::Service"]["create"]
 record_of_one_metric = provisioners._cw_metric_alarm_record
 
 
@@ -32,7 +34,12 @@ def record(name, properties):
     return record_of_one_metric(name, single)
 
 
+def service(name, properties, stack):
+    return create_service(name, properties | {"DesiredCount": int(properties.get("DesiredCount", 1))}, stack)
+
+
 provisioners._cw_metric_alarm_record = record
+provisioners._RESOURCE_HANDLERS["AWS::ECS::Service"]["create"] = service
 
 if __name__ == "__main__":
     main()

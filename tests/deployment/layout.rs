@@ -120,6 +120,9 @@ fn functions_get_exactly_the_variables_that_are_read() {
             }
             _ => BTreeSet::new(),
         };
+        if id == "SearchFunction" {
+            wanted.insert("RECOLLECT_RECALL_SERVICE".to_owned());
+        }
         if ["ProcessorFunction", "SynchronizerFunction"].contains(&id) {
             wanted.insert("RECOLLECT_READER_FUNCTION".to_owned());
         }

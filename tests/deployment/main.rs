@@ -15,6 +15,7 @@ mod manifests;
 mod map;
 mod openapi;
 mod queue_events;
+mod recall;
 mod rights;
 mod routes;
 mod template;

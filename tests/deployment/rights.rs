@@ -182,7 +182,13 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
     let template = load_template();
     let policies = resources(&template, "AWS::IAM::Policy").into_iter();
     let policies: BTreeSet<&str> = policies.map(|(id, _)| id).collect();
-    assert_eq!(policies, BTreeSet::from(["BedrockPolicy", "SecretPolicy"]));
+    let expected = [
+        "BedrockPolicy",
+        "ImagePolicy",
+        "NetworkPolicy",
+        "SecretPolicy",
+    ];
+    assert_eq!(policies, BTreeSet::from(expected));
 
     let (models, roles) = shared_policy(&template, "BedrockPolicy");
     let actions = json!(["bedrock:InvokeModel", "bedrock-mantle:CreateInference"]);
@@ -192,7 +198,19 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
     let asking = ["RECOLLECT_MODEL_URL", "RECOLLECT_MEMORY_MODEL"];
     assert_eq!(roles, roles_with_variables(&template, &asking));
 
-    let (secret, roles) = shared_policy(&template, "SecretPolicy");
+    // AWS takes no other resource for these actions.
+    let (network, roles) = shared_policy(&template, "NetworkPolicy");
+    assert_eq!(network["Resource"], "*");
+    assert_eq!(roles, BTreeSet::from(["SearchRole"]));
+    let (image, roles) = shared_policy(&template, "ImagePolicy");
+    assert_eq!(image["Resource"], "*");
+    assert_eq!(roles, BTreeSet::from(["RecallStartRole"]));
+
+    let (secret, mut roles) = shared_policy(&template, "SecretPolicy");
+    assert!(
+        roles.remove("RecallRole"),
+        "its tasks do what a function does"
+    );
     assert_eq!(secret["Action"], "secretsmanager:GetSecretValue");
     assert_eq!(referenced_id(&secret["Resource"]), "SecretArn");
     assert_eq!(
