@@ -103,6 +103,8 @@ grep -q 'needs RecallVpc' "$work/refused.log" || fail "the refusal does not say 
 deploy deploy --functions "$build" --parameter RecallTier=service --parameter RecallVpc="$vpc" \
   --parameter RecallSubnets="$subnets" --parameter RecallImage=recollect --parameter RecallMaxTasks=2 >"$work/recall.log" || fail "deploy with a recall service"
 "$python" tests/clients/recall_stack.py variables "$stack" >"$work/variables"
+doctor >"$work/doctor.log" || fail "recollect doctor with a recall service"
+grep -q 'none of 10 fires' "$work/doctor.log" || fail "the doctor does not know the alarm of the recall service"
 port_of_tasks=$(free_port)
 tasks=()
 for host in 127.0.0.1 127.0.0.2; do

@@ -11,7 +11,7 @@ use crate::deployed::DeployedStack;
 /// The number of waiting messages from which a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
 /// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
-const ALARMS: [&str; 9] = [
+const ALARMS: [&str; 10] = [
     "dead-letters",
     "oldest-message",
     "server-errors",
@@ -21,6 +21,7 @@ const ALARMS: [&str; 9] = [
     "reader-errors",
     "table-throttles",
     "sweep-silent",
+    "recall-tasks",
 ];
 
 /// The state of a part of the deployment.

@@ -83,6 +83,9 @@ impl Tasks {
                 }
             }
         }
+        if running.is_empty() {
+            warn!("no task of the recall service runs");
+        }
         Some(running)
     }
 
