@@ -532,6 +532,25 @@ mod tests {
         })
     }
 
+    #[test]
+    fn forms_of_a_word_share_a_stem_and_differ_by_a_short_ending() {
+        assert!(is_same_word("debt", "debts") && is_same_word("gym", "gym"));
+        assert!(is_same_word("mortgage", "mortgaging"));
+        // A stem of three letters, and an ending of four.
+        assert!(!is_same_word("gym", "gyms"));
+        assert!(!is_same_word("debt", "debtless"));
+    }
+
+    #[test]
+    fn an_amount_has_three_digits_or_is_in_thousands() {
+        for amount in ["61k", "2,300", "400"] {
+            assert!(is_amount(amount), "{amount}");
+        }
+        for other in ["61", "k", "book", "gym"] {
+            assert!(!is_amount(other), "{other}");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_statement_finds_the_first_of_all_retractions_that_take_it_back(

@@ -1,9 +1,11 @@
 //! Tests of the ledger's guarantees, independent of the extractor.
 
 mod histories;
+mod inferences;
 mod retractions;
 mod rules;
 mod shortlists;
+mod versions;
 
 use domain::memory::ReviewDecision;
 use domain::{

@@ -1,8 +1,8 @@
 //! Statements that take back what was said before them.
 
-use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
+use domain::{EventPeriod, MemoryKind, Retraction, RetractionEffect, Statement};
 
-use super::{document_statements, find_memory, ledger, live_texts, lives_in, statement};
+use super::{day, document_statements, find_memory, ledger, live_texts, lives_in, statement};
 
 pub(super) fn retracting(
     text: &str,
@@ -196,4 +196,144 @@ fn what_is_to_stay_stays_and_words_of_others_take_nothing_back() {
     foreign.trust = domain::Trust::External;
     let ignored = ledger([said(1), document_statements(2, vec![foreign])]);
     assert_eq!(live_texts(&ignored), ["User lives in Bonn."]);
+}
+
+/// Puts a statement at this position of its document.
+fn at(start: usize, statement: Statement) -> Statement {
+    let end = start + 8;
+    Statement {
+        start,
+        end,
+        ..statement
+    }
+}
+
+/// Returns a statement about a debt, whose text has this number.
+fn debt(number: usize) -> Statement {
+    statement(&format!("User has debt number {number}."), None, 1)
+}
+
+#[test]
+fn within_a_document_a_request_forgets_what_stands_before_it() {
+    // The document was written after the times of which it speaks.
+    let request = at(20, forget(&["debt"], 1));
+    let statements = vec![
+        at(10, debt(10)),
+        at(20, debt(20)),
+        at(30, debt(30)),
+        request,
+    ];
+    let ledger = ledger([document_statements(1, statements)]);
+    assert_eq!(
+        live_texts(&ledger),
+        ["User has debt number 20.", "User has debt number 30."]
+    );
+}
+
+#[test]
+fn a_request_forgets_what_begins_within_its_spans() {
+    let mut request = at(60, forget(&[], 1));
+    if let Some(retraction) = &mut request.retraction {
+        retraction.spans = vec![(10, 20), (40, 50)];
+    }
+    let places = [9, 10, 19, 20, 45];
+    let statements = places.map(|place| at(place, debt(place)));
+    let document = document_statements(1, [&statements[..], &[request.clone()]].concat());
+    assert_eq!(
+        live_texts(&ledger([document])),
+        ["User has debt number 20.", "User has debt number 9."]
+    );
+
+    // Spans are those of the document of the request.
+    let other = document_statements(1, statements.to_vec());
+    let of_request = document_statements(2, vec![request]);
+    assert_eq!(live_texts(&ledger([other, of_request])).len(), places.len());
+}
+
+#[test]
+fn an_ending_leaves_past_events_and_earlier_endings() {
+    let event = |text: &str, last_day| Statement {
+        kind: MemoryKind::Event,
+        event: Some(EventPeriod {
+            from: day(1),
+            to: day(last_day),
+        }),
+        ..statement(text, None, 1)
+    };
+    let ending = retracting("User sold the car.", RetractionEffect::Ends, &["car"], 3);
+    let earlier = retracting("User crashed a car.", RetractionEffect::Ends, &["gym"], 1);
+    let change = retracting(
+        "User moved the car.",
+        RetractionEffect::Replaces,
+        &["gym"],
+        1,
+    );
+    let before = vec![
+        event("User raced the car yesterday.", 2),
+        event("User races the car today.", 3),
+        event("User races the car tomorrow.", 4),
+        earlier,
+        change,
+    ];
+    let ledger = ledger([
+        document_statements(1, before),
+        document_statements(2, vec![ending]),
+    ]);
+    assert_eq!(
+        live_texts(&ledger),
+        [
+            "User crashed a car.",
+            "User raced the car yesterday.",
+            "User sold the car.",
+        ]
+    );
+}
+
+#[test]
+fn a_change_replaces_what_is_about_the_same_aspect_of_another_life() {
+    let about = |aspect: &str, statement: Statement| Statement {
+        aspects: vec![aspect.to_owned()],
+        ..statement
+    };
+    let job_of = |name: &str, aspect| {
+        let topic = (name, "employer", "bank");
+        let text = format!("The {name} works in a bank.");
+        about(aspect, statement(&text, Some(topic), 1))
+    };
+    let change = retracting("Left the bank.", RetractionEffect::Replaces, &["bank"], 2);
+    let ledger = ledger([
+        document_statements(
+            1,
+            vec![job_of("sister", "job of another"), job_of("river", "place")],
+        ),
+        document_statements(2, vec![about("job", change)]),
+    ]);
+    assert_eq!(
+        live_texts(&ledger),
+        ["Left the bank.", "The river works in a bank."]
+    );
+}
+
+#[test]
+fn a_statement_goes_with_one_right_before_it_that_names_the_user() {
+    let remaining = |before: &str, gap: usize| {
+        let before = at(0, statement(before, None, 1));
+        let hearing = at(
+            before.end + gap,
+            statement("Hearing is on July 8.", None, 1),
+        );
+        let request = document_statements(2, vec![forget(&["lawsuit"], 2)]);
+        let ledger = ledger([document_statements(1, vec![before, hearing]), request]);
+        live_texts(&ledger).len()
+    };
+    assert_eq!(remaining("User is in a lawsuit.", 4), 0);
+    assert_eq!(remaining("User is in a lawsuit.", 5), 1);
+    assert_eq!(remaining("Lawsuit is in court.", 4), 1);
+}
+
+#[test]
+fn a_word_of_a_script_without_spaces_is_found_within_a_text() {
+    let stated = document_statements(1, vec![statement("彼には借金がある。", None, 1)]);
+    let request = document_statements(2, vec![forget(&["借金"], 2)]);
+    assert!(live_texts(&ledger([stated, request])).is_empty());
 }
