@@ -272,5 +272,7 @@ async fn a_refused_request_reaches_no_task() {
     let too_large = json!({"q": "x".repeat(edge::MAX_JSON_BYTES)});
     let refused = ask(&routes, &client.key, "/v4/search", &too_large).await;
     assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let records = read_log(&client).await;
+    assert_eq!(records.len(), 1, "the one with a valid key");
     assert!(task.take_received().is_empty());
 }

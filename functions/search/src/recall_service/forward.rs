@@ -10,14 +10,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Tenant;
-use edge::{ApiError, App, ForwardedKey, read_body};
+use edge::{AnyKey, ApiError, App, Auth, ForwardedKey, read_body};
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, ORIGIN, TE, TRAILER, TRANSFER_ENCODING,
     UPGRADE, VARY,
 };
 use http::request::Parts;
 use http::uri::Scheme;
-use http::{HeaderMap, HeaderName, Uri};
+use http::{HeaderMap, HeaderName, StatusCode, Uri};
 use remote::ApiError as TaskError;
 use serde::Deserialize;
 use tracing::warn;
@@ -78,7 +78,12 @@ pub(super) async fn forward_request(
     let request = Request::from_parts(parts.clone(), body);
     let body = match read_body(request, &forwarding.app).await {
         Ok(body) => body,
-        Err(error) => return ApiError(error).into_response(),
+        Err(error) => {
+            // No task counts and records this request.
+            let counted = Auth::<AnyKey>::from_request_parts(&mut parts, &forwarding.app).await;
+            let error = counted.err().unwrap_or(ApiError(error));
+            return error.into_response();
+        }
     };
 
     let container = container_key(&key.tenant, &mut parts, &body).await;
@@ -92,22 +97,18 @@ impl RecallService {
     /// Returns the answer of the task that keeps this container warm, or of the next one. Returns `None`
     /// if neither answers.
     async fn ask(&self, container: &str, parts: &Parts, body: &Bytes) -> Option<Response> {
-        for task in self
-            .tasks
-            .ask_order(container)
-            .await
-            .into_iter()
-            .take(MAX_TASKS)
-        {
-            match self.ask_task(task, parts, body).await {
-                Ok(Some(answer)) => return Some(answer),
-                Ok(None) => return None,
-                Err(error) => {
-                    let error: &dyn std::error::Error = &error;
-                    warn!(%task, error, "a task of the recall service did not answer");
-                    self.tasks.pause(task);
-                }
+        let tasks = self.tasks.ask_order(container).await;
+        for task in tasks.into_iter().take(MAX_TASKS) {
+            let error = match self.ask_task(task, parts, body).await {
+                Ok(answer) => return answer,
+                Err(error) => error,
+            };
+            // A task that is slow has work, maybe with this container, and answers other requests.
+            if !matches!(error, TaskError::TimedOut) {
+                self.tasks.pause(task);
             }
+            let error: &dyn std::error::Error = &error;
+            warn!(%task, error, "a task of the recall service did not answer");
         }
         None
     }
@@ -119,38 +120,46 @@ impl RecallService {
         parts: &Parts,
         body: &Bytes,
     ) -> Result<Option<Response>, TaskError> {
-        let mut request = http::Request::new(body.clone());
-        *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = uri_at(task, &parts.uri);
-        *request.headers_mut() = parts.headers.clone();
-        remove_headers(request.headers_mut(), &CONNECTION_HEADERS);
-        // The function answers what web pages have to know.
-        remove_headers(request.headers_mut(), &[ORIGIN]);
-        if let Some(parent) = spans::current_trace_parent().and_then(|text| text.parse().ok()) {
-            request.headers_mut().insert(TRACE_PARENT, parent);
-        }
-
+        let request = request_to(task, parts, body);
         let answer = self.client.send(request, TASK_TIMEOUT).await?;
-        let (status, mut headers) = (answer.status(), answer.headers().clone());
-        let Some(body) = answer.read_body(MAX_ANSWER_BYTES).await? else {
-            return Ok(None);
-        };
-
-        remove_headers(&mut headers, &CONNECTION_HEADERS);
-        remove_headers(&mut headers, &[CONTENT_ENCODING, VARY]);
-        let for_pages = |name: &HeaderName| name.as_str().starts_with("access-control-");
-        let for_pages: Vec<HeaderName> = headers
-            .keys()
-            .filter(|name| for_pages(name))
-            .cloned()
-            .collect();
-        remove_headers(&mut headers, &for_pages);
-
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
-        *response.headers_mut() = headers;
-        Ok(Some(response))
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let body = answer.read_body(MAX_ANSWER_BYTES).await?;
+        Ok(body.map(|body| copy_answer(status, headers, body)))
     }
+}
+
+/// Returns the request as a task gets it.
+fn request_to(task: SocketAddr, parts: &Parts, body: &Bytes) -> http::Request<Bytes> {
+    let mut headers = parts.headers.clone();
+    remove_headers(&mut headers, &CONNECTION_HEADERS);
+    // The function answers what web pages have to know.
+    headers.remove(ORIGIN);
+    if let Some(parent) = spans::current_trace_parent().and_then(|text| text.parse().ok()) {
+        headers.insert(TRACE_PARENT, parent);
+    }
+
+    let mut request = http::Request::new(body.clone());
+    *request.method_mut() = parts.method.clone();
+    *request.uri_mut() = uri_at(task, &parts.uri);
+    *request.headers_mut() = headers;
+    request
+}
+
+/// Returns the answer of a task as that of the function.
+fn copy_answer(status: StatusCode, mut headers: HeaderMap, body: Bytes) -> Response {
+    remove_headers(&mut headers, &CONNECTION_HEADERS);
+    remove_headers(&mut headers, &[CONTENT_ENCODING, VARY]);
+    let names: Vec<HeaderName> = headers.keys().cloned().collect();
+    for name in names {
+        if name.as_str().starts_with("access-control-") {
+            headers.remove(name);
+        }
+    }
+
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }
 
 fn remove_headers(headers: &mut HeaderMap, names: &[HeaderName]) {
