@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, map_response};
 use cli::serve_until;
-use domain::key::Permission;
+use domain::RateLimit;
+use domain::key::{KeyKind, KeySpec, Permission};
 use edge::App;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN};
 use http::{Response, StatusCode};
@@ -53,9 +54,16 @@ impl Task {
                 next.run(Request::from_parts(parts, Body::from(body))).await
             }
         });
+        Self::serve(
+            search::task_routes(search_routes(client).1).layer(note),
+            received,
+        )
+        .await
+    }
+
+    async fn serve(routes: Router, received: Arc<Mutex<Vec<(String, String)>>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let routes = search_routes(client).1.layer(note);
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(serve_until(
             listener,
@@ -95,7 +103,7 @@ fn function_routes(client: &OrgClient, addresses: &[SocketAddr]) -> Router {
     let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
     let app = search_routes(client).0;
     let routes = search::router(app.clone(), CACHE_BYTES);
-    let routes = RecallService::at(&addresses.join(",")).answer_for(routes, app.clone());
+    let routes = RecallService::at(&addresses.join(",")).forward_requests(routes, app.clone());
     edge::build_service(routes, &app)
 }
 
@@ -136,6 +144,7 @@ async fn requests_about_a_container_go_to_one_task() {
     let routes = function_routes(&client, &tasks.each_ref().map(|task| task.address));
 
     let mut owners = BTreeMap::<String, BTreeSet<usize>>::new();
+    let mut asked = 0;
     for number in 0..16 {
         let tag = format!("user{number}");
         let scoped_key = client
@@ -166,7 +175,8 @@ async fn requests_about_a_container_go_to_one_task() {
             (&scoped_key, "/v4/search".to_owned(), json!({"q": "x"})),
         ];
         for (key, path, body) in requests {
-            ask(&routes, key, &path, &body).await;
+            let answer = ask(&routes, key, &path, &body).await;
+            assert_eq!(answer.status(), StatusCode::OK, "{path}: {}", answer.body());
             for (place, task) in tasks.iter().enumerate() {
                 for (received_path, received_body) in task.take_received() {
                     assert_eq!(
@@ -174,12 +184,13 @@ async fn requests_about_a_container_go_to_one_task() {
                         (path.clone(), body.to_string())
                     );
                     owners.entry(tag.clone()).or_default().insert(place);
+                    asked += 1;
                 }
             }
         }
     }
 
-    assert_eq!(owners.len(), 16);
+    assert_eq!((owners.len(), asked), (16, 16 * 5), "each request once");
     assert!(owners.values().all(|tasks| tasks.len() == 1), "{owners:?}");
     let used: BTreeSet<usize> = owners.into_values().flatten().collect();
     assert_eq!(used.len(), 2);
@@ -275,4 +286,56 @@ async fn a_refused_request_reaches_no_task() {
     let records = read_log(&client).await;
     assert_eq!(records.len(), 1, "the one with a valid key");
     assert!(task.take_received().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_a_task_fails_counts_once() {
+    let client = client_with_document().await;
+    // It does the work, and fails at the end.
+    let fail = map_response(|_: Response<Body>| async { StatusCode::INTERNAL_SERVER_ERROR });
+    let routes = search::task_routes(search_routes(&client).1).layer(fail);
+    let failing = Task::serve(routes, Arc::default()).await;
+    // A task of another version refuses everything.
+    let old = Router::new().fallback(async || StatusCode::MISDIRECTED_REQUEST);
+    let old = Task::serve(old, Arc::default()).await;
+    let routes = function_routes(&client, &[failing.address, old.address]);
+
+    let spec = KeySpec {
+        name: "searches".into(),
+        kind: KeyKind::Full,
+        permission: Permission::Read,
+        tags: None,
+        expires_at: None,
+        rate_limit: Some(RateLimit {
+            max: 1,
+            window_ms: 60_000,
+        }),
+    };
+    let key = client.app.create_planned_key("acme", spec).await.key_text;
+    let question = json!({"q": "Where does Mina live?", "containerTag": "user1"});
+    let answer = ask(&routes, &key, "/v4/search", &question).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{}", answer.body());
+    let id = answer.headers()["x-request-id"].to_str().expect("text");
+    // What the failing task did is recorded as well, under the same id.
+    let mut records = read_log(&client).await;
+    records.retain(|record| record.route == "POST /v4/search");
+    assert!(!records.is_empty());
+    assert!(records.iter().all(|record| record.id == id));
+
+    let answer = ask(&routes, &key, "/v4/search", &question).await;
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn a_task_refuses_a_function_of_another_version() {
+    let client = OrgClient::new().await;
+    let routes = search::task_routes(search_routes(&client).1);
+    let request = http::Request::builder()
+        .method("POST")
+        .uri("/v4/search")
+        .header("x-recollect-version", "0.0.1")
+        .body(Body::empty())
+        .expect("a request");
+    let answer = routes.oneshot(request).await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::MISDIRECTED_REQUEST);
 }

@@ -34,7 +34,8 @@ pub(super) async fn run_recall(options: Recall) -> Result<()> {
         "Recollect answers searches at http://{}",
         listener.local_addr()?
     );
-    serve_until(listener, routes.merge(health), limits, interrupted).await;
+    let routes = search::task_routes(routes).merge(health);
+    serve_until(listener, routes, limits, interrupted).await;
     traces.stop().await;
 
     Ok(())

@@ -30,7 +30,7 @@ use openapi::Operation;
 use remote::{ModelClient, ModelSettings};
 
 pub use rank::MEMORY_SHARE;
-pub use recall_service::RecallService;
+pub use recall_service::{RecallService, task_routes};
 pub use v4::DEFAULT_THRESHOLD;
 
 /// The bytes of warm indexes that fit into a function of 1.5 GB besides everything else.

@@ -10,7 +10,7 @@ fn main() -> anyhow::Result<()> {
             search::network_cache(search::LAMBDA_CACHE_BYTES),
         );
         Ok(match RecallService::from_environment() {
-            Some(service) => service.answer_for(routes, app),
+            Some(service) => service.forward_requests(routes, app),
             None => routes,
         })
     })

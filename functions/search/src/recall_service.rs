@@ -2,17 +2,29 @@
 //! requests about one container go to the same task, so that its index is in the memory of one task only.
 
 mod forward;
+mod task;
 mod tasks;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use edge::App;
+use http::HeaderName;
 use remote::ApiClient;
 
 use tasks::Tasks;
 
-/// The variable with the addresses of the tasks, between commas: a name and a port, where the name
-/// has the address of each running task. It is empty if there is no such service.
+pub use task::task_routes;
+
+/// The header with the version of the function that passes a request on.
+const VERSION_HEADER: HeaderName = HeaderName::from_static("x-recollect-version");
+/// The header with the id of a request that is passed on.
+const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-recollect-request-id");
+/// The version of this program. A function and tasks of two versions may not read what the other's
+/// workers write.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The variable with the addresses of the tasks, separated by commas: a name and a port, where the name
+/// has the address of each running task. Empty without a recall service.
 const RECALL_SERVICE: &str = "RECOLLECT_RECALL_SERVICE";
 
 /// The tasks of the service, as the function `search` calls them.
@@ -29,7 +41,7 @@ impl RecallService {
         (!addresses.is_empty()).then(|| Self::at(&addresses))
     }
 
-    /// Returns the service at these addresses, which are names or IP addresses with ports, between
+    /// Returns the service at these addresses, which are names or IP addresses with ports, separated by
     /// commas.
     pub fn at(addresses: &str) -> Self {
         Self {
@@ -39,7 +51,7 @@ impl RecallService {
     }
 
     /// Sends the requests to `routes` to this service. If it cannot answer, `routes` do.
-    pub fn answer_for(self, routes: Router, app: App) -> Router {
+    pub fn forward_requests(self, routes: Router, app: App) -> Router {
         let forwarding = forward::Forwarding::new(self, app);
         routes.route_layer(from_fn_with_state(forwarding, forward::forward_request))
     }

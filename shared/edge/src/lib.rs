@@ -41,7 +41,7 @@ pub use namespace::{
     rename_fields,
 };
 pub use provider_names::{ProviderName, ProviderNames, TypeName};
-pub use request_log::{note_request_body, request_id};
+pub use request_log::{ForwardedRequestId, note_request_body, request_id};
 pub use request_type::POST_TYPES;
 pub use router::{App, MAX_JSON_BYTES, build_service};
 pub use schemas::{count_schema, flexible_boolean_schema, page_schema};

@@ -44,6 +44,11 @@ pub fn request_id() -> String {
         .unwrap_or_default()
 }
 
+/// The id of a request that another process has received and passed on to this one. Both answer and
+/// log it under this id, and it counts once for the limit of its key.
+#[derive(Debug, Clone)]
+pub struct ForwardedRequestId(pub Revision);
+
 /// The notes about the request that is being answered.
 struct CurrentRequest {
     id: String,
@@ -151,7 +156,10 @@ pub(crate) struct IncomingRequest {
 impl IncomingRequest {
     /// Starts the notes of a request that has just arrived.
     pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
-        let id = Revision::random().as_str().to_owned();
+        let id = match request.extensions().get::<ForwardedRequestId>() {
+            Some(ForwardedRequestId(id)) => id.as_str().to_owned(),
+            None => Revision::random().as_str().to_owned(),
+        };
         let route = match request.extensions().get::<MatchedPath>() {
             Some(path) => path.as_str().to_owned(),
             None => "unknown".to_owned(),

@@ -18,7 +18,6 @@ use tracing::{Instrument, error, info};
 
 use crate::cors::AllowedOrigins;
 use crate::error::ApiError;
-use crate::extract::header_text;
 use crate::provider_names::ProviderNames;
 use crate::request_log::{IncomingRequest, LogContentCache};
 use crate::wrong_keys::WrongKeys;
@@ -157,9 +156,6 @@ async fn observe_request(State(app): State<App>, request: Request, next: Next) -
 
     let micros = incoming_request.elapsed_micros();
     let mut response = incoming_request.write_record(&app, response, micros).await;
-    // What another process answered keeps the id under which that process logged and recorded it.
-    let other_id = header_text(response.headers(), &REQUEST_ID);
-    let id = other_id.map_or_else(|| id.clone(), str::to_owned);
     let trace_id = spans::trace_id(&span);
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     metrics::histogram!(
@@ -177,7 +173,7 @@ async fn observe_request(State(app): State<App>, request: Request, next: Next) -
         info!(request.id = %id, trace_id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     }
 
-    if let Ok(value) = HeaderValue::from_str(&id) {
+    if let Ok(value) = HeaderValue::from_str(id) {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
     }
 

@@ -19,13 +19,13 @@ use crate::decode::{DecodeError, decode_body, join_header_values};
 /// The limits of connections to a server on the internet.
 const INTERNET_LIMITS: ConnectionLimits = ConnectionLimits {
     connect: Duration::from_secs(10),
-    idle: Duration::from_secs(90),
+    idle: Some(Duration::from_secs(90)),
 };
-/// The limits of connections to another process of Recollect in the same network, which closes
-/// connections that are idle for 30 seconds.
+/// The limits of connections to another process of Recollect in the same network, where a connection
+/// costs about a millisecond. A kept one may lead to a process that is gone.
 const INTERNAL_LIMITS: ConnectionLimits = ConnectionLimits {
     connect: Duration::from_secs(1),
-    idle: Duration::from_secs(20),
+    idle: None,
 };
 
 /// The reason why an API did not answer. It does not contain the address, which may be secret.
@@ -48,7 +48,7 @@ pub enum ApiError {
     Compression,
 }
 
-/// A client that keeps its connections open. It is set up by its first request.
+/// A client of an API. It is set up by its first request.
 #[derive(Debug)]
 pub struct ApiClient {
     user_agent: &'static str,
@@ -64,13 +64,13 @@ pub struct ApiAnswer {
 }
 
 impl ApiClient {
-    /// Returns a client with this name, for servers on the internet.
+    /// Returns a client with this name, for servers on the internet. It keeps its connections open.
     pub const fn new(user_agent: &'static str) -> Self {
         Self::with_limits(user_agent, INTERNET_LIMITS)
     }
 
-    /// Returns a client with this name, for other processes of Recollect in the same network. It gives up
-    /// connecting after one second.
+    /// Returns a client with this name, for other processes of Recollect in the same network. It opens a
+    /// connection for each request, and gives up after one second.
     pub const fn for_own_network(user_agent: &'static str) -> Self {
         Self::with_limits(user_agent, INTERNAL_LIMITS)
     }

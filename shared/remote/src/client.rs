@@ -26,8 +26,9 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 pub(crate) struct ConnectionLimits {
     /// The longest time to connect to all addresses of a name.
     pub(crate) connect: Duration,
-    /// The time after which an idle connection is closed.
-    pub(crate) idle: Duration,
+    /// The time after which an idle connection is closed. Without one, each request has a connection of
+    /// its own.
+    pub(crate) idle: Option<Duration>,
 }
 
 /// A client of HTTP and HTTPS, whose connections a `C` opens.
@@ -66,7 +67,11 @@ where
     connector.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
     connector.set_keepalive_retries(Some(3));
 
-    Ok(client_builder()
+    let mut builder = client_builder();
+    if limits.idle.is_none() {
+        builder.pool_max_idle_per_host(0);
+    }
+    Ok(builder
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(limits.idle)
         .build((connector, system_tls().await?).into()))

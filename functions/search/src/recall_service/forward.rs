@@ -10,28 +10,36 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Tenant;
-use edge::{AnyKey, ApiError, App, Auth, ForwardedKey, read_body};
+use edge::{AnyKey, ApiError, App, Auth, ForwardedKey, read_body, request_id};
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, ORIGIN, TE, TRAILER, TRANSFER_ENCODING,
     UPGRADE, VARY,
 };
 use http::request::Parts;
 use http::uri::Scheme;
-use http::{HeaderMap, HeaderName, StatusCode, Uri};
-use remote::ApiError as TaskError;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use remote::ApiError as ApiCallError;
 use serde::Deserialize;
 use tracing::warn;
 
-use super::RecallService;
+use super::{REQUEST_ID_HEADER, RecallService, VERSION, VERSION_HEADER};
 
 /// The most tasks that are asked about one request: the one that keeps the container warm, and the one
 /// that would without it.
 const MAX_TASKS: usize = 2;
-/// The longest wait for a task. After two of these, the function has 13 seconds of its 29 left to
-/// answer itself.
+/// The longest wait for a task. After two of these and a look-up, the function has 12 seconds of its 29
+/// left to answer itself.
 const TASK_TIMEOUT: Duration = Duration::from_secs(8);
 /// The largest answer of a task in bytes. The function answers itself what is larger.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// The answers after which the function answers itself: those of a task of another version, or of one
+/// that fails.
+const FAILURES: [StatusCode; 4] = [
+    StatusCode::MISDIRECTED_REQUEST,
+    StatusCode::INTERNAL_SERVER_ERROR,
+    StatusCode::BAD_GATEWAY,
+    StatusCode::SERVICE_UNAVAILABLE,
+];
 /// The headers that hold for one connection only (RFC 9110, section 7.6.1), or that the client of the
 /// next one sets.
 const CONNECTION_HEADERS: [HeaderName; 9] = [
@@ -63,8 +71,19 @@ impl Forwarding {
     }
 }
 
-/// Sends a request to a task, or to the handlers of this process if no task answers. The task counts
-/// the request and records it.
+/// The reason why a task gives no answer that can be used.
+#[derive(Debug, thiserror::Error)]
+enum TaskError {
+    #[error("it was not reached, or did not answer")]
+    Call(#[from] ApiCallError),
+    #[error("it answered {0}")]
+    Failed(StatusCode),
+    #[error("its answer is too large")]
+    TooLarge,
+}
+
+/// Sends a request to a task, or to the handlers of this process if no task answers. Whoever answers
+/// counts the request, once in all, and records it under one id.
 pub(super) async fn forward_request(
     State(forwarding): State<Forwarding>,
     request: Request,
@@ -97,14 +116,14 @@ impl RecallService {
     /// Returns the answer of the task that keeps this container warm, or of the next one. Returns `None`
     /// if neither answers.
     async fn ask(&self, container: &str, parts: &Parts, body: &Bytes) -> Option<Response> {
-        let tasks = self.tasks.ask_order(container).await;
+        let tasks = self.tasks.tasks_by_preference(container).await;
         for task in tasks.into_iter().take(MAX_TASKS) {
             let error = match self.ask_task(task, parts, body).await {
-                Ok(answer) => return answer,
+                Ok(answer) => return Some(answer),
                 Err(error) => error,
             };
-            // A task that is slow has work, maybe with this container, and answers other requests.
-            if !matches!(error, TaskError::TimedOut) {
+            // A slow task has work, maybe with this container, and a failing one may answer the next.
+            if matches!(&error, TaskError::Call(call) if !matches!(call, ApiCallError::TimedOut)) {
                 self.tasks.pause(task);
             }
             let error: &dyn std::error::Error = &error;
@@ -113,18 +132,25 @@ impl RecallService {
         None
     }
 
-    /// Sends a request to a task. Returns `None` if the answer is too large.
+    /// Sends a request to a task.
     async fn ask_task(
         &self,
         task: SocketAddr,
         parts: &Parts,
         body: &Bytes,
-    ) -> Result<Option<Response>, TaskError> {
+    ) -> Result<Response, TaskError> {
         let request = request_to(task, parts, body);
         let answer = self.client.send(request, TASK_TIMEOUT).await?;
         let (status, headers) = (answer.status(), answer.headers().clone());
+        if FAILURES.contains(&status) {
+            return Err(TaskError::Failed(status));
+        }
         let body = answer.read_body(MAX_ANSWER_BYTES).await?;
-        Ok(body.map(|body| copy_answer(status, headers, body)))
+        Ok(copy_answer(
+            status,
+            headers,
+            body.ok_or(TaskError::TooLarge)?,
+        ))
     }
 }
 
@@ -132,8 +158,13 @@ impl RecallService {
 fn request_to(task: SocketAddr, parts: &Parts, body: &Bytes) -> http::Request<Bytes> {
     let mut headers = parts.headers.clone();
     remove_headers(&mut headers, &CONNECTION_HEADERS);
-    // The function answers what web pages have to know.
+    // The function sets the CORS headers itself.
     headers.remove(ORIGIN);
+    headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
+    headers.remove(REQUEST_ID_HEADER);
+    if let Ok(id) = request_id().parse() {
+        headers.insert(REQUEST_ID_HEADER, id);
+    }
     if let Some(parent) = spans::current_trace_parent().and_then(|text| text.parse().ok()) {
         headers.insert(TRACE_PARENT, parent);
     }

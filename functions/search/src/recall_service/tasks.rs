@@ -2,17 +2,24 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use tokio::net::lookup_host;
+use tokio::time::timeout;
 use tracing::warn;
 
 /// The time for which the addresses of the tasks are cached.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(5);
-/// The time for which a task that did not answer is not asked again.
+/// The longest wait for a look-up.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time for which known tasks are asked while the name cannot be resolved. Then their addresses may
+/// belong to others.
+const MAX_AGE: Duration = Duration::from_secs(30);
+/// The time for which a task that cannot be reached is not asked again.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// The running tasks.
@@ -26,7 +33,9 @@ pub(super) struct Tasks {
 #[derive(Debug, Default)]
 struct State {
     running: BTreeSet<SocketAddr>,
+    /// The times of the last look-up, and of the last one that succeeded.
     looked_up: Option<Instant>,
+    found: Option<Instant>,
     paused_until: HashMap<SocketAddr, Instant>,
 }
 
@@ -41,14 +50,17 @@ impl Tasks {
     }
 
     /// Returns the tasks to ask about the container with this key, the one that keeps it warm first.
-    pub(super) async fn ask_order(&self, container: &str) -> Vec<SocketAddr> {
+    pub(super) async fn tasks_by_preference(&self, container: &str) -> Vec<SocketAddr> {
         if self.is_outdated() {
             let running = self.look_up().await;
+            let now = Instant::now();
             let mut state = self.lock();
-            state.looked_up = Some(Instant::now());
-            // The tasks that were known serve until the names can be resolved again.
+            state.looked_up = Some(now);
             if let Some(running) = running {
                 state.running = running;
+                state.found = Some(now);
+            } else if state.found.is_none_or(|time| now - time >= MAX_AGE) {
+                state.running.clear();
             }
         }
 
@@ -60,7 +72,7 @@ impl Tasks {
         order_by_weight(asked, container)
     }
 
-    /// Leaves a task out for some seconds, because it did not answer.
+    /// Leaves a task out for some seconds, because it cannot be reached.
     pub(super) fn pause(&self, task: SocketAddr) {
         let until = Instant::now() + PAUSE;
         self.lock().paused_until.insert(task, until);
@@ -75,16 +87,15 @@ impl Tasks {
     async fn look_up(&self) -> Option<BTreeSet<SocketAddr>> {
         let mut running = BTreeSet::new();
         for name in &self.names {
-            match lookup_host(name.as_str()).await {
+            let found = timeout(LOOKUP_TIMEOUT, lookup_host(name.as_str())).await;
+            match found.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())) {
                 Ok(addresses) => running.extend(addresses),
+                // A name without an address is an error, too.
                 Err(error) => {
-                    warn!(name, %error, "cannot find the tasks of the recall service");
+                    warn!(name, %error, "no task of the recall service was found");
                     return None;
                 }
             }
-        }
-        if running.is_empty() {
-            warn!("no task of the recall service runs");
         }
         Some(running)
     }
@@ -153,21 +164,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_did_not_answer_is_left_out() {
+    async fn a_task_that_cannot_be_reached_is_left_out() {
         let tasks = Tasks::at("127.0.0.1:1, 127.0.0.2:1");
-        let order = tasks.ask_order("org/tag").await;
+        let order = tasks.tasks_by_preference("org/tag").await;
         assert_eq!(order.len(), 2);
         tasks.pause(order[0]);
-        assert_eq!(tasks.ask_order("org/tag").await, order[1..]);
+        assert_eq!(tasks.tasks_by_preference("org/tag").await, order[1..]);
     }
 
     #[tokio::test]
-    async fn known_tasks_stay_when_the_name_cannot_be_resolved() {
+    async fn known_tasks_stay_for_a_while_when_the_name_cannot_be_resolved() {
         let tasks = Tasks::at("no-port");
-        assert!(tasks.ask_order("org/tag").await.is_empty());
+        assert!(tasks.tasks_by_preference("org/tag").await.is_empty());
 
-        tasks.lock().running.extend(addresses(1));
-        tasks.lock().looked_up = None;
-        assert_eq!(tasks.ask_order("org/tag").await, addresses(1));
+        for (age, expected) in [(Duration::ZERO, addresses(1)), (MAX_AGE, Vec::new())] {
+            *tasks.lock() = State {
+                running: addresses(1).into_iter().collect(),
+                found: Instant::now().checked_sub(age),
+                ..State::default()
+            };
+            assert_eq!(tasks.tasks_by_preference("org/tag").await, expected);
+        }
     }
 }
