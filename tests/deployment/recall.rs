@@ -8,7 +8,7 @@ use crate::template::{as_list, load_template, resource_properties};
 
 /// The parts of the function's rights that the tasks do not have: they write no log of their own, and
 /// the function stores answers that are too large for it.
-const OF_THE_FUNCTION: [&str; 2] = ["Log", "LargeAnswers"];
+const FUNCTION_ONLY: [&str; 2] = ["Log", "LargeAnswers"];
 
 /// Returns the properties of the container.
 fn container(template: &Value) -> &Value {
@@ -62,7 +62,7 @@ fn tasks_have_the_rights_of_the_function() {
     };
     let of_function = statements("SearchRole").into_iter();
     let expected: Vec<&Value> = of_function
-        .filter(|statement| !OF_THE_FUNCTION.contains(&statement["Sid"].as_str().unwrap()))
+        .filter(|statement| !FUNCTION_ONLY.contains(&statement["Sid"].as_str().unwrap()))
         .collect();
     assert_eq!(statements("RecallRole"), expected);
 }
@@ -73,7 +73,7 @@ fn the_function_finds_the_tasks_by_their_name() {
     let function = resource_properties(&template, "SearchFunction");
     let given = when_true(&function["Environment"]["Variables"]["RECOLLECT_RECALL_SERVICE"]);
     let namespace = &resource_properties(&template, "RecallNamespace")["Name"]["Fn::Sub"];
-    let name = &resource_properties(&template, "RecallName")["Name"];
+    let name = &resource_properties(&template, "RecallDiscovery")["Name"];
     let port = &container(&template)["PortMappings"][0]["ContainerPort"];
     let address = format!(
         "{}.{}:{port}",
@@ -110,7 +110,9 @@ fn without_the_service_nothing_of_it_exists() {
     let mut count = 0;
     for (id, resource) in all {
         let kind = resource["Type"].as_str().unwrap();
-        if kinds.iter().any(|prefix| kind.starts_with(prefix)) || id.starts_with("Recall") {
+        let is_policy = ["NetworkPolicy", "ImagePolicy"].contains(&id.as_str());
+        let is_of_service = is_policy || id.starts_with("Recall");
+        if kinds.iter().any(|prefix| kind.starts_with(prefix)) || is_of_service {
             let condition = resource["Condition"].as_str().unwrap_or_default();
             assert!(
                 ["HasRecallService", "ScalesRecall"].contains(&condition),
@@ -119,7 +121,7 @@ fn without_the_service_nothing_of_it_exists() {
             count += 1;
         }
     }
-    assert!(count >= 10);
+    assert_eq!(count, 13);
     assert_eq!(template["Parameters"]["RecallTier"]["Default"], "function");
 }
 

@@ -198,14 +198,6 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
     let asking = ["RECOLLECT_MODEL_URL", "RECOLLECT_MEMORY_MODEL"];
     assert_eq!(roles, roles_with_variables(&template, &asking));
 
-    // AWS takes no other resource for these actions.
-    let (network, roles) = shared_policy(&template, "NetworkPolicy");
-    assert_eq!(network["Resource"], "*");
-    assert_eq!(roles, BTreeSet::from(["SearchRole"]));
-    let (image, roles) = shared_policy(&template, "ImagePolicy");
-    assert_eq!(image["Resource"], "*");
-    assert_eq!(roles, BTreeSet::from(["RecallStartRole"]));
-
     let (secret, mut roles) = shared_policy(&template, "SecretPolicy");
     assert!(
         roles.remove("RecallRole"),
@@ -217,6 +209,45 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
         roles,
         roles_with_variables(&template, &["RECOLLECT_SECRET_ARN"])
     );
+}
+
+#[test]
+fn only_lambda_itself_and_not_the_code_of_search_changes_the_network() {
+    let template = load_template();
+    let policy = resource_properties(&template, "NetworkPolicy");
+    assert_eq!(policy["Roles"], json!([{"Ref": "SearchRole"}]));
+    let [join, deny] = as_list(&policy["PolicyDocument"]["Statement"])[..] else {
+        panic!("two statements");
+    };
+    assert_eq!(
+        (&join["Effect"], &deny["Effect"]),
+        (&json!("Allow"), &json!("Deny"))
+    );
+    assert_eq!(join["Action"], deny["Action"]);
+    let denied = &deny["Condition"]["ArnEquals"]["lambda:SourceFunctionArn"]["Fn::Sub"];
+    let function = &resource_properties(&template, "SearchFunction")["FunctionName"]["Fn::Sub"];
+    let ending = format!(":function:{}", function.as_str().unwrap());
+    assert!(denied.as_str().unwrap().ends_with(&ending), "{denied}");
+}
+
+#[test]
+fn the_platform_pulls_images_and_does_nothing_else_in_registries() {
+    let template = load_template();
+    let policy = resource_properties(&template, "ImagePolicy");
+    assert_eq!(policy["Roles"], json!([{"Ref": "RecallExecutionRole"}]));
+    for statement in as_list(&policy["PolicyDocument"]["Statement"]) {
+        // AWS takes no resource for entering a registry.
+        let enters = statement["Action"] == "ecr:GetAuthorizationToken";
+        assert_eq!(statement["Resource"] == "*", enters, "{statement}");
+        for action in as_list(&statement["Action"]) {
+            let action = action.as_str().unwrap();
+            let reads = ["ecr:Get", "ecr:BatchGet", "ecr:BatchCheck"];
+            assert!(
+                reads.iter().any(|prefix| action.starts_with(prefix)),
+                "{action}"
+            );
+        }
+    }
 }
 
 #[test]
