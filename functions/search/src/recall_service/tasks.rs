@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Tasks {
-    /// Returns the tasks at these names or IP addresses with ports, between commas.
+    /// Returns the tasks at these names or IP addresses with ports, separated by commas.
     pub(super) fn at(addresses: &str) -> Self {
         let names = addresses.split(',').map(str::trim);
         Self {
