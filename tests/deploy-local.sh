@@ -101,7 +101,8 @@ if deploy deploy --functions "$build" --parameter RecallTier=service \
   --parameter RecallMaxTasks=2 >"$work/refused.log" 2>&1; then fail "a recall service without a network"; fi
 grep -q 'needs RecallVpc' "$work/refused.log" || fail "the refusal does not say what is missing"
 deploy deploy --functions "$build" --parameter RecallTier=service --parameter RecallVpc="$vpc" \
-  --parameter RecallSubnets="$subnets" --parameter RecallImage=recollect --parameter RecallMaxTasks=2 >"$work/recall.log" || fail "deploy with a recall service"
+  --parameter RecallSubnets="$subnets" --parameter RecallImage=recollect --parameter RecallMaxTasks=2 \
+  >"$work/recall.log" || fail "deploy with a recall service"
 "$python" tests/clients/recall_stack.py variables "$stack" >"$work/variables"
 doctor >"$work/doctor.log" || fail "recollect doctor with a recall service"
 grep -q 'none of 10 fires' "$work/doctor.log" || fail "the doctor does not know the alarm of the recall service"

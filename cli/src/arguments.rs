@@ -20,7 +20,7 @@ use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
 use reader::LocalReader;
 use remote::{ModelClient, ModelSettings};
-use telemetry::TraceSettings;
+use telemetry::{TraceSettings, Traces};
 use transformer::FolderSettings;
 
 use crate::listen::DEFAULT_BODY_BYTES;
@@ -228,6 +228,34 @@ impl TraceOptions {
     }
 }
 
+/// The form of a server's log, and the collector of its traces.
+#[derive(Debug, Clone, Args)]
+pub struct ServerOutput {
+    /// How to write the log: `text` for people, `json` for programs, `auto` for text on a terminal
+    /// and JSON elsewhere
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG_FORMAT",
+        value_enum,
+        default_value_t = LogFormat::Auto,
+        value_name = "FORMAT"
+    )]
+    pub log_format: LogFormat,
+    /// The collector of traces.
+    #[command(flatten)]
+    pub traces: TraceOptions,
+}
+
+impl ServerOutput {
+    /// Starts the log with this filter, and the traces.
+    ///
+    /// # Errors
+    /// Fails if the filter or the address of the collector cannot be read.
+    pub fn start(&self, filter: &str) -> anyhow::Result<Traces> {
+        telemetry::start(filter, self.log_format.resolve(), &self.traces.settings())
+    }
+}
+
 /// `recollect serve`.
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
@@ -290,19 +318,9 @@ pub struct Serve {
         value_name = "FILTER"
     )]
     pub log: String,
-    /// How to write the log: `text` for people, `json` for programs, `auto` for text on a terminal
-    /// and JSON elsewhere
-    #[arg(
-        long,
-        env = "RECOLLECT_LOG_FORMAT",
-        value_enum,
-        default_value_t = LogFormat::Auto,
-        value_name = "FORMAT"
-    )]
-    pub log_format: LogFormat,
-    /// The collector of traces.
+    /// The form of the log, and the collector of traces.
     #[command(flatten)]
-    pub traces: TraceOptions,
+    pub output: ServerOutput,
     /// The token by which other machines may read `/metrics`, by the environment only
     #[arg(
         long,
@@ -531,19 +549,9 @@ pub struct Recall {
         value_name = "FILTER"
     )]
     pub log: String,
-    /// How to write the log: `text` for people, `json` for programs, `auto` for text on a terminal
-    /// and JSON elsewhere
-    #[arg(
-        long,
-        env = "RECOLLECT_LOG_FORMAT",
-        value_enum,
-        default_value_t = LogFormat::Auto,
-        value_name = "FORMAT"
-    )]
-    pub log_format: LogFormat,
-    /// The collector of traces.
+    /// The form of the log, and the collector of traces.
     #[command(flatten)]
-    pub traces: TraceOptions,
+    pub output: ServerOutput,
 }
 
 /// `recollect aws-endpoints`.

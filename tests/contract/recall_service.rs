@@ -316,7 +316,7 @@ async fn a_request_that_a_task_fails_counts_once() {
     let answer = ask(&routes, &key, "/v4/search", &question).await;
     assert_eq!(answer.status(), StatusCode::OK, "{}", answer.body());
     let id = answer.headers()["x-request-id"].to_str().expect("text");
-    // What the failing task did is recorded as well, under the same id.
+    // The failing task has recorded the request as well, under the same id.
     let mut records = read_log(&client).await;
     records.retain(|record| record.route == "POST /v4/search");
     assert!(!records.is_empty());

@@ -13,8 +13,7 @@ use crate::arguments::Recall;
 use crate::listen::{process_limits, serve_until};
 
 pub(super) async fn run_recall(options: Recall) -> Result<()> {
-    let log_format = options.log_format.resolve();
-    let traces = telemetry::start(&options.log, log_format, &options.traces.settings())?;
+    let traces = options.output.start(&options.log)?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address)
@@ -24,7 +23,7 @@ pub(super) async fn run_recall(options: Recall) -> Result<()> {
     let deployment = Deployment::from_environment()
         .await
         .context("this command needs the environment of the function `search`")?;
-    let app = search::with_models(deployment.build_app()?, &deployment.settings);
+    let app = search::with_models(deployment.build_app()?, &deployment);
     let cache = search::network_cache(options.cache_mb * 1024 * 1024);
     let routes = edge::build_service(search::router(app.clone(), cache), &app);
     let health = Router::new().route("/health", get(|| async { "ok" }));

@@ -15,8 +15,7 @@ use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
-    let log_format = options.log_format.resolve();
-    let traces = telemetry::start(&options.log, log_format, &options.traces.settings())?;
+    let traces = options.output.start(&options.log)?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| {

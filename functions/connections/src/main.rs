@@ -11,8 +11,7 @@ fn main() -> anyhow::Result<()> {
         // A request begins a synchronization, and fetches no page itself.
         let fetcher = Arc::new(Fetcher::new(Network::public_internet()));
         let connectors = connectors::all_connectors(&drive, fetcher)?;
-        let public_url =
-            lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+        let public_url = lambda::read_non_empty("RECOLLECT_PUBLIC_URL");
         Ok(connections::router(app, connectors, public_url))
     })
 }

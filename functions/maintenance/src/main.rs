@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use lambda::Deployment;
 use maintenance::MaintenanceWorker;
-use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<()> {
     let walk = Arc::new(maintenance::OrphanWalk::default());
     let worker = |deployment: &Deployment| {
-        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
         MaintenanceWorker::new(deployment.ctx.clone())
-            .with_embedder(ModelClient::new(models).embedder())
+            .with_embedder(deployment.model_client().embedder())
     };
     lambda::run_queue_and_schedule(worker, move |ctx| {
         let walk = walk.clone();

@@ -2,7 +2,6 @@
 
 use axum::Router;
 use edge::App;
-use remote::{ModelClient, ModelSettings};
 
 /// The bytes of warm indexes that fit into the function besides warm memories and everything else.
 const SEARCH_CACHE_BYTES: usize = search::LAMBDA_CACHE_BYTES / 2;
@@ -11,10 +10,8 @@ const MEMORY_CACHE_BYTES: usize = memories::LAMBDA_CACHE_BYTES / 4;
 
 fn main() -> anyhow::Result<()> {
     lambda::run_http(|app, deployment| {
-        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
-        let app = app.with_embedder(ModelClient::new(models).embedder());
-        let public_url =
-            lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+        let app = app.with_embedder(deployment.model_client().embedder());
+        let public_url = lambda::read_non_empty("RECOLLECT_PUBLIC_URL");
         Ok(mcp::router(app.clone(), build_api(&app), public_url))
     })
 }

@@ -1,7 +1,6 @@
 //! The Lambda function `processor`.
 
 use processor::{ContentReaders, Processor};
-use remote::{ModelClient, ModelSettings};
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
     if std::env::args().nth(1).as_deref() == Some(sandbox::CHILD_ARGUMENT) {
@@ -9,8 +8,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
     }
 
     lambda::run_queue(|deployment| {
-        let models = ModelSettings::from_environment(|name| deployment.settings.get(name));
-        let models = ModelClient::new(models);
+        let models = deployment.model_client();
         let readers = ContentReaders {
             pages_and_files: reader::deployed_reader(deployment)?,
             embedder: models.embedder(),

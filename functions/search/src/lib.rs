@@ -25,9 +25,8 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use container_index::{CacheSettings, IndexedChunks, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
-use lambda::Settings;
+use lambda::Deployment;
 use openapi::Operation;
-use remote::{ModelClient, ModelSettings};
 
 pub use rank::MEMORY_SHARE;
 pub use recall_service::{RecallService, task_routes};
@@ -62,10 +61,9 @@ pub fn network_cache(bytes: usize) -> CacheSettings {
     }
 }
 
-/// Adds the models of the operator's settings to the state of the routers.
-pub fn with_models(app: App, settings: &Settings) -> App {
-    let models = ModelSettings::from_environment(|name| settings.get(name));
-    let models = ModelClient::new(models);
+/// Adds the models of the deployment to the state of the routers.
+pub fn with_models(app: App, deployment: &Deployment) -> App {
+    let models = deployment.model_client();
     app.with_embedder(models.embedder())
         .with_rerank_model(models.rerank_model())
 }

@@ -4,7 +4,7 @@ use search::RecallService;
 
 fn main() -> anyhow::Result<()> {
     lambda::run_http(|app, deployment| {
-        let app = search::with_models(app, &deployment.settings);
+        let app = search::with_models(app, deployment);
         let routes = search::router(
             app.clone(),
             search::network_cache(search::LAMBDA_CACHE_BYTES),

@@ -37,8 +37,8 @@ pub struct RecallService {
 impl RecallService {
     /// Returns the service that the environment names, if it names one.
     pub fn from_environment() -> Option<Self> {
-        let addresses = lambda::read_variable(RECALL_SERVICE)?;
-        (!addresses.is_empty()).then(|| Self::at(&addresses))
+        let addresses = lambda::read_non_empty(RECALL_SERVICE)?;
+        Some(Self::at(&addresses))
     }
 
     /// Returns the service at these addresses, which are names or IP addresses with ports, separated by

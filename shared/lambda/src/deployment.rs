@@ -9,6 +9,7 @@ use aws::{
 };
 use domain::ports::RemoteFunction;
 use edge::App;
+use remote::{ModelClient, ModelSettings};
 use service::{Authenticator, Ctx};
 use tracing::warn;
 
@@ -56,6 +57,12 @@ impl Deployment {
             .with_allowed_origins(read_setting("RECOLLECT_CORS_ORIGINS")?)
             .with_provider_names(read_setting("RECOLLECT_PROVIDER_NAMES")?);
         Ok(app)
+    }
+
+    /// Returns the client of the models that the operator chose.
+    pub fn model_client(&self) -> ModelClient {
+        let settings = ModelSettings::from_environment(|name| self.settings.get(name));
+        ModelClient::new(settings)
     }
 
     /// Returns the function whose name is in a variable of the environment, or `None` if the variable

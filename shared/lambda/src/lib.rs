@@ -172,6 +172,11 @@ fn start_runtime(run: impl AsyncFnOnce(Traces) -> Result<()>) -> Result<()> {
         })
 }
 
+/// Returns a variable of the function's environment, unless it is empty.
+pub fn read_non_empty(name: &str) -> Option<String> {
+    read_variable(name).filter(|value| !value.is_empty())
+}
+
 /// Returns a variable of the function's environment.
 #[expect(
     clippy::disallowed_methods,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use aws::SdkConfig;
 use domain::Secret;
 
-use crate::read_variable;
+use crate::{read_non_empty, read_variable};
 
 /// The variable with the ARN of the operator's secret, if there is one.
 const SECRET_ARN: &str = "RECOLLECT_SECRET_ARN";
@@ -33,7 +33,7 @@ impl Settings {
     /// # Errors
     /// Fails if the secret cannot be read.
     pub(crate) async fn load(config: &SdkConfig) -> Result<Self> {
-        let Some(arn) = read_variable(SECRET_ARN).filter(|arn| !arn.is_empty()) else {
+        let Some(arn) = read_non_empty(SECRET_ARN) else {
             return Ok(Self::default());
         };
         let secret = aws::read_operator_secret(config, &arn).await?;

@@ -55,7 +55,7 @@ const CONNECTION_HEADERS: [HeaderName; 9] = [
 ];
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// What forwarding needs.
+/// The state of the layer that passes requests on.
 #[derive(Clone)]
 pub(super) struct Forwarding {
     service: Arc<RecallService>,
