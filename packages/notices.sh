@@ -12,5 +12,9 @@ install cargo-about "$about_version" --features cli
 install cargo-cyclonedx "$sbom_version"
 target/tools/bin/cargo-about generate --fail --workspace --config packages/about.toml packages/about.hbs \
   --output-file "$out/NOTICES.html"
-target/tools/bin/cargo-cyclonedx cyclonedx --manifest-path cli/Cargo.toml --format json --override-filename recollect.cdx
-mv cli/recollect.cdx.json "$out/"
+# The tool writes a list for each program of the workspace, beside its manifest.
+trap 'find cli functions shared tests -name "*_bin.cdx.json" -delete' EXIT
+target/tools/bin/cargo-cyclonedx cyclonedx --manifest-path cli/Cargo.toml --format json --spec-version 1.5 \
+  --describe binaries
+# The identifiers of the workspace's crates have the path of this folder.
+sed "s|file://$PWD/|file:///|g" cli/recollect_bin.cdx.json >"$out/recollect.cdx.json"
