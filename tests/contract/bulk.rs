@@ -27,7 +27,7 @@ async fn delete(client: &OrgClient, body: Value) -> Value {
     let answer = send_bulk(client, body).await;
     let mut shape = json!({"success": "bool", "deletedCount": "int"});
     if answer.body.get("hasMore").is_some() {
-        shape = merge_shapes(shape, &json!({"hasMore": "bool"}));
+        shape = merge_shapes(shape, &json!({"hasMore": "bool", "cursor": "string"}));
     }
     if answer.body.get("errors").is_some() {
         shape = merge_shapes(
@@ -161,6 +161,7 @@ async fn who_does_not_say_what_deletes_nothing() {
         (json!({"ids": "one"}), "ids"),
         (json!({"ids": [1]}), "ids"),
         (json!({"ids": ["one"], "filepath": "/a.md"}), "filepath"),
+        (json!({"ids": ["one"], "cursor": "x"}), "cursor"),
         (json!({"containerTags": "a"}), "containerTags"),
         (json!({"containerTags": ["a b"]}), "containerTag"),
     ] {
@@ -248,14 +249,13 @@ async fn a_tag_with_more_documents_than_one_part_is_emptied() {
     assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
-/// Sends a request to delete the documents of the tags `a` and `b`, during which the process stands
-/// still for a minute before its call number `call`. Returns the answer, and `false` if the request
-/// makes fewer calls.
-async fn delete_with_pause(client: &OrgClient, call: u64) -> (Value, bool) {
+/// Sends a deletion, during which the process stands still for a minute before its call number `call`.
+/// Returns the answer, and `false` if the request makes fewer calls.
+async fn delete_with_pause(client: &OrgClient, body: Value, call: u64) -> (Value, bool) {
     let faults = &client.app.faults;
     let at = faults.call_count() + call;
     faults.pause_at(at);
-    let mut request = pin!(delete(client, json!({"containerTags": ["a", "b"]})));
+    let mut request = pin!(delete(client, body));
     loop {
         if let Some(answer) = (&mut request).now_or_never() {
             faults.resume_calls();
@@ -280,7 +280,8 @@ async fn a_deletion_that_takes_too_long_tells_that_more_is_left() {
             add_document(&client, tag, tag, "/x.md").await;
         }
 
-        let (answer, was_paused) = delete_with_pause(&client, call).await;
+        let both = json!({"containerTags": ["a", "b"]});
+        let (answer, was_paused) = delete_with_pause(&client, both, call).await;
         let is_complete = answer["success"] == true;
         assert_eq!(
             is_complete,
@@ -293,7 +294,11 @@ async fn a_deletion_that_takes_too_long_tells_that_more_is_left() {
         assert!(!is_complete || left.is_empty(), "{call}: {answer}");
         partial_answers += usize::from(deleted == 1);
 
-        let rest = delete(&client, json!({"containerTags": ["a", "b"]})).await;
+        let mut rest = json!({"containerTags": ["a", "b"]});
+        if let Some(cursor) = answer.get("cursor") {
+            rest["cursor"] = cursor.clone();
+        }
+        let rest = delete(&client, rest).await;
         assert_eq!(
             (&rest["success"], &rest["deletedCount"]),
             (&json!(true), &json!(left.len())),
@@ -305,6 +310,107 @@ async fn a_deletion_that_takes_too_long_tells_that_more_is_left() {
         call += 1;
     }
     assert!(call > 5 && partial_answers > 0, "{call} {partial_answers}");
+}
+
+/// Deletes documents of the tag `a` by path, and returns the answer.
+async fn delete_path(client: &OrgClient, path: &str, cursor: Option<&Value>) -> Value {
+    let body = json!({"containerTags": ["a"], "filepath": path, "cursor": cursor});
+    delete(client, body).await
+}
+
+#[tokio::test]
+async fn a_deletion_by_path_continues_where_it_ended() {
+    let client = OrgClient::new().await;
+    let first = add_document(&client, "a", "first", "/x/1").await;
+    let documents: Vec<String> = (0..300).map(|i| format!("The canary {i} sings.")).collect();
+    let body = json!({"documents": documents, "containerTag": "a", "filepath": "/x/1"});
+    client.post("/v3/documents/batch", body).await;
+    client.run_until_settled().await;
+
+    let mut call = 0;
+    let cursor = loop {
+        let body = json!({"containerTags": ["a"], "filepath": "/z/"});
+        let (answer, was_paused) = delete_with_pause(&client, body, call).await;
+        match answer["cursor"].as_str() {
+            Some(cursor) if !cursor.ends_with(':') => break json!(cursor),
+            _ => assert!(was_paused, "no request ended within the list"),
+        }
+        call += 1;
+    };
+
+    // What comes into the path before the position is found only from the beginning.
+    client
+        .update_document(&first, json!({"filepath": "/z/1"}))
+        .await;
+    let answer = delete_path(&client, "/z/", Some(&cursor)).await;
+    assert_eq!(
+        answer,
+        json!({"success": true, "deletedCount": 0, "containerTags": ["a"]})
+    );
+    let answer = delete_path(&client, "/z/", None).await;
+    assert_eq!(answer["deletedCount"], 1);
+}
+
+#[tokio::test]
+async fn a_merge_between_two_requests_leaves_no_document() {
+    let client = OrgClient::new().await;
+    let body = json!({"containerTags": ["a", "b"]});
+    let (mut call, mut continued) = (0, 0);
+    loop {
+        for tag in ["a", "b"] {
+            add_document(&client, tag, tag, "/x.md").await;
+        }
+        let (answer, was_paused) = delete_with_pause(&client, body.clone(), call).await;
+        if let Some(cursor) = answer.get("cursor") {
+            continued += 1;
+            let merge = json!({"containerTags": ["a"], "targetContainerTag": "b"});
+            client.post("/v3/container-tags/merge", merge).await;
+            let rest = json!({"containerTags": ["a", "b"], "cursor": cursor});
+            assert_eq!(delete(&client, rest).await["success"], true);
+            assert!(client.listed_ids(json!({})).await.is_empty(), "{call}");
+            client.app.environment.clock.advance_seconds(60);
+            client.run_until_settled().await;
+        }
+        if !was_paused {
+            break;
+        }
+        call += 1;
+    }
+    assert!(continued > 2, "{continued}");
+}
+
+#[tokio::test]
+async fn a_cursor_leads_to_no_other_container() {
+    let client = OrgClient::new().await;
+    for tag in ["a", "b"] {
+        add_document(&client, tag, tag, "/x/1").await;
+    }
+    let id = client
+        .listed_ids(json!({"containerTags": ["b"]}))
+        .await
+        .remove(0);
+    let other = client.stored_record(&id).await.expect("a record").container;
+    let cursor = json!(format!("{other}:0:"));
+    let answer = delete_path(&client, "/x/", Some(&cursor)).await;
+    assert_eq!(answer["deletedCount"], 1);
+    assert_eq!(remaining_custom_ids(&client).await, ["b"]);
+
+    let mut faults = ErrorMismatches::default();
+    let long = format!("{other}:0:{}", "x".repeat(300));
+    for cursor in [
+        "",
+        "b",
+        ":0:",
+        &format!("{other}:2:"),
+        &format!("{other}:-1:"),
+        &long,
+    ] {
+        let body = json!({"containerTags": ["b"], "cursor": cursor});
+        let answer = send_bulk(&client, body).await;
+        faults.check_error(cursor, &answer, 400, "ValidationError", "cursor");
+    }
+    faults.assert_none();
+    assert_eq!(remaining_custom_ids(&client).await, ["b"]);
 }
 
 #[tokio::test]

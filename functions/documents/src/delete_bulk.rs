@@ -35,6 +35,10 @@ pub(crate) struct BulkRequest {
     /// An exact path, or a prefix if it ends with `/`. It goes with container tags, not with ids. A
     /// key that is limited to container tags needs no others.
     filepath: Option<String>,
+    /// The `cursor` of the last answer, if that had `hasMore`. With other container tags or another
+    /// path, documents before its position are not deleted.
+    #[schemars(length(max = 256))]
+    cursor: Option<String>,
 }
 
 /// The number of documents that were deleted, and the ids that were not found.
@@ -47,10 +51,15 @@ pub(crate) struct BulkResponse {
     /// The number of documents that were deleted.
     deleted_count: usize,
     /// True if the container tags have too many documents for one request. Send the request again
-    /// to delete the others.
+    /// with the `cursor` to delete the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("const" = true))]
     has_more: bool,
+    /// The position at which the deletion continues, if there is more. Without it, a request begins
+    /// again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
     /// The ids that were not found, or that were found in several containers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
@@ -85,6 +94,11 @@ pub(crate) async fn delete_bulk(
                 Error::invalid_field("filepath", "goes with containerTags, not with ids").into(),
             );
         }
+        Some(_) if request.cursor.is_some() => {
+            return Err(
+                Error::invalid_field("cursor", "goes with containerTags, not with ids").into(),
+            );
+        }
         Some(ids) => delete_by_ids(&app, &tenant, ids, scope).await?,
         // With a key that is limited to tags, a path is enough. Without either, nothing says that
         // all documents are meant.
@@ -96,7 +110,7 @@ pub(crate) async fn delete_bulk(
             )
             .into());
         }
-        None => delete_by_tags(&app, &tenant, scope, request.filepath.as_deref()).await?,
+        None => delete_by_tags(&app, &tenant, scope, &request).await?,
     };
     Ok(Json(response))
 }
@@ -112,6 +126,7 @@ async fn delete_by_ids(
         success: errors.is_empty(),
         deleted_count: remove_documents(&app.ctx, tenant, documents, |_| true).await?,
         has_more: false,
+        cursor: None,
         errors,
         container_tags: scope.tags,
     })
@@ -121,14 +136,17 @@ async fn delete_by_tags(
     app: &App,
     tenant: &Tenant,
     scope: ContainerScope,
-    filepath: Option<&str>,
+    request: &BulkRequest,
 ) -> Result<BulkResponse> {
+    let (filepath, cursor) = (request.filepath.as_deref(), request.cursor.as_deref());
     let end = app.ctx.clock.now().plus_seconds(MAX_SECONDS);
-    let removal = remove_documents_of_tags(&app.ctx, tenant, &scope, filepath, end).await?;
+    let removal = remove_documents_of_tags(&app.ctx, tenant, &scope, filepath, cursor, end).await?;
+    let has_more = removal.cursor.is_some();
     Ok(BulkResponse {
-        success: !removal.has_more,
+        success: !has_more,
         deleted_count: removal.deleted,
-        has_more: removal.has_more,
+        has_more,
+        cursor: removal.cursor,
         errors: Vec::new(),
         container_tags: scope.tags,
     })
@@ -176,8 +194,8 @@ pub(crate) fn operations() -> Vec<Operation> {
         .summary("Delete documents by ids, or by container tags with or without a path.")
         .description(
             "Ids that are not found are listed as errors, and the others are deleted. Deleting by \
-             container tags stops after 20 seconds: while the answer has `hasMore`, send the same \
-             request again.",
+             container tags stops after 20 seconds: while the answer has `hasMore`, send the request \
+             again with its `cursor`.",
         )
         .body::<BulkRequest>(json!({"containerTags": ["user_42"], "filepath": "/notes/"}))
         .answer::<BulkResponse>(

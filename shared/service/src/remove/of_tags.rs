@@ -1,15 +1,10 @@
 //! Deleting the documents of container tags, a part at a time.
 
-use std::pin::pin;
-
-use futures::stream::{self, Stream, StreamExt, TryStreamExt};
-
 use crate::Ctx;
 use crate::find::{ContainerScope, find_containers};
 use crate::list::path_matches;
 use crate::remove::remove_reached_documents;
 use crate::sharing::check_reaches_all_tags;
-use domain::container::Container;
 use domain::document::Document;
 use domain::error::{Error, Result};
 use domain::ids::{ContainerId, DocumentId};
@@ -19,102 +14,116 @@ use domain::time::Timestamp;
 
 /// The number of documents that are read at a time.
 const PART_SIZE: usize = 200;
+/// The most bytes of a cursor, far more than any has.
+const MAX_CURSOR_BYTES: usize = 256;
+/// The listings that together have all documents of a container.
+const LISTINGS: [DocumentListing; 2] = [DocumentListing::OldestFirst, DocumentListing::Superseded];
 
 /// The outcome of [`remove_documents_of_tags`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagsRemoval {
     /// The number of documents that were deleted.
     pub deleted: usize,
-    /// `true` if time ran out, and documents may be left.
-    pub has_more: bool,
+    /// The cursor with which the deletion continues, if time ran out and documents may be left.
+    pub cursor: Option<String>,
 }
 
 /// Deletes the documents in scope, like [`super::remove_documents`]. With a `filepath`, deletes those with
 /// this path, or below it if it ends with `/`. Documents that a merge has superseded are included.
-/// Reads no further documents after `end`. Call it again to delete what is left.
+/// Reads one part, and no further one after `end`. Another call with the returned cursor continues;
+/// without the cursor, it begins again.
 ///
 /// # Errors
-/// Returns [`Error::Forbidden`] for a named tag out of reach, or if one of the documents has tags
-/// out of reach; nothing is deleted then. Returns the errors of the ports.
+/// Returns [`Error::Invalid`] for a malformed cursor. Returns [`Error::Forbidden`] for a named tag out of reach, or if one of the documents has tags out of reach; nothing is deleted
+/// then. Returns the errors of the ports.
 pub async fn remove_documents_of_tags(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
     filepath: Option<&str>,
+    cursor: Option<&str>,
     end: Timestamp,
 ) -> Result<TagsRemoval> {
     let containers = find_containers(ctx, tenant, scope).await?;
-    let tag_documents = TagDocuments {
+    let ids = containers.into_iter().flat_map(|container| container.ids);
+    let mut ids: Vec<ContainerId> = ids.collect();
+    // A merge between two calls must not change the order.
+    ids.sort();
+    let mut documents = TagDocuments {
         ctx,
         tenant,
         filepath,
+        containers: ids,
+        position: Position::default(),
     };
-    let listings: Vec<_> = containers.iter().flat_map(listings_of).collect();
-    tag_documents.check_reach(&listings).await?;
+    if let Some(cursor) = cursor {
+        documents.go_to(cursor)?;
+    }
+    documents.check_reach().await?;
 
     let mut deleted = 0;
-    let mut parts = pin!(tag_documents.read_parts(&listings));
-    while ctx.clock.now() < end {
-        let Some(documents) = parts.try_next().await? else {
+    loop {
+        let Some(part) = documents.read_part().await? else {
             return Ok(TagsRemoval {
                 deleted,
-                has_more: false,
+                cursor: None,
             });
         };
-        let is_selected = |document: &Document| tag_documents.includes(document);
-        deleted += remove_reached_documents(ctx, tenant, documents, is_selected).await?;
-    }
-
-    Ok(TagsRemoval {
-        deleted,
-        has_more: true,
-    })
-}
-
-/// Returns the listings that together have all documents of a container.
-fn listings_of(container: &Container) -> Vec<(&ContainerId, DocumentListing)> {
-    let mut listings = Vec::new();
-    for id in &container.ids {
-        listings.push((id, DocumentListing::OldestFirst));
-        // Only merged containers can have superseded documents.
-        if container.ids.len() > 1 {
-            listings.push((id, DocumentListing::Superseded));
+        let is_included = |document: &Document| includes(filepath, document);
+        deleted += remove_reached_documents(ctx, tenant, part, is_included).await?;
+        if ctx.clock.now() >= end {
+            let cursor = documents.cursor();
+            return Ok(TagsRemoval { deleted, cursor });
         }
     }
-    listings
 }
 
-/// The documents to delete.
+fn includes(filepath: Option<&str>, document: &Document) -> bool {
+    filepath.is_none_or(|path| path_matches(path, document.filepath.as_deref()))
+}
+
+/// The documents to delete, which are read part by part.
 struct TagDocuments<'a> {
     ctx: &'a Ctx,
     tenant: &'a Tenant,
     filepath: Option<&'a str>,
+    containers: Vec<ContainerId>,
+    position: Position,
+}
+
+/// A position in the listings of some containers.
+#[derive(Default)]
+struct Position {
+    /// The index of the container.
+    container: usize,
+    /// The index of the listing in [`LISTINGS`].
+    listing: usize,
+    /// The position in the listing, as its port returned it.
+    after: Option<String>,
 }
 
 impl TagDocuments<'_> {
-    fn includes(&self, document: &Document) -> bool {
-        self.filepath
-            .is_none_or(|path| path_matches(path, document.filepath.as_deref()))
-    }
-
     /// Refuses documents that have tags out of reach.
-    async fn check_reach(&self, listings: &[(&ContainerId, DocumentListing)]) -> Result<()> {
-        let all = listings.iter().map(|(container, _)| *container);
-        let reached = check_reaches_all_tags(self.ctx, self.tenant, all).await;
+    async fn check_reach(&self) -> Result<()> {
+        let reached = check_reaches_all_tags(self.ctx, self.tenant, &self.containers).await;
         if !matches!(reached, Err(Error::Forbidden(_))) {
             return reached;
         }
 
         // Containers without such documents do not matter.
-        for listing in listings {
-            let reach = check_reaches_all_tags(self.ctx, self.tenant, [listing.0]).await;
+        for container in &self.containers {
+            let reach = check_reaches_all_tags(self.ctx, self.tenant, [container]).await;
             let Err(Error::Forbidden(reason)) = reach else {
                 reach?;
                 continue;
             };
-            let mut parts = pin!(self.read_parts(std::slice::from_ref(listing)));
-            while let Some(documents) = parts.try_next().await? {
-                if !documents.is_empty() {
+            let mut documents = TagDocuments {
+                containers: vec![container.clone()],
+                position: Position::default(),
+                ..*self
+            };
+            while let Some(part) = documents.read_part().await? {
+                if !part.is_empty() {
                     return Err(Error::Forbidden(reason));
                 }
             }
@@ -123,45 +132,76 @@ impl TagDocuments<'_> {
         Ok(())
     }
 
-    /// Returns the documents of some listings, in parts.
-    fn read_parts<'b>(
-        &'b self,
-        listings: &'b [(&'b ContainerId, DocumentListing)],
-    ) -> impl Stream<Item = Result<Vec<Document>>> + 'b {
-        stream::iter(listings).flat_map(move |(container, listing)| {
-            let start = Some(None);
-            stream::try_unfold(start, move |position: Option<Option<String>>| async move {
-                let Some(after) = position else {
-                    return Ok(None);
-                };
-                let (documents, next) = self.read_part(container, *listing, after).await?;
-                Ok(Some((documents, next.map(Some))))
-            })
-        })
+    /// Returns the cursor of the position, or `None` at the end.
+    fn cursor(&self) -> Option<String> {
+        let Position {
+            container,
+            listing,
+            after,
+        } = &self.position;
+        let container = self.containers.get(*container)?;
+        let after = after.as_deref().unwrap_or_default();
+        Some(format!("{container}:{listing}:{after}"))
     }
 
-    /// Reads a part of a listing, and returns the position of the next one. The listing may be
+    /// Goes to the position of a cursor. If its container is no longer among these, begins again.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the cursor is malformed.
+    fn go_to(&mut self, cursor: &str) -> Result<()> {
+        let mut parts = cursor.splitn(3, ':');
+        let container = parts.next().and_then(ContainerId::parse);
+        let listing = parts.next().and_then(|listing| listing.parse().ok());
+        let (Some(container), Some(listing), Some(after)) = (container, listing, parts.next())
+        else {
+            return Err(invalid_cursor());
+        };
+        if listing >= LISTINGS.len() || cursor.len() > MAX_CURSOR_BYTES {
+            return Err(invalid_cursor());
+        }
+
+        if let Some(container) = self.containers.iter().position(|id| *id == container) {
+            self.position = Position {
+                container,
+                listing,
+                after: (!after.is_empty()).then(|| after.to_owned()),
+            };
+        }
+        Ok(())
+    }
+
+    /// Returns the documents of the next part, or `None` if no part is left. The listing may be
     /// slightly outdated, and a document that was just moved out of the path must stay, so with a
     /// path the records themselves are read.
-    async fn read_part(
-        &self,
-        container: &ContainerId,
-        listing: DocumentListing,
-        after: Option<String>,
-    ) -> Result<(Vec<Document>, Option<String>)> {
-        let (ctx, tenant) = (self.ctx, self.tenant);
+    async fn read_part(&mut self) -> Result<Option<Vec<Document>>> {
+        let (ctx, tenant, filepath) = (self.ctx, self.tenant, self.filepath);
+        let position = &mut self.position;
+        let Some(container) = self.containers.get(position.container) else {
+            return Ok(None);
+        };
+        let (listing, after) = (LISTINGS[position.listing], position.after.as_deref());
         let page = ctx
             .documents
-            .list_page(tenant, container, listing, after.as_deref(), PART_SIZE);
+            .list_page(tenant, container, listing, after, PART_SIZE);
         let (mut documents, next) = page.await?;
 
-        documents.retain(|document| self.includes(document));
-        if self.filepath.is_some() && !documents.is_empty() {
+        documents.retain(|document| includes(filepath, document));
+        if filepath.is_some() && !documents.is_empty() {
             let ids: Vec<DocumentId> = documents.into_iter().map(|document| document.id).collect();
             let found = ctx.documents.get(tenant, &ids).await?;
             documents = found.into_iter().flatten().collect();
-            documents.retain(|document| self.includes(document));
+            documents.retain(|document| includes(filepath, document));
         }
-        Ok((documents, next))
+
+        if next.is_none() {
+            position.listing = (position.listing + 1) % LISTINGS.len();
+            position.container += usize::from(position.listing == 0);
+        }
+        position.after = next;
+        Ok(Some(documents))
     }
+}
+
+fn invalid_cursor() -> Error {
+    Error::invalid_field("cursor", "the cursor of the last answer")
 }
