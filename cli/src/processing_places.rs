@@ -1,8 +1,8 @@
 //! The places for documents that are processed at the same time, and their allocation to
 //! organizations.
 //!
-//! A document takes two places, and a short text takes one: it is read in milliseconds, during which it
-//! mostly waits for the disk.
+//! A message about a document takes two places, and so does one about several short texts. A single short
+//! text takes one: it is read in milliseconds, during which it mostly waits for the disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,11 +28,11 @@ pub(crate) struct ProcessingPlaces {
 struct PlaceCounts {
     /// The number of places of each organization.
     by_org: HashMap<OrgId, usize>,
-    /// The number of documents in them.
-    documents: usize,
+    /// The number of messages in them.
+    messages: usize,
 }
 
-/// The places of one document. Dropping them frees them.
+/// The places of one message. Dropping them frees them.
 pub(crate) struct TakenPlaces {
     places: Arc<ProcessingPlaces>,
     org: OrgId,
@@ -72,9 +72,9 @@ impl ProcessingPlaces {
         }
     }
 
-    /// Returns the number of documents that are processed now.
-    pub(crate) fn count_documents(&self) -> usize {
-        self.lock_taken().documents
+    /// Returns the number of messages that are handled now.
+    pub(crate) fn count_messages(&self) -> usize {
+        self.lock_taken().messages
     }
 
     /// Waits until a place is free. Only one task may wait at a time.
@@ -91,7 +91,7 @@ impl ProcessingPlaces {
             return None;
         }
         taken.by_org.insert(org.clone(), taken_by_org + count);
-        taken.documents += 1;
+        taken.messages += 1;
         Some(TakenPlaces {
             places: self.clone(),
             org: org.clone(),
@@ -116,7 +116,7 @@ impl Drop for TakenPlaces {
             0 => taken.by_org.remove(&self.org),
             remaining => taken.by_org.insert(self.org.clone(), remaining),
         };
-        taken.documents = taken.documents.saturating_sub(1);
+        taken.messages = taken.messages.saturating_sub(1);
         drop(taken);
         self.places.place_freed.notify_one();
     }
@@ -151,7 +151,7 @@ mod tests {
                 places.try_take_places(&org("late"), count).is_none(),
                 "all are taken"
             );
-            assert_eq!(places.count_documents(), taken_places.len());
+            assert_eq!(places.count_messages(), taken_places.len());
             taken_places.clear();
             assert_eq!(places.free_places(&places.lock_taken()), 8);
         }

@@ -210,7 +210,7 @@ fn expects_more_commits(
 ) -> bool {
     source.layout == layout::COMMIT_QUEUE
         && batch.len() < source.layout.batch_size as usize
-        && places.count_documents() > 1
+        && places.count_messages() > 1
 }
 
 async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {

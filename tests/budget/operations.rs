@@ -87,7 +87,9 @@ async fn measure_ingest(rig: &mut MeteredSystem) -> Vec<String> {
         )
     };
     rig.measure_requests("add_batch_of_20", 2, batch).await;
-    rig.run_workers().await.expect("work");
+    rig.measure_processing("process_document_of_batch", 40)
+        .await
+        .expect("work");
     let turn = |number| {
         let messages = json!([{"role": "user", "content": format!("I moved to Lund {number}.")}]);
         let body = json!({"conversationId": format!("chat-{number}"), "messages": messages, "containerTags": ["chat"]});

@@ -70,6 +70,9 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             revision: revision.clone(),
             is_short_text: true,
         };
+        let texts = Job::ProcessTextsV1 {
+            texts: vec![(document.clone(), revision.clone())],
+        };
         let commit = Job::CommitV1 {
             document,
             revision,
@@ -98,6 +101,7 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
         };
         for (queue, work) in [
             (0, process),
+            (0, texts),
             (1, commit),
             (2, purge),
             (2, task),

@@ -3,11 +3,12 @@
 use domain::key::Permission;
 use http::Request;
 use serde_json::{Value, json};
-use testkit::TestAnswer;
+use testkit::{DamageKind, TestAnswer};
 
 use crate::client::{OrgClient, collect_field};
 use crate::containers::find_container;
 use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
+use crate::steps::process_only;
 
 const DATED: &str = "2025-04-15";
 
@@ -453,4 +454,75 @@ async fn a_scoped_key_writes_into_its_tag_alone() {
         .post("/v3/documents/batch", &reader, &json!({"documents": ["a"]}))
         .await;
     expect_error(&answer, 403, "PermissionError", "read");
+}
+
+/// Sends texts about canaries with these customIds, and returns their ids.
+async fn send_canaries(client: &OrgClient, custom_ids: &[String], tag: &str) -> Vec<String> {
+    let texts: Vec<Value> = custom_ids
+        .iter()
+        .map(|custom_id| {
+            json!({"content": format!("The canary {custom_id} sings."), "customId": custom_id})
+        })
+        .collect();
+    let body = json!({"documents": texts, "containerTag": tag});
+    collect_field(&json!(send(client, body).await), "id")
+}
+
+async fn statuses(client: &OrgClient, ids: &[String]) -> Vec<Value> {
+    let mut statuses = Vec::new();
+    for id in ids {
+        statuses.push(client.get_document_unchecked(id).await["status"].clone());
+    }
+    statuses
+}
+
+#[tokio::test]
+async fn ten_texts_share_a_message() {
+    let client = OrgClient::new().await;
+    let names: Vec<String> = (0..23).map(|number| format!("n{number}")).collect();
+    let ids = send_canaries(&client, &names, "birds").await;
+    assert_eq!(process_only(&client).await, 3);
+    assert_eq!(statuses(&client, &ids).await, ["indexing"; 23]);
+    client.run_until_settled().await;
+    let found = json!({"q": "canary", "limit": 50});
+    assert_eq!(client.search_texts_with(found).await.len(), 23);
+}
+
+#[tokio::test]
+async fn a_text_that_cannot_be_read_leaves_the_others_of_its_message_alone() {
+    let client = OrgClient::new().await;
+    let names = ["one", "two", "three"].map(str::to_owned);
+    let ids = send_canaries(&client, &names, "birds").await;
+    let body = client.stored_record(&ids[1]).await.expect("a record").body;
+    let (app, tenant) = (&client.app, &client.tenant);
+    app.damage_blob(tenant, &body.blob, DamageKind::Flipped)
+        .await;
+
+    assert_eq!(process_only(&client).await, 1);
+    assert_eq!(
+        statuses(&client, &ids).await,
+        ["indexing", "failed", "indexing"]
+    );
+    client.run_until_settled().await;
+    assert_eq!(statuses(&client, &ids).await, ["done", "failed", "done"]);
+}
+
+#[tokio::test]
+async fn texts_that_are_replaced_or_deleted_meanwhile_do_not_come_back() {
+    let client = OrgClient::new().await;
+    let names = ["replaced", "deleted", "kept"].map(str::to_owned);
+    let ids = send_canaries(&client, &names, "birds").await;
+    send_canaries(&client, &["gone", "too"].map(str::to_owned), "past").await;
+    client.delete(&format!("/v3/documents/{}", ids[1])).await;
+    client.delete("/v3/container-tags/past").await;
+    let newer =
+        json!({"content": "The heron stands.", "customId": "replaced", "containerTag": "birds"});
+    client.send_document(newer).await;
+
+    process_only(&client).await;
+    assert_eq!(statuses(&client, &ids[2..]).await, ["indexing"]);
+    client.run_until_settled().await;
+    let mut found = client.search_texts("canary heron").await;
+    found.sort();
+    assert_eq!(found, ["The canary kept sings.", "The heron stands."]);
 }

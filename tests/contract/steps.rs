@@ -48,6 +48,9 @@ pub(crate) async fn send_late_messages(client: &OrgClient, old: &domain::Documen
             revision: revision.clone(),
             is_short_text: true,
         },
+        Job::ProcessTextsV1 {
+            texts: vec![(document.clone(), revision.clone())],
+        },
         Job::CommitV1 {
             document,
             revision,

@@ -1,5 +1,8 @@
 //! Recorded SQS events through the Lambda glue. Each message succeeds or fails on its own.
 
+use std::time::Duration;
+
+use aws::QueueReceiver;
 use domain::{Document, DocumentId, Job, JobMessage, OrgId, Tenant};
 use lambda::{Queues, handle_batch};
 use maintenance::MaintenanceWorker;
@@ -245,6 +248,44 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn texts_whose_common_message_is_dead_are_processed_alone() {
+    let app = TestApp::new().await;
+    let (_, documents) = two_documents(&app).await;
+    let texts = documents
+        .iter()
+        .map(|document| (document.id.clone(), document.revision.clone()));
+    let job = Job::ProcessTextsV1 {
+        texts: texts.collect(),
+    };
+    let message = JobMessage { org: org(), job }.to_json();
+
+    let (clients, names) = (&app.system.clients, &app.system.names);
+    let receiver = QueueReceiver::new(clients.sqs.clone(), names.process_queue.clone());
+    let sent = receiver.receive(Duration::ZERO).await.unwrap();
+    receiver
+        .delete(&sent.iter().collect::<Vec<_>>())
+        .await
+        .unwrap();
+
+    let worker = MaintenanceWorker::new(app.system.ctx.clone());
+    let batch = event_with_bodies(
+        "sqs-process-dead",
+        [message.clone(), message.clone(), message],
+    );
+    let answer = handle_batch(&worker, &queues_of(&app), batch)
+        .await
+        .unwrap();
+    assert_eq!(reported_failures(&answer), Vec::<&str>::new());
+    let sent = receiver.receive(Duration::ZERO).await.unwrap();
+    let mut sent: Vec<String> = sent.into_iter().map(|message| message.body).collect();
+    sent.sort();
+    sent.dedup();
+    let mut wanted = documents.each_ref().map(run_processor);
+    wanted.sort();
+    assert_eq!(sent, wanted);
 }
 
 #[tokio::test]

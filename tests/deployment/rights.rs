@@ -116,6 +116,19 @@ fn the_function_that_reads_for_others_may_only_write_its_log() {
 }
 
 #[test]
+fn the_processor_may_send_each_message_that_it_sends() {
+    let template = load_template();
+    let processor = resource_properties(&template, "ProcessorFunction");
+    let queues: BTreeSet<&str> = resources_of_action(&template, processor, "sqs:SendMessage")
+        .into_iter()
+        .map(referenced_id)
+        .collect();
+    // Files that have not arrived, and texts that are processed alone; commits; purges.
+    let wanted = ["ProcessQueue", "CommitQueue", "KeeperQueue"];
+    assert_eq!(queues, BTreeSet::from(wanted));
+}
+
+#[test]
 fn callers_may_hand_the_function_what_is_too_large_for_a_call() {
     let template = load_template();
     let callers = roles_with_variables(&template, &["RECOLLECT_READER_FUNCTION"]);

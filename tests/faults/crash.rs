@@ -12,6 +12,7 @@ async fn run_story(app: &TestApp, client: &mut HistoryClient) {
     app.run_workers_once().await;
     client.change_metadata(app, "first").await;
     client.put_batch(app, &["second", "first"]).await;
+    client.put_batch(app, &["third", "fourth"]).await;
     client.send_message(app).await;
     app.run_workers_once().await;
     app.run_workers_once().await;

@@ -123,7 +123,7 @@ async fn find_places(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) 
     }
 }
 
-/// Processes one document and frees its places.
+/// Processes the documents of one message and frees its places.
 async fn process_message(
     source: &QueueSource,
     message: ReceivedMessage,

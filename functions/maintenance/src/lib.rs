@@ -87,6 +87,9 @@ impl MaintenanceWorker {
             } if is_dead_letter => {
                 self.fail_dead_letter(&tenant, document, revision).await?;
             }
+            Job::ProcessTextsV1 { texts } if is_dead_letter => {
+                self.send_texts_alone(&tenant, texts).await?;
+            }
             Job::PurgeV1 { container, purge } => {
                 run_purge(&self.ctx, &tenant, container, purge).await?
             }
@@ -118,12 +121,29 @@ impl MaintenanceWorker {
             }
             // The sweep picks up a task whose message is a dead letter.
             Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
-            Job::ProcessV1 { .. } | Job::CommitV1 { .. } | Job::SyncV1 { .. } => {
+            Job::ProcessV1 { .. }
+            | Job::ProcessTextsV1 { .. }
+            | Job::CommitV1 { .. }
+            | Job::SyncV1 { .. } => {
                 return Err(Error::internal("a message came to the wrong queue"));
             }
         }
 
         Ok(())
+    }
+
+    /// Sends a message for each of the texts whose common message was given up. One of them may have
+    /// failed, and the others are fine.
+    async fn send_texts_alone(
+        &self,
+        tenant: &Tenant,
+        texts: &[(DocumentId, Revision)],
+    ) -> Result<()> {
+        let messages: Vec<JobMessage> = texts
+            .iter()
+            .map(|(document, revision)| JobMessage::process_text(tenant.org(), document, revision))
+            .collect();
+        Ok(self.ctx.jobs.send(&messages).await?)
     }
 
     /// Marks the revision of a document as failed, because its processing was given up.

@@ -2,6 +2,7 @@
 //! documents in parallel, and the commit, with one batch at a time for each container. Both steps
 //! may safely run twice.
 
+mod analysis;
 mod commit;
 mod prepare;
 mod process;
@@ -9,6 +10,7 @@ mod provenance;
 mod read;
 mod statements;
 mod summary;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -33,9 +35,15 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub struct Processor {
     ctx: Ctx,
     readers: ContentReaders,
-    /// The number of documents of a batch that are processed at a time. The time of a parser is
-    /// limited by the wall clock, so it must not share its processor with many others.
+    /// The number of messages of a batch that are handled at a time. The time of a parser is limited by
+    /// the wall clock, so it must not share its processor with many others.
     parallel: usize,
+}
+
+/// The work that one message requests.
+enum ProcessingWork {
+    Document(DocumentId, Revision),
+    Texts(Vec<(DocumentId, Revision)>),
 }
 
 /// The key of the commits of one container in a batch.
@@ -57,15 +65,20 @@ impl Processor {
         }
     }
 
-    /// Processes a document. A panic on one document must not affect the others. Attempts are
-    /// counted by the document or by the queue, so the document ends as `failed`.
-    async fn process_document(
-        &self,
-        tenant: &Tenant,
-        document: &DocumentId,
-        revision: &Revision,
-    ) -> domain::Result<()> {
-        let work = process::process_revision(&self.ctx, &self.readers, tenant, document, revision);
+    /// Does the work of a message. A panic must not affect other messages. Attempts are counted by the
+    /// document or by the queue, so a document ends as `failed`.
+    async fn process(&self, tenant: &Tenant, work: &ProcessingWork) -> domain::Result<()> {
+        let (ctx, readers) = (&self.ctx, &self.readers);
+        let work = async {
+            match work {
+                ProcessingWork::Document(document, revision) => {
+                    process::process_revision(ctx, readers, tenant, document, revision).await
+                }
+                ProcessingWork::Texts(texts) => {
+                    texts::process_texts(ctx, readers, tenant, texts).await
+                }
+            }
+        };
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(result) => result,
             Err(_) => Err(Error::internal("a panic while processing a document")),
@@ -77,7 +90,7 @@ impl Processor {
 impl QueueWorker for Processor {
     async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
         let mut outcomes = vec![DeliveryOutcome::Retry; batch.len()];
-        let (mut single, mut groups) = (
+        let (mut processing, mut groups) = (
             Vec::new(),
             BTreeMap::<CommitGroup, (Tenant, Vec<CommitMember>)>::new(),
         );
@@ -95,12 +108,16 @@ impl QueueWorker for Processor {
 
             let tenant = envelope.tenant();
             let name = envelope.job.name();
+            let span = || spans::message_span(name, [delivery.trace_parent.as_deref()]);
             match envelope.job {
                 Job::ProcessV1 {
                     document, revision, ..
                 } => {
-                    let span = spans::message_span(name, [delivery.trace_parent.as_deref()]);
-                    single.push((i, tenant, document, revision, span))
+                    let work = ProcessingWork::Document(document, revision);
+                    processing.push((i, tenant, work, span()));
+                }
+                Job::ProcessTextsV1 { texts } => {
+                    processing.push((i, tenant, ProcessingWork::Texts(texts), span()));
                 }
                 Job::CommitV1 {
                     document,
@@ -123,14 +140,12 @@ impl QueueWorker for Processor {
             }
         }
 
-        let processed =
-            single
-                .into_iter()
-                .map(|(i, tenant, document, revision, span)| async move {
-                    let work = self.process_document(&tenant, &document, &revision);
-                    let result = spans::trace(span, work).await;
-                    (i, outcome_of(result, "process a document"))
-                });
+        let processed = processing
+            .into_iter()
+            .map(|(i, tenant, work, span)| async move {
+                let result = spans::trace(span, self.process(&tenant, &work)).await;
+                (i, outcome_of(result, "process documents"))
+            });
         let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
         while let Some((i, outcome)) = processed.next().await {
             outcomes[i] = outcome;

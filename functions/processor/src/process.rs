@@ -1,26 +1,21 @@
 //! Processes one revision: turns its bytes into a pack, and requests its commit.
 
-use std::time::Duration;
-
-use container_index::ChosenModel;
-use domain::document::ProcessingResult;
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
-    Authorship, BlobRef, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
-    ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
+    Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack, ProcessingFailure,
+    Result, Revision, StatementSet, Tenant, Timestamp,
 };
 use service::Ctx;
 use service::{protect_file, read_present_tags};
-use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::MAX_ATTEMPTS;
+use crate::analysis::{
+    ProcessingContext, ServedResults, analyze_text, commit_message, record_analyses,
+};
 use crate::commit::{commit_documents, is_extracted};
-use crate::prepare::{self, PreparedPack};
-use crate::provenance::determine_authorship;
-use crate::read::{ContentReaders, ExtractedText, ReadError};
-use crate::statements::{ExtractedStatements, extract_statements};
-use crate::summary::summarize_document;
+use crate::prepare;
+use crate::read::{ContentReaders, ReadError};
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice. A
@@ -30,8 +25,6 @@ const _: () = assert!(
     sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,
     "a parser outlives its lease"
 );
-/// The time that the chosen model has for the vectors of a document. Maintenance has longer.
-const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of seconds after which a document whose model has failed is embedded.
 const EMBED_LATER_SECONDS: u32 = 300;
 /// The most chunks of a document: far more than any book has, and few enough for the memory of a
@@ -87,8 +80,9 @@ pub(crate) async fn process_revision(
     };
 
     document.set_tags(&tags);
-    let result = run_stages(ctx, readers, tenant, &mut document).await;
-    if result.is_err() && document.attempts > 0 {
+    let is_leased = document.attempts > 0;
+    let result = run_stages(ctx, readers, tenant, document).await;
+    if result.is_err() && is_leased {
         // Another worker may start at once instead of after the lease. If it fails too, the next
         // one starts after the lease.
         let retry_at = ctx.clock.now().plus_seconds(LEASE_SECONDS);
@@ -137,7 +131,7 @@ async fn begin_revision(
 /// A text that replaces another one reuses what is served of that. So it would give other results once
 /// another worker has finished. A text that has waited for long may be one that ends its worker, so
 /// its attempts have to be counted.
-fn is_new_short_text(document: &Document, now: Timestamp) -> bool {
+pub(crate) fn is_new_short_text(document: &Document, now: Timestamp) -> bool {
     document.is_short_text()
         && document.attempts == 0
         && document.indexed.is_none()
@@ -148,12 +142,12 @@ async fn run_stages(
     ctx: &Ctx,
     readers: &ContentReaders,
     tenant: &Tenant,
-    document: &mut Document,
+    mut document: Document,
 ) -> Result<()> {
-    if is_extracted(document) {
+    if is_extracted(&document) {
         if !ctx
             .documents
-            .record_extracted(tenant, document, ctx.clock.now())
+            .record_extracted(tenant, &document, ctx.clock.now())
             .await?
         {
             return Ok(());
@@ -172,106 +166,52 @@ async fn run_stages(
 
     let body = match ctx.blobs.read_one(tenant, &document.body.blob).await? {
         BlobContent::Intact(body) => body,
-        BlobContent::Damaged => return fail_damaged(ctx, tenant, document).await,
-        BlobContent::Missing => return handle_missing_body(ctx, tenant, document).await,
+        BlobContent::Damaged => return fail_damaged(ctx, tenant, &document).await,
+        BlobContent::Missing => return handle_missing_body(ctx, tenant, &document).await,
     };
 
-    let Some(body) = protect_file(ctx, tenant, document, body).await? else {
+    let Some(body) = protect_file(ctx, tenant, &mut document, body).await? else {
         return Ok(());
     };
 
-    let reading = readers.read_body(document, &body);
+    let reading = readers.read_body(&document, &body);
     let text = match spans::trace(spans::step_span("read content"), reading).await {
         Ok(text) => text,
         Err(ReadError::Failed(ProcessingFailure { code, message })) => {
-            return fail_document(ctx, tenant, document, code, message).await;
+            return fail_document(ctx, tenant, &document, code, message).await;
         }
         Err(ReadError::Unavailable(error)) => return Err(error.into()),
     };
 
-    let settings = ctx.settings.get(tenant).await?;
+    let context = ProcessingContext::read(ctx, tenant, &document.tag).await?;
     let shows_progress = text.text.chars().count() > MIN_STAGED_CHARS;
-    if shows_progress && !advance_status(ctx, tenant, document, DocumentStatus::Chunking).await? {
+    if shows_progress && !advance_status(ctx, tenant, &document, DocumentStatus::Chunking).await? {
         return Ok(());
     }
 
-    let chunks = prepare::cut_chunks(&text, &settings);
+    let chunks = prepare::cut_chunks(&text, &context.settings);
     if chunks.len() > MAX_CHUNKS {
         let message =
             format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
-        return fail_document(ctx, tenant, document, FailureCode::ContentLimit, message).await;
+        return fail_document(ctx, tenant, &document, FailureCode::ContentLimit, message).await;
     }
 
-    if shows_progress && !advance_status(ctx, tenant, document, DocumentStatus::Embedding).await? {
+    if shows_progress && !advance_status(ctx, tenant, &document, DocumentStatus::Embedding).await? {
         return Ok(());
     }
 
-    let (pack, statements) = load_served(ctx, tenant, document).await?;
-    let mut prepared = spans::step_span("embed chunks")
-        .in_scope(|| prepare::embed_chunks(&text, chunks, pack.as_ref()));
-    let is_embedded =
-        embed_by_chosen_model(readers, document, &mut prepared.pack, pack.as_ref()).await;
-    let authorship = determine_authorship(document, &text, &settings);
-    let extracting = extract_statements(
-        ctx,
-        &readers.models,
-        tenant,
-        document,
-        &text,
-        &authorship,
-        statements.as_ref(),
-    );
-    let extracted_statements =
-        spans::trace(spans::step_span("extract memories"), extracting).await?;
-    let summary = summarize_document(document, &text, &authorship, extracted_statements.as_ref());
-    let findings = Findings {
-        text,
-        authorship,
-        prepared,
-        extracted_statements,
-        summary,
+    let served = load_served(ctx, tenant, &document).await?;
+    let analysis = analyze_text(readers, &document, text, chunks, &context, &served).await;
+    let is_embedded = analysis.is_embedded;
+    let mut recorded = record_analyses(ctx, tenant, vec![(document, analysis)]).await?;
+    let Some(document) = recorded.pop().transpose()?.flatten() else {
+        return Ok(());
     };
-    if !record_results(ctx, tenant, document, findings).await? {
-        return Ok(());
-    }
     if !is_embedded {
-        embed_later(ctx, tenant, document).await?;
+        embed_later(ctx, tenant, &document).await?;
     }
 
-    let (id, revision) = (document.id.clone(), document.revision.clone());
-    let job = Job::CommitV1 {
-        document: id,
-        revision,
-        container: document.container.clone(),
-    };
-
-    Ok(ctx.jobs.send(&[JobMessage::new(tenant.org(), job)]).await?)
-}
-
-/// Adds the vectors of the model that the operator chose, if there is one. Returns `false` if it
-/// fails; the document is then found by its built-in vectors until it is embedded.
-async fn embed_by_chosen_model(
-    readers: &ContentReaders,
-    document: &Document,
-    pack: &mut Pack,
-    previous: Option<&Pack>,
-) -> bool {
-    let Some(model) = readers.embedder.clone().map(ChosenModel::new) else {
-        return true;
-    };
-    let id = &document.id;
-    match timeout(EMBEDDING_TIMEOUT, model.embed_pack(pack, previous)).await {
-        Ok(Ok(_)) => true,
-        Ok(Err(error)) => {
-            warn!(document.id = %id, error = &error as &dyn std::error::Error,
-                "could not embed document {id} by the chosen model; it is tried again");
-            false
-        }
-        Err(_) => {
-            warn!(document.id = %id, "embedding document {id} takes long; it is done later");
-            false
-        }
-    }
+    Ok(ctx.jobs.send(&[commit_message(tenant, &document)]).await?)
 }
 
 /// Asks maintenance to embed a document whose model has failed, when the document is committed.
@@ -330,13 +270,9 @@ async fn wait_for_file(
 
 /// Returns the pack and the statements that search currently serves for the document, to reuse what
 /// has not changed. Whatever cannot be read is computed again.
-async fn load_served(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    document: &Document,
-) -> Result<(Option<Pack>, Option<StatementSet>)> {
+async fn load_served(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<ServedResults> {
     let Some(indexed) = &document.indexed else {
-        return Ok((None, None));
+        return Ok(ServedResults::default());
     };
 
     let mut blobs = vec![indexed.pack.clone()];
@@ -351,7 +287,7 @@ async fn load_served(
         _ => None,
     };
 
-    Ok((pack, statements))
+    Ok(ServedResults { pack, statements })
 }
 
 async fn advance_status(
@@ -370,96 +306,6 @@ async fn advance_status(
             ctx.clock.now(),
         )
         .await?)
-}
-
-/// Everything that was found out about a revision.
-struct Findings {
-    text: ExtractedText,
-    authorship: Authorship,
-    prepared: PreparedPack,
-    extracted_statements: Option<ExtractedStatements>,
-    summary: Option<String>,
-}
-
-/// Stores the results of processing, and then records them. Returns `false` if the revision is no
-/// longer wanted. The paths belong to the revision and the contents follow from its bytes, so a
-/// repetition changes nothing.
-async fn record_results(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    document: &mut Document,
-    findings: Findings,
-) -> Result<bool> {
-    let Findings {
-        text,
-        authorship,
-        prepared,
-        extracted_statements,
-        summary,
-    } = findings;
-    let chunks = prepared.pack.chunks.len();
-    let (mut statements_ref, statements) = match extracted_statements {
-        Some(extracted) => (Some(extracted.statements_ref), extracted.statements),
-        None => (None, Vec::new()),
-    };
-    let (id, embedded, stated) = (&document.id, prepared.embedded, statements.len());
-    info!(document.id = %id, chunks, embedded, stated,
-        "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
-
-    let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
-    let statements =
-        (!statements.is_empty()).then(|| StatementSet::new(statements).encode().into());
-    let pack = prepared.pack.encode().into();
-    let stored = service::store_results(ctx, tenant, document, pack, statements).await?;
-    if let Some(statements_ref) = &mut statements_ref {
-        statements_ref.statements = stored.statements;
-    }
-
-    (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
-    let (revision, authorship) = (document.revision.clone(), Some(authorship));
-    let extracted = ProcessingResult {
-        revision,
-        pack: stored.pack,
-        chunks,
-        statements_ref,
-        authorship,
-        summary,
-    };
-
-    document.extracted = Some(extracted.clone());
-    let is_recorded = ctx
-        .documents
-        .record_extracted(tenant, document, ctx.clock.now())
-        .await?;
-    if !is_recorded {
-        discard_results(ctx, tenant, document, &extracted).await?;
-    }
-
-    Ok(is_recorded)
-}
-
-/// Deletes the results of a revision that is no longer wanted: the document was deleted or replaced
-/// meanwhile, and the purge may have run before the results were stored. Blobs stay if the document
-/// refers to them or may still do so: a faster worker with the same message may have recorded them.
-async fn discard_results(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    document: &Document,
-    results: &ProcessingResult,
-) -> Result<()> {
-    if let Some(current) = ctx.documents.get_one(tenant, &document.id).await? {
-        let is_served = match &current.indexed {
-            Some(indexed) => indexed.pack == results.pack,
-            None => false,
-        };
-        if is_served || current.is_newest_revision(&document.revision) {
-            return Ok(());
-        }
-    }
-
-    let blobs: Vec<BlobRef> = results.blobs().cloned().collect();
-    ctx.blobs.delete(tenant, &blobs).await?;
-    Ok(())
 }
 
 async fn fail_document(

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use domain::document::StatementsRef;
 use domain::{
-    Authorship, BodyForm, Document, Provenance, Result, SourceMedium, Statement, StatementSet,
-    TaskType, Tenant, Timestamp,
+    Authorship, BodyForm, Document, Provenance, SourceMedium, Statement, StatementSet, TaskType,
+    Timestamp,
 };
 use extraction::{Passage, Role, SourceText, TextOrigin, parse_person_name};
 use futures::{StreamExt, stream};
@@ -17,10 +17,10 @@ use memory_model::model::{
 };
 use remote::{AnswerError, ModelClient, Question};
 use service::CLIENT_EXTRACTOR;
-use service::Ctx;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
+use crate::analysis::ProcessingContext;
 use crate::provenance::mail_sender_of;
 use crate::read::ExtractedText;
 
@@ -45,40 +45,35 @@ pub(crate) struct ExtractedStatements {
 
 /// Extracts the statements of a document. Returns `None` for a document that is processed into
 /// chunks only, or that lies outside the folders from which its container learns. A statement that
-/// `known` has word for word keeps the time at which it was first said, so that processing a
+/// `previous` has word for word keeps the time at which it was first said, so that processing a
 /// document again makes nothing newer.
-///
-/// # Errors
-/// Those of the ports.
 pub(crate) async fn extract_statements(
-    ctx: &Ctx,
     models: &ModelClient,
-    tenant: &Tenant,
     document: &Document,
     text: &ExtractedText,
     authorship: &Authorship,
+    context: &ProcessingContext,
     previous: Option<&StatementSet>,
-) -> Result<Option<ExtractedStatements>> {
+) -> Option<ExtractedStatements> {
     if document.task_type == TaskType::Superrag {
-        return Ok(None);
+        return None;
     }
 
-    let container = ctx.containers.get(tenant, &document.tag).await?;
-    if let Some(container) = &container
+    if let Some(container) = &context.container
         && !container.makes_memories_from(document.filepath.as_deref())
     {
-        return Ok(None);
+        return None;
     }
 
     if let Some(extracted) = written_memories(document, previous) {
-        return Ok(Some(extracted));
+        return Some(extracted);
     }
 
     let source = build_source(document, text, authorship);
     let outcome = if models.reads_memories() {
-        let entity_context = container.and_then(|container| container.entity_context);
-        let settings = ctx.settings.get(tenant).await?;
-        let guidance = settings.extraction_guidance(entity_context.as_deref());
+        let container = context.container.as_ref();
+        let entity_context = container.and_then(|found| found.entity_context.as_deref());
+        let guidance = context.settings.extraction_guidance(entity_context);
         ask_model(models, &source, guidance.as_deref()).await
     } else {
         ExtractionOutcome::built_in(&source)
@@ -110,11 +105,11 @@ pub(crate) async fn extract_statements(
     let extractor = extractor_name(outcome.extractor);
     let statements_ref = StatementsRef::new(&statements, extractor, fallback_reason);
 
-    Ok(Some(ExtractedStatements {
+    Some(ExtractedStatements {
         statements,
         statements_ref,
         summary,
-    }))
+    })
 }
 
 /// Dates each statement that is known word for word at the time at which it was first said. Turns

@@ -35,7 +35,7 @@ impl SqsJobs {
 
     fn queue_url(&self, job: &Job) -> &str {
         match job {
-            Job::ProcessV1 { .. } => &self.process_queue,
+            Job::ProcessV1 { .. } | Job::ProcessTextsV1 { .. } => &self.process_queue,
             Job::CommitV1 { .. } => &self.commit_queue,
             Job::PurgeV1 { .. }
             | Job::TaskV1 { .. }
@@ -94,6 +94,7 @@ fn batch_entry(
             .message_group_id(format!("{}-{container}", message.org))
             .message_deduplication_id(Revision::random().as_str()),
         Job::ProcessV1 { .. }
+        | Job::ProcessTextsV1 { .. }
         | Job::PurgeV1 { .. }
         | Job::TaskV1 { .. }
         | Job::CompactV1 { .. }

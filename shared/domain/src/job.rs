@@ -13,6 +13,10 @@ use crate::tenant::Tenant;
 /// and the sweep sends its message.
 pub const MAX_DELAY_SECONDS: u32 = 15 * 60;
 
+/// The most texts of one [`Job::ProcessTextsV1`]. SQS accepts ten messages in a batch, so their commits
+/// fit into one.
+const MAX_TEXTS: usize = 10;
+
 /// Returns the delay of a message that is to arrive after `seconds`, or the longest delay if that
 /// is too long for a message.
 pub fn message_delay(seconds: i64) -> u32 {
@@ -43,6 +47,12 @@ pub enum Job {
         /// than of other documents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_short_text: bool,
+    },
+    /// Processes short texts ([`Document::is_short_text`]) together, which share requests to the
+    /// stores.
+    ProcessTextsV1 {
+        /// The ids of the documents, each with the revision to process.
+        texts: Vec<(DocumentId, Revision)>,
     },
     /// Commits a processed document to the index of its container.
     CommitV1 {
@@ -106,6 +116,7 @@ impl Job {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ProcessV1 { .. } => "process document",
+            Self::ProcessTextsV1 { .. } => "process texts",
             Self::CommitV1 { .. } => "commit documents",
             Self::PurgeV1 { .. } => "purge bytes",
             Self::TaskV1 { .. } => "continue task",
@@ -138,6 +149,37 @@ impl JobMessage {
             document: document.id.clone(),
             revision: document.revision.clone(),
             is_short_text: document.is_short_text(),
+        };
+        Self::new(org, job)
+    }
+
+    /// Creates the messages that request processing of the newest revisions of documents. Up to
+    /// [`MAX_TEXTS`] adjacent short texts that replace nothing share a message.
+    pub fn process_documents(org: &OrgId, documents: &[Document]) -> Vec<Self> {
+        let can_share =
+            |document: &Document| document.is_short_text() && document.indexed.is_none();
+        let groups = documents.chunk_by(|a, b| can_share(a) && can_share(b));
+        let mut messages = Vec::new();
+        for group in groups.flat_map(|group| group.chunks(MAX_TEXTS)) {
+            if let [document] = group {
+                messages.push(Self::process_document(org, document));
+                continue;
+            }
+            let texts = group
+                .iter()
+                .map(|document| (document.id.clone(), document.revision.clone()))
+                .collect();
+            messages.push(Self::new(org, Job::ProcessTextsV1 { texts }));
+        }
+        messages
+    }
+
+    /// Creates the message that requests processing of one short text.
+    pub fn process_text(org: &OrgId, document: &DocumentId, revision: &Revision) -> Self {
+        let job = Job::ProcessV1 {
+            document: document.clone(),
+            revision: revision.clone(),
+            is_short_text: true,
         };
         Self::new(org, job)
     }
@@ -214,6 +256,9 @@ mod tests {
         let envelope = JobMessage::parse(golden).unwrap();
         assert_eq!(envelope.to_json(), golden);
         assert!(matches!(envelope.job, Job::EmbedV1 { after: None, .. }));
+
+        let golden = r#"{"org":"acme","job":"process-texts-v1","texts":[["1111111111111111111111","2222222222222222222222"]]}"#;
+        assert_eq!(JobMessage::parse(golden).unwrap().to_json(), golden);
 
         assert!(JobMessage::parse("poison").is_none());
     }

@@ -445,11 +445,46 @@ pub async fn read_present_tags(
         .containers
         .get_owner(tenant, &document.container)
         .await?;
-    Ok(match owner {
+    Ok(present_tags(document, &owner))
+}
+
+/// Gives documents the tags that they have now. Leaves out those whose tags were deleted.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub async fn set_present_tags(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    documents: Vec<Document>,
+) -> Result<Vec<Document>> {
+    let mut containers: Vec<ContainerId> = documents
+        .iter()
+        .map(|document| document.container.clone())
+        .collect();
+    containers.sort();
+    containers.dedup();
+    let owners = ctx.containers.list_owners(tenant, &containers).await?;
+    let owners: HashMap<ContainerId, ContainerOwner> = containers.into_iter().zip(owners).collect();
+
+    let mut present = Vec::with_capacity(documents.len());
+    for mut document in documents {
+        if let Some(owner) = owners.get(&document.container)
+            && let Some(tags) = present_tags(&document, owner)
+        {
+            document.set_tags(&tags);
+            present.push(document);
+        }
+    }
+    Ok(present)
+}
+
+/// Returns the tags of a document in a container with this owner, or `None` if they were deleted.
+fn present_tags(document: &Document, owner: &ContainerOwner) -> Option<Vec<ContainerTag>> {
+    match owner {
         ContainerOwner::Deleted => None,
-        ContainerOwner::Tags(tags) => Some(tags),
+        ContainerOwner::Tags(tags) => Some(tags.clone()),
         ContainerOwner::Original => Some(vec![document.tag.clone()]),
-    })
+    }
 }
 
 /// Returns the record with this id, whether or not the tenant's key reaches it.

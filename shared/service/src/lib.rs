@@ -83,6 +83,7 @@ pub use find::{
     ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
     find_document, find_documents, find_existing_container, find_first_containers,
     find_writable_container, read_document_text, read_present_tags, read_served_pack,
+    set_present_tags,
 };
 pub use hints::{explain_empty_list, explain_empty_result, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};
@@ -103,7 +104,7 @@ pub use orphans::{collect_orphans, delete_orphans, find_orphans};
 pub use rate::{RateLimitName, check_rate_limit};
 pub use remove::{TagsRemoval, remove_documents, remove_documents_of_tags};
 pub use reset::{ResetCounts, reset_organization};
-pub use results::{StoredResults, store_results};
+pub use results::{RevisionResults, StoredResults, store_all_results};
 pub use retry::ConflictRetry;
 pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};

@@ -120,7 +120,11 @@ pub async fn submit_document(
 ) -> Result<AcceptedDocument> {
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let acceptance = accept(ctx, tenant, new).await?;
-    send_jobs(ctx, acceptance.job.as_slice()).await;
+    send_jobs(
+        ctx,
+        &JobMessage::process_documents(tenant.org(), acceptance.queued.as_slice()),
+    )
+    .await;
     Ok(acceptance.document)
 }
 
@@ -181,12 +185,12 @@ pub async fn submit_documents(
         lane_results.push(accepted);
     }
 
-    let (mut results, mut messages) = (Vec::new(), Vec::new());
+    let (mut results, mut queued) = (Vec::new(), Vec::new());
     for (position, date, result) in lane_results.into_iter().flatten() {
         match result {
             Ok(acceptance) => {
-                if let Some(message) = acceptance.job {
-                    messages.push(((date.is_none(), date, position), message));
+                if let Some(document) = acceptance.queued {
+                    queued.push(((date.is_none(), date, position), document));
                 }
                 results.push((position, Ok(acceptance.document)));
             }
@@ -194,29 +198,29 @@ pub async fn submit_documents(
         }
     }
 
-    messages.sort_by_key(|(order, _)| *order);
-    let messages: Vec<JobMessage> = messages.into_iter().map(|(_, message)| message).collect();
-    send_jobs(ctx, &messages).await;
+    queued.sort_by_key(|(order, _)| *order);
+    let queued: Vec<Document> = queued.into_iter().map(|(_, document)| document).collect();
+    send_jobs(ctx, &JobMessage::process_documents(tenant.org(), &queued)).await;
 
     results.sort_by_key(|(position, _)| *position);
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// An accepted document, with the message that is to be sent about it.
+/// An accepted document.
 struct Acceptance {
     /// The response to the client.
     document: AcceptedDocument,
-    /// The message that requests processing, or `None` if there is nothing to process or its message
-    /// was sent.
-    job: Option<JobMessage>,
+    /// The document of which processing is to be requested, or `None` if there is nothing to process or
+    /// it was requested.
+    queued: Option<Document>,
 }
 
 impl Acceptance {
-    /// Returns the acceptance of a document about which nothing is to be sent.
-    fn without_job(document: AcceptedDocument) -> Self {
+    /// Returns the acceptance of a document of which no processing is to be requested.
+    fn without_processing(document: AcceptedDocument) -> Self {
         Self {
             document,
-            job: None,
+            queued: None,
         }
     }
 }
@@ -265,7 +269,7 @@ async fn add(
             id: existing.id.clone(),
             status: existing.status,
         };
-        return Ok(Some(Acceptance::without_job(accepted)));
+        return Ok(Some(Acceptance::without_processing(accepted)));
     }
 
     write(
@@ -313,7 +317,7 @@ async fn upsert(
     {
         let update = new.replacement(bytes);
         let moved = relocate(ctx, tenant, old, &update).await?;
-        return Ok(moved.map(Acceptance::without_job));
+        return Ok(moved.map(Acceptance::without_processing));
     }
 
     let body = NewBody::sent(bytes, new.content.form());
@@ -330,7 +334,7 @@ async fn upsert(
             id: document.id,
             status: document.status,
         };
-        return Ok(Some(Acceptance::without_job(accepted)));
+        return Ok(Some(Acceptance::without_processing(accepted)));
     }
 
     write(ctx, tenant, container, location, new, body, old.as_ref()).await
@@ -373,13 +377,12 @@ async fn write(
         return Ok(None);
     }
 
-    let message = JobMessage::process_document(tenant.org(), &document);
     Ok(Some(Acceptance {
         document: AcceptedDocument {
-            id: document.id,
+            id: document.id.clone(),
             status: DocumentStatus::Queued,
         },
-        job: Some(message),
+        queued: Some(document),
     }))
 }
 
