@@ -338,7 +338,7 @@ async fn a_deletion_by_path_continues_where_it_ended() {
         call += 1;
     };
 
-    // What comes into the path before the position is found only from the beginning.
+    // A document that enters the path before the position is found only from the beginning.
     client
         .update_document(&first, json!({"filepath": "/z/1"}))
         .await;

@@ -153,10 +153,14 @@ async fn read_contexts(
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<BTreeMap<ContainerTag, ProcessingContext>> {
+    let settings = ctx.settings.get(tenant).await?;
     let mut contexts = BTreeMap::new();
     for document in documents {
         if !contexts.contains_key(&document.tag) {
-            let context = ProcessingContext::read(ctx, tenant, &document.tag).await?;
+            let context = ProcessingContext {
+                settings: settings.clone(),
+                container: ctx.containers.get(tenant, &document.tag).await?,
+            };
             contexts.insert(document.tag.clone(), context);
         }
     }

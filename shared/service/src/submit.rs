@@ -120,11 +120,9 @@ pub async fn submit_document(
 ) -> Result<AcceptedDocument> {
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let acceptance = accept(ctx, tenant, new).await?;
-    send_jobs(
-        ctx,
-        &JobMessage::process_documents(tenant.org(), acceptance.queued.as_slice()),
-    )
-    .await;
+    if let Some(document) = &acceptance.queued {
+        send_jobs(ctx, &[JobMessage::process_document(tenant.org(), document)]).await;
+    }
     Ok(acceptance.document)
 }
 
