@@ -277,8 +277,8 @@ pub(crate) fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
         attributes: serde_json::to_vec(document)
             .expect("our own types have string keys")
             .into(),
-        expires_at: None,
         chunks,
+        ..Document::default()
     }
 }
 

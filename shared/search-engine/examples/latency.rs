@@ -1,11 +1,14 @@
-//! Measures latency, memory and build rate on synthetic chunks: `cargo run --release -p retrieval
-//! --example latency -- [sizes…]`.
+//! Measures latency, memory and build rate on synthetic chunks: `cargo run --release -p
+//! search-engine --example latency -- [sizes…]`.
 //!
 //! Words are drawn from the embedder's vocabulary by Zipf's law, with a few topical words per
 //! document. A question takes words of one chunk and some of its own. Times are wall time of a
 //! single thread.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
+
+#[path = "support/pages.rs"]
+mod pages;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -167,7 +170,7 @@ fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
     drop(documents);
     let (build, bytes) = (started.elapsed(), file.len());
     let started = Instant::now();
-    let segment = Arc::new(Segment::open(file)?);
+    let segment = Arc::new(Segment::open(file.clone())?);
     let open = started.elapsed();
     let mut index = ContainerIndex::new();
     index.push_segment(segment);
@@ -203,7 +206,8 @@ fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
             ..exact
         },
     );
-    Ok(())
+    let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
+    pages::compare_pages(&file, &questions)
 }
 
 fn report(name: &str, index: &ContainerIndex, questions: &[String], config: RankingConfig) {

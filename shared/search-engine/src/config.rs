@@ -57,10 +57,13 @@ pub struct RankingConfig {
     /// The most chunks of a document that is scored whole. Larger documents are scored around their
     /// candidates only.
     pub expanded_chunks: u32,
-    /// The number of chunks from which a part is first scanned by sign bits.
+    /// The number of chunks from which a part is first scanned by sign bits. Parts with estimated
+    /// cosines always are, unless chunks have vectors of a model of the query.
     pub prefilter_from: usize,
-    /// The number of rows that the sign bits leave for the exact cosine.
+    /// The number of rows that the sign bits leave, whose cosines are computed or estimated.
     pub prefilter_keep: usize,
+    /// The number of best chunks whose cosines are exact where the others are estimated.
+    pub exact_candidates: usize,
     /// The calibration of scores to a similarity.
     pub calibration: SimilarityCalibration,
 }
@@ -86,6 +89,7 @@ impl Default for RankingConfig {
             expanded_chunks: 64,
             prefilter_from: 65_536,
             prefilter_keep: 2_000,
+            exact_candidates: 32,
             calibration: SimilarityCalibration::default(),
         }
     }

@@ -43,15 +43,14 @@ pub(crate) fn write_cosines(
     });
 }
 
-/// Writes the number of different signs between `query` and each row of `rows` to `out`, at most
-/// 255.
-pub(crate) fn write_sign_distances(query: &QuantizedVector, rows: &[u8], out: &mut [u8]) {
+/// Writes the number of different bits between `query` and each row of `rows` to `out`, at most 255.
+pub(crate) fn write_sign_distances(query: &[u8; SIGN_BYTES], rows: &[u8], out: &mut [u8]) {
     let words = |bytes: &[u8; SIGN_BYTES]| -> [u64; 4] {
         let (words, _) = bytes.as_chunks::<8>();
         [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))
     };
 
-    let query = words(&query.sign_bits());
+    let query = words(query);
     let (rows, _) = rows.as_chunks::<SIGN_BYTES>();
     pulp::Arch::new().dispatch(|| {
         for (row, out) in rows.iter().zip(out.iter_mut()) {

@@ -5,9 +5,10 @@
 //! documents into [`Document`]s with chunk vectors, keeps them in a [`ContainerIndex`] (immutable
 //! [`Segment`]s and a small mutable tail) and calls [`search`].
 //!
-//! Ranking never depends on how documents are laid out. Statistics count the live chunks of all
+//! Ranking does not depend on how documents are laid out. Statistics count the live chunks of all
 //! parts of a request, and ties are broken by document id and position, so a compaction does not
-//! change any result.
+//! change any result. Only while vectors of a segment are not in memory, hits far down may differ,
+//! because their cosines are estimated.
 
 pub mod analysis;
 mod config;
@@ -18,6 +19,7 @@ mod kernel;
 mod search;
 mod segment;
 mod vector;
+mod vector_code;
 
 pub use config::{RankingConfig, SimilarityCalibration};
 pub use embedding::{Embedder, StaticEmbedder};

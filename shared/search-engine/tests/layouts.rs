@@ -82,6 +82,7 @@ fn document(id: u8, texts: &[String]) -> Document {
     Document {
         id: format!("d{id}"),
         attributes: Bytes::from(format!("{{\"v\":{}}}", texts.len())),
+        is_in_core: id.is_multiple_of(3),
         expires_at: expires(&format!("d{id}")).then_some(EXPIRY),
         chunks: texts.iter().enumerate().map(chunk).collect(),
     }

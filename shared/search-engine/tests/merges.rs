@@ -40,6 +40,7 @@ fn document(number: u32, round: u32) -> Document {
     Document {
         id: format!("note-{number:03}"),
         attributes: Bytes::from(format!("{{\"round\":{round}}}")),
+        is_in_core: number.is_multiple_of(3),
         expires_at: number.is_multiple_of(7).then_some(i64::from(round)),
         chunks: (0..3).map(chunk).collect(),
     }

@@ -14,6 +14,7 @@ fn documents() -> Vec<Document> {
             id: format!("doc-{number:03}"),
             attributes: Bytes::from(format!("{{\"n\":{number}}}")),
             expires_at: (number % 5 == 3).then_some(1_000 + i64::from(number)),
+            is_in_core: number % 7 == 2,
             chunks: (0..number % 4)
                 .map(|position| {
                     let text = format!(
@@ -154,10 +155,10 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 5;
+    file[8] = 6;
     assert_eq!(
         Segment::open(Bytes::from(file)).err(),
-        Some(SegmentError::UnknownVersion(5))
+        Some(SegmentError::UnknownVersion(6))
     );
 }
 
@@ -172,6 +173,7 @@ fn segments_of_earlier_versions_are_read() {
     let mut expected = documents();
     for document in &mut expected {
         document.expires_at = None;
+        document.is_in_core = false;
     }
     let first = read_earlier(include_bytes!("data/segment-version-1.bin"));
     assert_eq!(first, expected);
@@ -189,7 +191,13 @@ fn segments_of_earlier_versions_are_read() {
     }
     assert_eq!(second, expected[..12]);
 
-    // The third version has times of expiry.
+    // The third version has times of expiry, and the fourth one pages.
+    let mut expected = documents();
+    for document in &mut expected {
+        document.is_in_core = false;
+    }
     let third = read_earlier(include_bytes!("data/segment-version-3.bin"));
-    assert_eq!(third, documents());
+    assert_eq!(third, expected);
+    let fourth = read_earlier(include_bytes!("data/segment-version-4.bin"));
+    assert_eq!(fourth, expected);
 }

@@ -79,6 +79,7 @@ fn to_index(memory: &Memory) -> Document {
         attributes: memory.to_record().into(),
         expires_at: (memory.is_latest && live_until < i64::MAX).then_some(live_until),
         chunks,
+        ..Document::default()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Measures evidence recall on LoCoMo: `cargo run --release -p retrieval --example locomo --
-//! <folder> [report|windows|tune|fit]`.
+//! Measures evidence recall on LoCoMo: `cargo run --release -p search-engine --example locomo --
+//! <folder> [report|windows|tune|fit|pages]`.
 //!
 //! The folder contains `conversations.json`. A session is a document, and a chunk is a window of
 //! turns. A turn counts as found if one of the first ten chunks contains it.
@@ -10,11 +10,14 @@ mod data;
 mod demo;
 mod fit;
 mod measure;
+#[path = "../support/pages.rs"]
+mod pages;
 mod tune;
 
 use std::path::PathBuf;
 
-use search_engine::RankingConfig;
+use bytes::Bytes;
+use search_engine::{ContainerIndex, RankingConfig};
 
 use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
@@ -32,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(
         arguments
             .next()
-            .ok_or("usage: locomo <folder> [report|windows|tune|fit]")?,
+            .ok_or("usage: locomo <folder> [report|windows|tune|fit|pages]")?,
     );
     let task = arguments.next().unwrap_or_else(|| "report".to_owned());
     let conversations = read_conversations(&folder)?;
@@ -51,6 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "windows" => windows(&conversations),
         "tune" => tune::tune(&conversations, CHUNKING),
         "fit" => fit::fit(&Corpus::new(&conversations, CHUNKING)),
+        "pages" => compare_pages(&conversations)?,
         other => return Err(format!("unknown task {other}").into()),
     }
 
@@ -66,6 +70,29 @@ fn report(conversations: &[data::Conversation]) {
         change(&mut config);
         println!("{name:>28}: {}", measure(&corpus, config, |_| true).line());
     }
+}
+
+/// Puts the turns of all conversations into one segment, a chunk for each, and asks every question of
+/// its pages.
+fn compare_pages(conversations: &[data::Conversation]) -> Result<(), Box<dyn std::error::Error>> {
+    let chunking = ChunkingOptions {
+        window: 1,
+        ..CHUNKING
+    };
+    let mut all = ContainerIndex::new();
+    for (number, conversation) in conversations.iter().enumerate() {
+        let (part, _) = data::index(conversation, chunking);
+        for view in part.documents() {
+            if let Some(mut document) = part.load_document(view.id)? {
+                document.id = format!("{number}-{}", document.id);
+                all.upsert_document(document);
+            }
+        }
+    }
+
+    let questions = conversations.iter().flat_map(|c| &c.questions);
+    let questions: Vec<&str> = questions.map(|question| question.text.as_str()).collect();
+    pages::compare_pages(&Bytes::from(all.build_compacted()?), &questions)
 }
 
 type Change = fn(&mut RankingConfig);

@@ -73,6 +73,7 @@ fn write_documents(
         writer.end_document(&DocumentRow {
             stemmer_number: part.stemmer_number(live.document),
             attributes: part.attributes_of(live.document)?,
+            is_in_core: part.is_in_core(live.document),
             expires_at: part.expires_at(live.document),
         })?;
     }

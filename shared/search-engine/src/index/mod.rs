@@ -26,6 +26,8 @@ pub struct Document {
     pub id: String,
     /// The attributes, opaque to this crate; the filter of a query reads them.
     pub attributes: Bytes,
+    /// True if every reader needs the attributes, so that they are in the core of a segment.
+    pub is_in_core: bool,
     /// The time in milliseconds from which queries that have a time do not find the document.
     pub expires_at: Option<i64>,
     /// The chunks in reading order. Neighbours raise each other's scores.

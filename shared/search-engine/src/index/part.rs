@@ -13,6 +13,7 @@ use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::segment::{ChunkText, PostingList, Segment, TextCursor};
 use crate::vector::{ModelRow, QuantizedVector};
+use crate::vector_code::RotatedVector;
 
 #[derive(Debug, Clone)]
 pub(crate) enum PartSource {
@@ -83,6 +84,32 @@ impl IndexPart {
         match &self.source {
             PartSource::Segment(segment) => segment.vector(chunk),
             PartSource::Tail(tail) => Ok(QuantizedVector::row_of(tail.vectors(), chunk)),
+        }
+    }
+
+    /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.
+    pub(crate) fn has_codes(&self) -> bool {
+        match &self.source {
+            PartSource::Segment(segment) => segment.has_codes(),
+            PartSource::Tail(_) => false,
+        }
+    }
+
+    /// Checks whether cosines are estimated, because vectors may be missing.
+    pub(crate) fn has_estimates(&self) -> bool {
+        match &self.source {
+            PartSource::Segment(segment) => segment.has_estimates(),
+            PartSource::Tail(_) => false,
+        }
+    }
+
+    /// Estimates the cosine of a chunk's vector with `query` in a part that has codes; 0 in any other.
+    pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
+        match &self.source {
+            PartSource::Segment(segment) if segment.has_codes() => {
+                segment.estimate_cosine(query, chunk)
+            }
+            _ => 0.0,
         }
     }
 
@@ -191,6 +218,14 @@ impl IndexPart {
         match &self.source {
             PartSource::Segment(segment) => segment.attributes_of(document),
             PartSource::Tail(tail) => Ok(tail.document(document).attributes.clone()),
+        }
+    }
+
+    /// Checks whether the attributes of a document are in the core of a segment, or will be.
+    pub(super) fn is_in_core(&self, document: u32) -> bool {
+        match &self.source {
+            PartSource::Segment(segment) => segment.is_in_core(document),
+            PartSource::Tail(tail) => tail.document(document).is_in_core,
         }
     }
 

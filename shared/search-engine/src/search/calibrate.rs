@@ -125,20 +125,9 @@ fn holds_numbers(scored: &ScoredCandidates, lexical: &LexicalQuery<'_>, index: u
 
 /// Returns a candidate with its neighbours in the document.
 fn with_neighbours(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
-    let document_index = scored
-        .documents
-        .partition_point(|range| range.start <= index)
-        .saturating_sub(1);
-    let document = scored
-        .documents
-        .get(document_index)
-        .cloned()
-        .unwrap_or(index..index + 1);
     let chunk = scored.candidates[index].chunk;
-
-    document
-        .filter(|&other| scored.candidates[other].chunk.abs_diff(chunk) <= 1)
-        .collect()
+    let is_near = |other: &usize| scored.candidates[*other].chunk.abs_diff(chunk) <= 1;
+    scored.of_same_document(index).filter(is_near).collect()
 }
 
 /// Sums the weights of the terms that one of the `rows` contains, or contains nearly.

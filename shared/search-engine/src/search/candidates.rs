@@ -1,6 +1,6 @@
 //! The candidates that are scored in full, and their own scores.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::admission::FilterCache;
 use super::lexical::LexicalQuery;
@@ -16,6 +16,8 @@ pub(crate) struct ScoredChunk {
     pub(super) chunk: u32,
     pub(super) lexical: f32,
     pub(super) cosine: f32,
+    /// True if the cosine is an estimate.
+    is_estimated: bool,
     /// The score of the chunk by itself.
     pub(super) own_score: f32,
     /// The score with its context.
@@ -42,6 +44,14 @@ pub(super) struct ScoredCandidates {
     /// The nearness of each term to the words of each candidate, in the same rows: 1 for the same
     /// word, 0 if no word is near.
     pub(super) nearness: Vec<f32>,
+}
+
+impl ScoredCandidates {
+    /// Returns the candidates of the document of a candidate.
+    pub(super) fn of_same_document(&self, index: usize) -> std::ops::Range<usize> {
+        let document = self.documents.partition_point(|range| range.end <= index);
+        self.documents[document].clone()
+    }
 }
 
 /// The numbers of found chunks by part, ascending.
@@ -126,7 +136,7 @@ pub(super) fn find_candidates(
     for scored in &mut ranked {
         let lexical = scores[scored.part][scored.chunk as usize] / best;
         let cosine = vectors::chunk_cosine(scope, scored.part, query, scored.chunk);
-        let cosine = first_error.ok(cosine).unwrap_or_default();
+        let cosine = first_error.ok(cosine).map_or(0.0, |cosine| cosine.value);
         scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
     }
     first_error.into_result()?;
@@ -197,12 +207,15 @@ pub(super) fn score_candidates(
         for (index, &chunk) in chunks.iter().enumerate() {
             let row = &rows[index * width..(index + 1) * width];
             let cosine = vectors::chunk_cosine(scope, part, query, chunk);
-            let cosine = first_error.ok(cosine).unwrap_or_default();
+            let Some(cosine) = first_error.ok(cosine) else {
+                continue;
+            };
             scored.candidates.push(ScoredChunk {
                 part,
                 chunk,
                 lexical: row.iter().sum(),
-                cosine,
+                cosine: cosine.value,
+                is_estimated: cosine.is_estimated,
                 own_score: 0.0,
                 fused: 0.0,
             });
@@ -215,10 +228,55 @@ pub(super) fn score_candidates(
         let is_held = contribution > 0.0;
         scored.nearness.push(if is_held { 1.0 } else { 0.0 });
     }
-    fuse_scores(query, lexical, &mut scored, width);
+    fuse_scores(query, lexical, &mut scored);
     group_by_document(scope, &mut scored);
 
     Ok(scored)
+}
+
+/// Returns the number of best candidates whose cosines must be exact. More than the limit, because exact
+/// cosines change their order.
+pub(super) fn exact_count(query: &SearchQuery<'_>) -> usize {
+    query.config.exact_candidates.max(query.limit * 3 / 2)
+}
+
+/// Replaces the estimated cosines of the best candidates, and of others of their documents, by exact ones,
+/// and scores all candidates by themselves again. Returns `false` if none of those within the limit of
+/// the query was estimated.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
+pub(super) fn replace_estimates(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    lexical: &LexicalQuery<'_>,
+    scored: &mut ScoredCandidates,
+) -> Result<bool, SegmentError> {
+    let is_estimated = |index: &usize| scored.candidates[*index].is_estimated;
+    if !select_best(scope, scored, query.limit)
+        .iter()
+        .any(is_estimated)
+    {
+        return Ok(false);
+    }
+
+    let mut chosen: BTreeSet<usize> = BTreeSet::new();
+    for best in select_best(scope, scored, exact_count(query)) {
+        chosen.extend(scored.of_same_document(best).filter(is_estimated));
+    }
+    let mut first_error = FirstError::default();
+    for index in chosen {
+        let candidate = &mut scored.candidates[index];
+        let exact = vectors::exact_cosine(scope, candidate.part, query, candidate.chunk);
+        if let Some(cosine) = first_error.ok(exact) {
+            candidate.cosine = cosine;
+            candidate.is_estimated = false;
+        }
+    }
+    first_error.into_result()?;
+
+    fuse_scores(query, lexical, scored);
+    Ok(true)
 }
 
 /// Returns the `count` best candidates in arbitrary order.
@@ -243,12 +301,8 @@ pub(super) fn select_best(
     order
 }
 
-fn fuse_scores(
-    query: &SearchQuery<'_>,
-    lexical: &LexicalQuery<'_>,
-    scored: &mut ScoredCandidates,
-    width: usize,
-) {
+fn fuse_scores(query: &SearchQuery<'_>, lexical: &LexicalQuery<'_>, scored: &mut ScoredCandidates) {
+    let width = lexical.weights.len();
     let weight = query.config.lexical_weight;
     let best = scored
         .candidates

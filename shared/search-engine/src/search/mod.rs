@@ -4,7 +4,8 @@
 //!    candidates.
 //! 2. Candidates, their neighbours and the other chunks of the best documents are scored in full
 //!    (`candidates`): the own score combines BM25 and cosine, and the scores of the neighbours and
-//!    the document raise it (`context`).
+//!    the document raise it (`context`). Where vectors are missing, this is done with estimated cosines
+//!    first, and again with those of the best candidates.
 //! 3. The words of the best short chunks are compared with those of the query by their meaning
 //!    (`meaning`), because a memory often answers in other words.
 //! 4. The features of the best hits give the probability that the query is answered at all
@@ -25,13 +26,15 @@ use bytes::Bytes;
 
 pub use calibrate::HitFeatures;
 
-use crate::analysis::{StemmerSet, query_terms};
+use crate::analysis::{QueryTerm, StemmerSet, query_terms};
 use crate::config::RankingConfig;
 use crate::error::{FirstError, SegmentError};
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
 use crate::vector::{ModelRow, ModelVector, QuantizedVector};
+use crate::vector_code::RotatedVector;
 use admission::FilterCache;
-use candidates::ScoredChunk;
+use candidates::{ScoredCandidates, ScoredChunk};
+use lexical::LexicalQuery;
 
 /// A query.
 #[derive(Clone, Copy)]
@@ -77,7 +80,8 @@ impl<'a> SearchQuery<'a> {
     }
 }
 
-/// A limit that replaces that of a query.
+/// A limit that replaces that of a query. Hits beyond that of the query may have estimated scores, where
+/// vectors are missing.
 #[derive(Clone, Copy)]
 pub struct WiderLimit<'a> {
     /// The most hits to return then.
@@ -213,14 +217,14 @@ pub fn search_containers(
     containers: &[&ContainerIndex],
     query: &SearchQuery<'_>,
 ) -> Result<SearchOutcome, SegmentError> {
-    let scope = SearchScope::new(containers);
+    let scope = SearchScope::new(containers, &query.vector);
     if scope.chunks == 0 || query.limit == 0 {
         return Ok(SearchOutcome::default());
     }
 
     let terms = query_terms(query.text, scope.stemmers);
     let mut admission = FilterCache::new(&scope, query);
-    let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
+    let lexical = LexicalQuery::new(&scope, &terms, &query.config);
     let nearest = match query.only_document {
         Some(_) => Ok(Vec::new()),
         None => candidates::find_nearest(&scope, query, &mut admission),
@@ -233,12 +237,8 @@ pub fn search_containers(
     };
 
     let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found)?;
-    context::apply_context(&mut scored, &lexical, &query.config);
-    if let Err(error) = meaning::apply_meaning(&scope, query, &terms, &lexical, &mut scored) {
-        // The hits are probably among the best so far. What they lack is fetched at the same time.
-        for index in candidates::select_best(&scope, &scored, query.limit) {
-            _ = build_hit(&scope, &scored.candidates[index], 0.0);
-        }
+    if let Err(error) = complete_scores(&scope, query, &terms, &lexical, &mut scored) {
+        ask_for_hits(&scope, query, &scored);
         return Err(error);
     }
     let features = calibrate::compute_features(&scope, &scored, &lexical, &terms);
@@ -248,6 +248,33 @@ pub fn search_containers(
         .sort_by(|a, b| compare_scored(&scope, (b.fused, b), (a.fused, a)));
     let hits = build_hits(&scope, query, &scored.candidates, &features)?;
     Ok(SearchOutcome { hits, features })
+}
+
+/// Adds what raises the own scores of candidates: their context, and words of the same meaning.
+///
+/// # Errors
+/// [`SegmentError::Corrupt`] if the stored text of a chunk cannot be read, and
+/// [`SegmentError::NotFetched`] if some vectors or texts are missing.
+fn complete_scores(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    terms: &[QueryTerm],
+    lexical: &LexicalQuery<'_>,
+    scored: &mut ScoredCandidates,
+) -> Result<(), SegmentError> {
+    context::apply_context(scored, lexical, &query.config);
+    while candidates::replace_estimates(scope, query, lexical, scored)? {
+        context::apply_context(scored, lexical, &query.config);
+    }
+    meaning::apply_meaning(scope, query, terms, lexical, scored)
+}
+
+/// Asks for everything that the best candidates so far lack: the hits are probably among them, so that
+/// they are fetched together with what their scores lack.
+fn ask_for_hits(scope: &SearchScope<'_>, query: &SearchQuery<'_>, scored: &ScoredCandidates) {
+    for index in candidates::select_best(scope, scored, candidates::exact_count(query)) {
+        _ = build_hit(scope, &scored.candidates[index], 0.0);
+    }
 }
 
 /// Returns the hits of candidates, which are sorted.
@@ -320,15 +347,20 @@ pub(crate) struct SearchScope<'a> {
     chunks: usize,
     mean_length: f32,
     stemmers: StemmerSet,
+    /// For each part whether cosines are estimated. Decided once, because its vectors may arrive meanwhile.
+    estimated: Vec<bool>,
+    /// The vector of the query, for estimates.
+    rotated_query: RotatedVector,
 }
 
 impl<'a> SearchScope<'a> {
-    fn new(containers: &[&'a ContainerIndex]) -> Self {
+    fn new(containers: &[&'a ContainerIndex], query: &QuantizedVector) -> Self {
         let numbered = containers.iter().enumerate();
         let parts: Vec<(usize, &IndexPart)> = numbered
             .flat_map(|(number, container)| container.parts().map(move |part| (number, part)))
             .filter(|(_, part)| part.liveness.chunks > 0)
             .collect();
+        let estimated = parts.iter().map(|(_, part)| part.has_estimates()).collect();
         let chunks = parts
             .iter()
             .map(|(_, part)| part.liveness.chunks)
@@ -346,6 +378,8 @@ impl<'a> SearchScope<'a> {
             chunks,
             mean_length: (length as f32 / chunks.max(1) as f32).max(1.0),
             stemmers,
+            estimated,
+            rotated_query: RotatedVector::of(query),
         }
     }
 }

@@ -39,6 +39,11 @@ impl TopChunks {
         }
     }
 
+    /// Returns the number of chunks that are kept.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Offers a chunk. It is ignored if its score is below the threshold.
     pub(super) fn offer(
         &mut self,

@@ -1,14 +1,23 @@
-//! The nearest chunks by cosine, from an exact scan of int8 rows. In large parts, sign bits choose
-//! the rows to scan.
+//! The nearest chunks by cosine: from an exact scan of int8 rows in small parts, and of the rows that
+//! sign bits choose in large ones. Where vectors may be missing, cosines are estimated from codes.
 
 use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use super::{SearchQuery, SearchScope};
 use crate::error::{FirstError, SegmentError};
 use crate::kernel;
-use crate::vector::DIMENSIONS;
+use crate::vector::{DIMENSIONS, QuantizedVector};
 
 const STRIDE: usize = 1_024;
+
+/// The similarity of a chunk's vector with the query.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChunkCosine {
+    /// The cosine, -1..=1.
+    pub(super) value: f32,
+    /// True if it is an estimate, because the vector may be missing.
+    pub(super) is_estimated: bool,
+}
 
 /// Offers the chunks of `part` to `top`, at least the nearest ones.
 ///
@@ -23,16 +32,33 @@ pub(super) fn offer_nearest(
 ) -> Result<(), SegmentError> {
     let source = scope.parts[part].1;
     let has_models = source.model_names().any(|name| {
-        query
-            .models
-            .iter()
-            .any(|model| model.vector.model() == name)
+        let mut models = query.models.iter();
+        models.any(|model| model.vector.model() == name)
     });
     let is_large = source.len_chunks() >= query.config.prefilter_from;
-    if is_large && !has_models && !source.signs().is_empty() {
-        return offer_by_signs(scope, part, query, admission, top);
+    match (scope.estimated[part], has_models) {
+        (true, true) => {
+            let all = 0..source.len_chunks() as u32;
+            offer_chunks(scope, part, query, admission, top, all)
+        }
+        (true, false) => offer_by_signs(scope, part, query, admission, top),
+        (false, false) if is_large && !source.signs().is_empty() => {
+            offer_by_signs(scope, part, query, admission, top)
+        }
+        (false, _) => offer_all(scope, part, query, has_models, admission, top),
     }
+}
 
+/// Offers all chunks by their exact cosines, or by the vectors of models.
+fn offer_all(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &SearchQuery<'_>,
+    has_models: bool,
+    admission: &mut FilterCache<'_>,
+    top: &mut TopChunks,
+) -> Result<(), SegmentError> {
+    let source = scope.parts[part].1;
     let mut buffer = [0f32; STRIDE];
     let vectors = source.vectors()?;
     let rows = vectors.chunks(STRIDE * DIMENSIONS);
@@ -50,15 +76,8 @@ pub(super) fn offer_nearest(
         }
         for (offset, &score) in cosines.iter().enumerate() {
             if score >= top.threshold {
-                top.offer(
-                    scope,
-                    admission,
-                    ChunkScore {
-                        part,
-                        chunk: (block * STRIDE + offset) as u32,
-                        score,
-                    },
-                );
+                let chunk = (block * STRIDE + offset) as u32;
+                top.offer(scope, admission, ChunkScore { part, chunk, score });
             }
         }
     }
@@ -76,7 +95,11 @@ fn offer_by_signs(
 ) -> Result<(), SegmentError> {
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
-    kernel::write_sign_distances(&query.vector, source.signs(), &mut distances);
+    let query_signs = match source.has_codes() {
+        true => scope.rotated_query.sign_bits(),
+        false => query.vector.sign_bits(),
+    };
+    kernel::write_sign_distances(&query_signs, source.signs(), &mut distances);
     if admission.filters() || source.liveness.has_deletions {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
@@ -85,24 +108,29 @@ fn offer_by_signs(
         }
     }
 
+    let keep = query.config.prefilter_keep.max(top.size());
+    let cutoff = distance_cutoff(&distances, keep);
+    let near = (0..)
+        .zip(&distances)
+        .filter(|(_, distance)| **distance <= cutoff);
+    let near = near.map(|(chunk, _)| chunk);
+    offer_chunks(scope, part, query, admission, top, near)
+}
+
+/// Offers these chunks.
+fn offer_chunks(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &SearchQuery<'_>,
+    admission: &mut FilterCache<'_>,
+    top: &mut TopChunks,
+    chunks: impl Iterator<Item = u32>,
+) -> Result<(), SegmentError> {
     let mut first_error = FirstError::default();
-    let cutoff = distance_cutoff(&distances, query.config.prefilter_keep);
-    for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
-        if distances
-            .iter()
-            .fold(u8::MAX, |least, &distance| least.min(distance))
-            > cutoff
-        {
-            continue;
-        }
-        for (offset, &distance) in distances.iter().enumerate() {
-            if distance <= cutoff {
-                let chunk = (block * (STRIDE / 16) + offset) as u32;
-                let cosine = chunk_cosine(scope, part, query, chunk);
-                if let Some(score) = first_error.ok(cosine) {
-                    top.offer(scope, admission, ChunkScore { part, chunk, score });
-                }
-            }
+    for chunk in chunks {
+        let cosine = chunk_cosine(scope, part, query, chunk);
+        if let Some(ChunkCosine { value: score, .. }) = first_error.ok(cosine) {
+            top.offer(scope, admission, ChunkScore { part, chunk, score });
         }
     }
     first_error.into_result()
@@ -134,22 +162,56 @@ fn model_similarity(
     query.models.iter().find_map(|model| model.similarity(&row))
 }
 
-/// Returns the cosine of one chunk with the query, by a chosen model if both have its vector.
+/// Returns the cosine of one chunk with the query, by a chosen model if both have its vector. It is
+/// estimated where vectors may be missing.
 ///
 /// # Errors
-/// [`SegmentError::NotFetched`] if the vector is missing.
+/// [`SegmentError::NotFetched`] if the vector is missing and cannot be estimated.
 pub(super) fn chunk_cosine(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
     chunk: u32,
-) -> Result<f32, SegmentError> {
+) -> Result<ChunkCosine, SegmentError> {
+    let is_estimated = scope.estimated[part];
     if !query.models.is_empty()
-        && let Some(similarity) = model_similarity(scope, part, query, chunk)
+        && let Some(value) = model_similarity(scope, part, query, chunk)
     {
-        return Ok(similarity);
+        return Ok(ChunkCosine {
+            value,
+            is_estimated: false,
+        });
+    }
+    if query.vector == QuantizedVector::ZERO {
+        return Ok(ChunkCosine {
+            value: 0.0,
+            is_estimated: false,
+        });
     }
 
+    let value = match is_estimated {
+        true => {
+            let source = scope.parts[part].1;
+            source.estimate_cosine(&scope.rotated_query, chunk)
+        }
+        false => exact_cosine(scope, part, query, chunk)?,
+    };
+    Ok(ChunkCosine {
+        value,
+        is_estimated,
+    })
+}
+
+/// Returns the cosine of the built-in vectors of one chunk and the query.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if the vector is missing.
+pub(super) fn exact_cosine(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &SearchQuery<'_>,
+    chunk: u32,
+) -> Result<f32, SegmentError> {
     let source = scope.parts[part].1;
     let mut out = [0f32];
     let row = source.vector(chunk)?;

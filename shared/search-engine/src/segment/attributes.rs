@@ -1,4 +1,6 @@
 //! The attributes of documents, and the times at which some documents expire.
+//!
+//! The attributes of most documents are read in pages. Those that every reader needs are in the core.
 
 use bytes::Bytes;
 
@@ -9,11 +11,16 @@ use crate::error::SegmentError;
 /// The number of uncompressed bytes of attributes after which a block is closed. Records of a ledger
 /// shrink to 28 % in blocks of this size, to 31 % in blocks of half the size.
 const BLOCK_BYTES: usize = 16 * 1024;
+/// The number of a document.
+const NUMBER_BYTES: usize = 4;
 /// The number of a document, and its time as i64.
 const EXPIRY_BYTES: usize = 12;
 
 pub(super) struct AttributeWriter {
     blocks: BlockWriter,
+    /// The numbers of the documents whose attributes are in the core.
+    core_documents: Vec<u8>,
+    core_blocks: BlockWriter,
     expiries: Vec<u8>,
     next_document: u32,
 }
@@ -22,6 +29,8 @@ impl Default for AttributeWriter {
     fn default() -> Self {
         Self {
             blocks: BlockWriter::new(BLOCK_BYTES),
+            core_documents: Vec::new(),
+            core_blocks: BlockWriter::new(BLOCK_BYTES),
             expiries: Vec::new(),
             next_document: 0,
         }
@@ -33,9 +42,16 @@ impl AttributeWriter {
     pub(super) fn push(
         &mut self,
         attributes: &[u8],
+        is_in_core: bool,
         expires_at: Option<i64>,
     ) -> Result<(), SegmentError> {
-        self.blocks.push_row(&[attributes])?;
+        if is_in_core {
+            self.core_documents
+                .extend_from_slice(&self.next_document.to_le_bytes());
+            self.core_blocks.push_row(&[attributes])?;
+        }
+        self.blocks
+            .push_row(&[if is_in_core { b"" } else { attributes }])?;
         if let Some(time) = expires_at {
             self.expiries
                 .extend_from_slice(&self.next_document.to_le_bytes());
@@ -45,16 +61,65 @@ impl AttributeWriter {
         Ok(())
     }
 
-    /// Returns the table of the blocks, the blocks, and the expiries.
-    pub(super) fn finish(self) -> Result<[Vec<u8>; 3], SegmentError> {
+    pub(super) fn finish(self) -> Result<AttributeSections, SegmentError> {
         let (table, blocks) = self.blocks.finish()?;
-        Ok([table, blocks, self.expiries])
+        let (core_table, core_blocks) = self.core_blocks.finish()?;
+        Ok(AttributeSections {
+            table,
+            blocks,
+            core_documents: self.core_documents,
+            core_table,
+            core_blocks,
+            expiries: self.expiries,
+        })
+    }
+}
+
+/// What an [`AttributeWriter`] has written: the tables of blocks, and the blocks.
+pub(super) struct AttributeSections {
+    pub(super) table: Vec<u8>,
+    pub(super) blocks: Vec<u8>,
+    pub(super) core_documents: Vec<u8>,
+    pub(super) core_table: Vec<u8>,
+    pub(super) core_blocks: Vec<u8>,
+    pub(super) expiries: Vec<u8>,
+}
+
+/// The attributes in the core.
+#[derive(Debug)]
+pub(super) struct CoreAttributes {
+    documents: Bytes,
+    blocks: BlockReader<1>,
+}
+
+impl CoreAttributes {
+    pub(super) fn open(documents: Bytes, blocks: BlockReader<1>) -> Result<Self, SegmentError> {
+        let (numbers, rest) = documents.as_chunks::<NUMBER_BYTES>();
+        let is_sorted = numbers.is_sorted_by_key(|number| u32::from_le_bytes(*number));
+        match is_sorted && rest.is_empty() {
+            true => Ok(Self { documents, blocks }),
+            false => Err(SegmentError::Corrupt("attributes of the core")),
+        }
+    }
+
+    /// Returns the row of a document, if its attributes are here.
+    fn find(&self, document: u32) -> Option<u32> {
+        let numbers = self.documents.as_chunks::<NUMBER_BYTES>().0;
+        let row = numbers.binary_search_by_key(&document, |number| u32::from_le_bytes(*number));
+        row.ok().map(|row| row as u32)
     }
 }
 
 /// Reads the attributes.
 #[derive(Debug)]
-pub(super) enum AttributeReader {
+pub(super) struct AttributeReader {
+    pub(super) core: CoreAttributes,
+    pub(super) others: OtherAttributes,
+}
+
+/// The attributes that are not in the core.
+#[derive(Debug)]
+pub(super) enum OtherAttributes {
     /// Those of a segment of version 1 or 2.
     Table(StringTable),
     Blocks(BlockReader<1>),
@@ -63,21 +128,26 @@ pub(super) enum AttributeReader {
 impl AttributeReader {
     /// Estimates the memory that decompressed attributes take.
     pub(super) fn recent_bytes(&self) -> usize {
-        match self {
-            Self::Table(_) => 0,
-            Self::Blocks(blocks) => blocks.recent_bytes(),
-        }
+        let others = match &self.others {
+            OtherAttributes::Table(_) => 0,
+            OtherAttributes::Blocks(blocks) => blocks.recent_bytes(),
+        };
+        self.core.blocks.recent_bytes() + others
     }
 
     /// Returns the attributes of a document.
     pub(super) fn read(&self, document: u32) -> Result<Bytes, SegmentError> {
-        match self {
-            Self::Table(table) => Ok(table.bytes(document as usize)),
-            Self::Blocks(blocks) => {
-                let [attributes] = blocks.read_row(document)?;
-                Ok(attributes)
-            }
-        }
+        let [attributes] = match (self.core.find(document), &self.others) {
+            (Some(row), _) => self.core.blocks.read_row(row)?,
+            (None, OtherAttributes::Table(table)) => [table.bytes(document as usize)],
+            (None, OtherAttributes::Blocks(blocks)) => blocks.read_row(document)?,
+        };
+        Ok(attributes)
+    }
+
+    /// Checks whether the attributes of a document are in the core.
+    pub(super) fn is_in_core(&self, document: u32) -> bool {
+        self.core.find(document).is_some()
     }
 }
 

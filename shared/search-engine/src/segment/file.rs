@@ -1,7 +1,7 @@
 //! The bytes of a segment's file, of which a reader may have only the core and some pages.
 //!
 //! The core is the first part of the file. It has everything that a search reads of all documents. The
-//! rest is read in pages: texts, attributes, posting lists, and the vectors of large segments.
+//! rest is read in pages: texts, attributes, long posting lists, and the vectors of most segments.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,13 +13,16 @@ use bytes::Bytes;
 use super::format::u32_at;
 use crate::error::SegmentError;
 
-/// The size of a page in bytes: about the size of a block of texts.
-const PAGE_BYTES: usize = 16 * 1024;
-/// The most pages between two missing ones that are fetched with them as one range. Of 64 ranges that
-/// are fetched at the same time, each costs about as much time as this many bytes.
-const MAX_GAP_PAGES: usize = 4;
-/// The most ranges that are fetched of a file at once. If there were more, larger gaps are fetched too.
-const MAX_RANGES: usize = 256;
+/// The size of a page in bytes: about the size of a compressed block of texts.
+pub(super) const PAGE_BYTES: usize = 4 * 1024;
+/// The size of the pages of files of earlier versions.
+pub(super) const EARLIER_PAGE_BYTES: usize = 16 * 1024;
+/// The bytes between two missing pages up to which they are always fetched as one range. While 64 ranges
+/// are fetched at the same time, one more costs about as much time as 64 KB.
+const SMALL_GAP_BYTES: usize = 16 * 1024;
+/// The most ranges that are fetched of a file at once. If there were more, the smallest gaps between them
+/// are fetched too.
+const MAX_RANGES: usize = 64;
 
 /// The bytes of a file.
 pub(super) struct SegmentFile {
@@ -44,6 +47,8 @@ impl std::fmt::Debug for SegmentFile {
 /// The pages of a file behind its core; none if the core is the whole file.
 #[derive(Default)]
 struct Pages {
+    /// The size of a page.
+    page_bytes: usize,
     /// The crc32 of each page.
     checksums: Bytes,
     fetched: Vec<OnceLock<Bytes>>,
@@ -72,16 +77,25 @@ impl SegmentFile {
         Self {
             len: file.len(),
             core: file,
-            pages: Pages::default(),
+            pages: Pages {
+                page_bytes: PAGE_BYTES,
+                ..Pages::default()
+            },
         }
     }
 
-    /// Creates a file of `len` bytes of which only the core is known.
+    /// Creates a file of `len` bytes of which only the core is known. The others are in pages of
+    /// `page_bytes`.
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] if there is not one checksum for each page.
-    pub(super) fn partial(core: Bytes, len: usize, checksums: Bytes) -> Result<Self, SegmentError> {
-        let count = len.saturating_sub(core.len()).div_ceil(PAGE_BYTES);
+    pub(super) fn partial(
+        core: Bytes,
+        len: usize,
+        page_bytes: usize,
+        checksums: Bytes,
+    ) -> Result<Self, SegmentError> {
+        let count = len.saturating_sub(core.len()).div_ceil(page_bytes);
         if checksums.len() != count * 4 {
             return Err(SegmentError::Corrupt("page checksums"));
         }
@@ -89,6 +103,7 @@ impl SegmentFile {
             len,
             core,
             pages: Pages {
+                page_bytes,
                 checksums,
                 fetched: std::iter::repeat_with(OnceLock::new).take(count).collect(),
                 ..Pages::default()
@@ -123,9 +138,10 @@ impl SegmentFile {
             return Err(SegmentError::Corrupt("cut off"));
         }
 
+        let page_bytes = self.pages.page_bytes;
         let from = range.start - self.core.len();
         let to = range.end - self.core.len();
-        let pages = from / PAGE_BYTES..to.div_ceil(PAGE_BYTES);
+        let pages = from / page_bytes..to.div_ceil(page_bytes);
         let fetched: Vec<Option<&Bytes>> = pages
             .clone()
             .map(|page| self.pages.fetched[page].get())
@@ -139,11 +155,11 @@ impl SegmentFile {
             return Err(SegmentError::NotFetched);
         }
 
-        let skipped = from % PAGE_BYTES;
+        let skipped = from % page_bytes;
         if let [Some(page)] = fetched.as_slice() {
             return Ok(page.slice(skipped..skipped + range.len()));
         }
-        let mut joined = Vec::with_capacity(fetched.len() * PAGE_BYTES);
+        let mut joined = Vec::with_capacity(fetched.len() * page_bytes);
         fetched
             .into_iter()
             .flatten()
@@ -169,13 +185,7 @@ impl SegmentFile {
     pub(super) fn missing(&self) -> Vec<Range<usize>> {
         let mut missing = self.pages.lock_missing();
         missing.retain(|page| self.pages.fetched[*page].get().is_none());
-        let mut gap = MAX_GAP_PAGES;
-        let mut ranges = join_pages(&missing, gap);
-        while ranges.len() > MAX_RANGES {
-            gap *= 2;
-            ranges = join_pages(&missing, gap);
-        }
-
+        let ranges = join_pages(&missing, self.max_gap(&missing));
         ranges
             .into_iter()
             .map(|pages| self.place(pages.start)..self.place(pages.end))
@@ -188,14 +198,27 @@ impl SegmentFile {
         let count = self.pages.fetched.len();
         let is_unfetched = |page: &usize| self.pages.fetched[*page].get().is_none();
         let first = (0..count).find(is_unfetched)?;
-        let end = count.min(first + (max_bytes / PAGE_BYTES).max(1));
+        let end = count.min(first + (max_bytes / self.pages.page_bytes).max(1));
         let last = (first..end).rev().find(is_unfetched)?;
         Some(self.place(first)..self.place(last + 1))
     }
 
+    /// Returns the most pages between two of these pages that are fetched with them.
+    fn max_gap(&self, pages: &BTreeSet<usize>) -> usize {
+        let following = pages.iter().skip(1);
+        let mut gaps: Vec<usize> = pages
+            .iter()
+            .zip(following)
+            .map(|(a, b)| b - a - 1)
+            .collect();
+        gaps.sort_unstable_by(|a, b| b.cmp(a));
+        let small = SMALL_GAP_BYTES / self.pages.page_bytes;
+        gaps.get(MAX_RANGES - 1).copied().unwrap_or(0).max(small)
+    }
+
     /// Returns the position of a page in the file, or the end of the file.
     fn place(&self, page: usize) -> usize {
-        (self.core.len() + page * PAGE_BYTES).min(self.len)
+        (self.core.len() + page * self.pages.page_bytes).min(self.len)
     }
 
     /// Takes the bytes of a range that [`Self::missing`] or [`Self::first_unfetched`] returned.
@@ -208,9 +231,10 @@ impl SegmentFile {
             return Err(SegmentError::Corrupt("cut off"));
         };
 
-        for (index, start) in (0..bytes.len()).step_by(PAGE_BYTES).enumerate() {
-            let number = first / PAGE_BYTES + index;
-            let page = bytes.slice(start..bytes.len().min(start + PAGE_BYTES));
+        let page_bytes = self.pages.page_bytes;
+        for (index, start) in (0..bytes.len()).step_by(page_bytes).enumerate() {
+            let number = first / page_bytes + index;
+            let page = bytes.slice(start..bytes.len().min(start + page_bytes));
             let Some(place) = self.pages.fetched.get(number) else {
                 return Err(SegmentError::Corrupt("cut off"));
             };
@@ -227,8 +251,8 @@ impl SegmentFile {
 }
 
 /// Returns the crc32 of each page of `bytes`.
-pub(super) fn page_checksums(bytes: &[u8]) -> Vec<u8> {
-    let pages = bytes.chunks(PAGE_BYTES);
+pub(super) fn page_checksums(bytes: &[u8], page_bytes: usize) -> Vec<u8> {
+    let pages = bytes.chunks(page_bytes);
     pages
         .flat_map(|page| crc32fast::hash(page).to_le_bytes())
         .collect()

@@ -6,18 +6,18 @@
 //! per section: offset u64 | length u64 | crc32 u32 | 1 if it is read in pages u32
 //! crc32 of everything above u32
 //! sections of the core, each starting at a multiple of 64
-//! pages of 16 KiB with the other sections, each starting at a multiple of 64
+//! pages of 4 KiB with the other sections, each starting at a multiple of 64
 //! ```
 //! All numbers are little endian. The section of page checksums verifies the pages, so they have no
-//! crc32 in the table. In files of earlier versions, everything is core, and blocks of texts and
-//! attributes are verified when they are read.
+//! crc32 in the table. Pages of version 4 have 16 KiB. In files of versions 1 to 3, everything is core, and
+//! blocks of texts and attributes are verified when they are read.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::file::{PagedSection, SegmentFile, page_checksums};
+use super::file::{EARLIER_PAGE_BYTES, PAGE_BYTES, PagedSection, SegmentFile, page_checksums};
 use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
@@ -27,8 +27,10 @@ const PLAIN_VERSION: u32 = 1;
 const MODEL_VERSION: u32 = 2;
 /// The version with attributes in blocks and times of expiry.
 const BLOCK_VERSION: u32 = 3;
-/// The version that is written. It has pages behind a core.
-const VERSION: u32 = 4;
+/// The version with pages behind a core.
+const PAGED_VERSION: u32 = 4;
+/// The version that is written. It has codes of vectors, and some attributes in the core.
+const VERSION: u32 = 5;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 
@@ -67,13 +69,20 @@ pub(super) enum SectionKind {
     Expiries,
     /// The crc32 of each page behind the core.
     PageChecksums,
+    /// The codes of the vectors, without the sign bits; empty where the vectors are in the core.
+    Magnitudes,
+    /// The numbers of the documents whose attributes are in the core.
+    CoreDocuments,
+    CoreAttributeBlocks,
+    CoreAttributes,
 }
 
-pub(super) const SECTIONS: usize = 24;
+pub(super) const SECTIONS: usize = 28;
 /// The numbers of sections of earlier versions.
 const PLAIN_SECTIONS: usize = 16;
 const MODEL_SECTIONS: usize = 20;
 const BLOCK_SECTIONS: usize = 23;
+const PAGED_SECTIONS: usize = 24;
 /// The number in the table of a section that is read in pages.
 const IS_PAGED: u32 = 1;
 
@@ -118,7 +127,7 @@ pub(super) fn write_file(
         places[section as usize] = (pages.len(), bytes.len());
         pages.extend_from_slice(&bytes);
     }
-    sections[SectionKind::PageChecksums as usize] = page_checksums(&pages);
+    sections[SectionKind::PageChecksums as usize] = page_checksums(&pages, PAGE_BYTES);
 
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
     let core_sections = sections.iter();
@@ -174,6 +183,7 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         PLAIN_VERSION => PLAIN_SECTIONS,
         MODEL_VERSION => MODEL_SECTIONS,
         BLOCK_VERSION => BLOCK_SECTIONS,
+        PAGED_VERSION => PAGED_SECTIONS,
         VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),
@@ -241,8 +251,16 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
     }
 
     let checksums = ranges.get(SectionKind::PageChecksums as usize).cloned();
-    let checksums = known.slice(checksums.unwrap_or_default());
-    if is_whole && page_checksums(&known[core_len..]) != checksums {
+    let checksums = checksums.unwrap_or_default();
+    if checksums.end > core_len {
+        return Err(SegmentError::Corrupt("page checksums"));
+    }
+    let checksums = known.slice(checksums);
+    let page_bytes = match u32_at(&known, 8)? {
+        PAGED_VERSION => EARLIER_PAGE_BYTES,
+        _ => PAGE_BYTES,
+    };
+    if is_whole && page_checksums(&known[core_len..], page_bytes) != checksums {
         return Err(SegmentError::Corrupt("page checksum"));
     }
     Ok(SegmentHeader {
@@ -250,7 +268,7 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
         documents: u32_at(&known, 16)?,
         file: Arc::new(match is_whole {
             true => SegmentFile::whole(known),
-            false => SegmentFile::partial(known, len, checksums)?,
+            false => SegmentFile::partial(known, len, page_bytes, checksums)?,
         }),
         ranges,
     })

@@ -28,14 +28,15 @@ use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
-use attributes::{AttributeReader, ExpiryReader};
+use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
+use attributes::{AttributeReader, CoreAttributes, ExpiryReader, OtherAttributes};
 use blocks::BlockReader;
 use file::{PagedSection, SegmentFile};
 use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file that are known, about 6
-/// bytes for each chunk, and up to 8 MB of texts and attributes that were read.
+/// bytes for each chunk, and up to 12 MB of texts and attributes that were read.
 ///
 /// Of a file of which only the core is known, reads fail with [`SegmentError::NotFetched`] until the
 /// caller has fetched what [`Segment::missing`] returns.
@@ -53,6 +54,7 @@ pub struct Segment {
     vectors: PagedSection,
     inverse_norms: Vec<f32>,
     signs: Bytes,
+    magnitudes: Bytes,
     model_vectors: ModelVectorReader,
     terms: fst::Map<Bytes>,
     postings: PagedSection,
@@ -110,6 +112,7 @@ impl Segment {
             vectors: header.paged(SectionKind::Vectors),
             inverse_norms: decode_numbers(&section(SectionKind::InverseNorms)?, f32::from_le_bytes),
             signs: section(SectionKind::Signs)?,
+            magnitudes: section(SectionKind::Magnitudes)?,
             model_vectors: ModelVectorReader::open(
                 chunks,
                 section(SectionKind::ModelNames)?,
@@ -135,9 +138,9 @@ impl Segment {
     fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
         let is_consistent = self.ids.len() == documents
-            && match &self.attributes {
-                AttributeReader::Table(table) => table.len() == documents,
-                AttributeReader::Blocks(_) => true,
+            && match &self.attributes.others {
+                OtherAttributes::Table(table) => table.len() == documents,
+                OtherAttributes::Blocks(_) => true,
             }
             && starts.len() == documents + 1
             && starts.first() == Some(&0)
@@ -149,6 +152,8 @@ impl Segment {
             && self.vectors.len() == chunks * DIMENSIONS
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
+            && (self.magnitudes.is_empty()
+                || self.magnitudes.len() == chunks * MAGNITUDE_BYTES && !self.signs.is_empty())
             && self.patched.len() == self.patches.len()
             && self
                 .expiries
@@ -253,6 +258,7 @@ impl Segment {
         Ok(Document {
             id: self.id(index).to_owned(),
             attributes: self.attributes_of(index)?,
+            is_in_core: self.is_in_core(index),
             expires_at: self.expires_at(index),
             chunks,
         })
@@ -298,6 +304,11 @@ impl Segment {
 
     pub(crate) fn attributes_of(&self, document: u32) -> Result<Bytes, SegmentError> {
         self.attributes.read(document)
+    }
+
+    /// Checks whether the attributes of a document are in the core.
+    pub(crate) fn is_in_core(&self, document: u32) -> bool {
+        self.attributes.is_in_core(document)
     }
 
     pub(crate) fn expires_at(&self, document: u32) -> Option<i64> {
@@ -364,9 +375,27 @@ impl Segment {
         &self.inverse_norms
     }
 
-    /// Returns the sign bits, 32 bytes per chunk; empty in small segments.
+    /// Returns the sign bits, 32 bytes per chunk; empty in small segments and in some of earlier
+    /// versions.
     pub(crate) fn signs(&self) -> &[u8] {
         &self.signs
+    }
+
+    /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.
+    pub(crate) fn has_codes(&self) -> bool {
+        !self.magnitudes.is_empty()
+    }
+
+    /// Checks whether cosines are estimated: vectors may be missing, and their codes are known.
+    pub(crate) fn has_estimates(&self) -> bool {
+        self.has_codes() && !self.is_whole()
+    }
+
+    /// Estimates the cosine of a chunk's vector with `query` from its code.
+    pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
+        let row = |bytes: usize| chunk as usize * bytes..(chunk as usize + 1) * bytes;
+        let signs = &self.signs[row(SIGN_BYTES)];
+        query.estimate_cosine(signs, &self.magnitudes[row(MAGNITUDE_BYTES)])
     }
 
     /// Returns all terms, each with the offset of its postings.
@@ -400,15 +429,26 @@ impl Segment {
 }
 
 fn open_attributes(header: &SegmentHeader) -> Result<AttributeReader, SegmentError> {
+    let open_blocks =
+        |table, blocks| BlockReader::open(header.section(table)?, header.paged(blocks));
+    let core_blocks = open_blocks(
+        SectionKind::CoreAttributeBlocks,
+        SectionKind::CoreAttributes,
+    )?;
+    let core_documents = header.section(SectionKind::CoreDocuments)?;
+
     let table = header.section(SectionKind::AttributeTable)?;
-    if !table.is_empty() {
-        return Ok(AttributeReader::Table(StringTable::open(table)?));
-    }
-    let (blocks, data) = (
-        header.section(SectionKind::AttributeBlocks)?,
-        header.paged(SectionKind::Attributes),
-    );
-    Ok(AttributeReader::Blocks(BlockReader::open(blocks, data)?))
+    let others = match table.is_empty() {
+        true => OtherAttributes::Blocks(open_blocks(
+            SectionKind::AttributeBlocks,
+            SectionKind::Attributes,
+        )?),
+        false => OtherAttributes::Table(StringTable::open(table)?),
+    };
+    Ok(AttributeReader {
+        core: CoreAttributes::open(core_documents, core_blocks)?,
+        others,
+    })
 }
 
 fn decode_numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {

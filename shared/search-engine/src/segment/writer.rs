@@ -11,14 +11,15 @@ use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
 use crate::error::SegmentError;
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
+use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
 
-/// The number of chunks from which a segment has sign bits. The vectors of smaller ones are scanned
-/// whole.
-const MIN_SIGNED_CHUNKS: usize = 32_768;
-/// The number of chunks from which vectors are read in pages. Searches of such segments read the rows
-/// that the sign bits choose.
-const MIN_PAGED_VECTORS: usize = 65_536;
-/// The sections that are read in pages, in the order of the file.
+/// The number of chunks from which vectors are read in pages. Searches of such segments estimate the
+/// cosines from codes in the core, and read the vectors of the best chunks.
+const MIN_PAGED_VECTORS: usize = 1_024;
+/// The most bytes of posting lists in the core. Longer ones are read in pages: to fetch a few of them
+/// takes less time than to read all of them with the core.
+const MAX_CORE_POSTINGS: usize = 4 * 1024 * 1024;
+/// The sections that may be read in pages, in the order of the file.
 const PAGED: [SectionKind; 4] = [
     SectionKind::Vectors,
     SectionKind::Postings,
@@ -42,6 +43,7 @@ pub(crate) struct ChunkRow<'a> {
 pub(crate) struct DocumentRow {
     pub(crate) stemmer_number: u8,
     pub(crate) attributes: Bytes,
+    pub(crate) is_in_core: bool,
     pub(crate) expires_at: Option<i64>,
 }
 
@@ -61,7 +63,8 @@ pub(crate) struct SegmentWriter {
     vectors: Vec<u8>,
     norms: Vec<u8>,
     signs: Vec<u8>,
-    has_signs: bool,
+    magnitudes: Vec<u8>,
+    has_codes: bool,
     models: ModelVectorWriter,
     texts: BlockWriter,
     attributes: AttributeWriter,
@@ -80,7 +83,8 @@ impl SegmentWriter {
             return Err(SegmentError::TooLarge("chunks"));
         }
 
-        let has_signs = chunks >= MIN_SIGNED_CHUNKS;
+        let has_codes = chunks >= MIN_PAGED_VECTORS;
+        let coded = if has_codes { chunks } else { 0 };
         Ok(Self {
             document_chunks: 0u32.to_le_bytes().to_vec(),
             stemmers: Vec::new(),
@@ -88,8 +92,9 @@ impl SegmentWriter {
             lengths: Vec::with_capacity(chunks * 2),
             vectors: Vec::with_capacity(chunks * DIMENSIONS),
             norms: Vec::with_capacity(chunks * 4),
-            signs: Vec::with_capacity(if has_signs { chunks * SIGN_BYTES } else { 0 }),
-            has_signs,
+            signs: Vec::with_capacity(coded * SIGN_BYTES),
+            magnitudes: Vec::with_capacity(coded * MAGNITUDE_BYTES),
+            has_codes,
             models: ModelVectorWriter::default(),
             texts: BlockWriter::new(TEXT_BLOCK_BYTES),
             attributes: AttributeWriter::default(),
@@ -113,8 +118,11 @@ impl SegmentWriter {
             .extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
         self.norms
             .extend_from_slice(&chunk.inverse_norm.to_le_bytes());
-        if self.has_signs {
-            self.signs.extend_from_slice(&chunk.vector.sign_bits());
+        if self.has_codes {
+            let rotated = RotatedVector::of(&chunk.vector);
+            self.signs.extend_from_slice(&rotated.sign_bits());
+            self.magnitudes
+                .extend_from_slice(&rotated.magnitude_bytes());
         }
         self.models.push(chunk.model_row);
         chunk.text.write(&mut self.texts)?;
@@ -131,8 +139,11 @@ impl SegmentWriter {
         self.stemmers.push(document.stemmer_number);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
-        self.attributes
-            .push(&document.attributes, document.expires_at)
+        self.attributes.push(
+            &document.attributes,
+            document.is_in_core,
+            document.expires_at,
+        )
     }
 
     /// Adds a term, which must be greater than all before it, with its chunks (ascending) and their
@@ -168,7 +179,7 @@ impl SegmentWriter {
             .into_inner()
             .map_err(|_| SegmentError::TooLarge("terms"))?;
         let (text_blocks, texts) = self.texts.finish()?;
-        let [attribute_blocks, attributes, expiries] = self.attributes.finish()?;
+        let attributes = self.attributes.finish()?;
         let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
         let sections: [Vec<u8>; SECTIONS] = [
             StringTable::write(ids)?,
@@ -191,22 +202,30 @@ impl SegmentWriter {
             model_dimensions,
             chunk_models,
             model_vectors,
-            attribute_blocks,
-            attributes,
-            expiries,
+            attributes.table,
+            attributes.blocks,
+            attributes.expiries,
             Vec::new(),
+            self.magnitudes,
+            attributes.core_documents,
+            attributes.core_table,
+            attributes.core_blocks,
         ];
         // Rows of vectors begin at pages, so that no row is in two of them.
-        let paged = match self.next_chunk as usize >= MIN_PAGED_VECTORS {
-            true => PAGED.as_slice(),
-            false => &PAGED[1..],
-        };
+        let mut paged = Vec::from(PAGED);
+        paged.retain(|section| match section {
+            SectionKind::Vectors => self.has_codes,
+            SectionKind::Postings => {
+                sections[SectionKind::Postings as usize].len() > MAX_CORE_POSTINGS
+            }
+            _ => true,
+        });
 
         Ok(format::write_file(
             self.next_chunk,
             document_count,
             sections,
-            paged,
+            &paged,
         ))
     }
 }
