@@ -368,12 +368,10 @@ pub(crate) fn memory_result(
         is_aggregated,
     } = found;
     let ledger = sources.memories[hit.container].ledger();
-    let documents = ledger.documents_of(&memory);
-    let filepath = documents
-        .iter()
-        .find_map(|document| document.filepath.clone());
+    let filepath = ledger.filepath_of(&memory);
     let mut shown_documents = None;
     if include.shows_documents() {
+        let documents = ledger.documents_of(&memory);
         let shapes = documents
             .iter()
             .map(|document| result_document(document, names, include));

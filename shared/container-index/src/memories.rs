@@ -162,9 +162,11 @@ impl Inner<ContainerIndex> {
     /// Returns the index with all changed records of the ledger.
     fn index_with_ledger(&self, now: Timestamp) -> ContainerIndex {
         let mut index = self.index.clone();
+        let in_core = self.ledger.restored_keys();
         for (key, record) in self.ledger.changed_records(now) {
             match record {
                 Some(record) => index.upsert_document(Document {
+                    is_in_core: in_core.contains(&key),
                     id: key,
                     attributes: record.into(),
                     ..Document::default()

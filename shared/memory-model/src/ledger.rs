@@ -83,6 +83,8 @@ pub struct Ledger {
     retractions: Retractions,
     /// The documents of which a part may be forgotten. Of some of them, no part is any longer.
     masked_documents: BTreeSet<DocumentId>,
+    /// True if a document may have a path. It stays true when that document is removed.
+    has_filepaths: bool,
     /// The retractions that were inserted or removed since the memories were computed.
     new_retractions: Vec<PlacedRetraction>,
     dirty: DirtyTopics,
@@ -168,6 +170,7 @@ impl Ledger {
     pub fn insert_document(&mut self, document_statements: DocumentStatements) {
         let id = document_statements.document.id.clone();
         self.remove_document(&id);
+        self.has_filepaths |= document_statements.document.filepath.is_some();
         let document_statements = Arc::new(document_statements);
         let retractions = self.retractions.insert_document(&document_statements);
         self.new_retractions.extend(retractions);
@@ -633,6 +636,16 @@ impl Ledger {
         }
 
         documents
+    }
+
+    /// Returns the path of the first document of a memory that has one. Reads no document if none of the
+    /// container has one.
+    pub fn filepath_of(&self, memory: &Memory) -> Option<String> {
+        if !self.has_filepaths {
+            return None;
+        }
+        let mut documents = self.documents_of(memory).into_iter();
+        documents.find_map(|document| document.filepath)
     }
 
     /// Checks whether the metadata of the memory, or of one of its documents, satisfies a filter.

@@ -1,6 +1,6 @@
 //! The stored form of a ledger: its records, and a summary of what every reader needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use domain::{ContainerId, DocumentId, MemoryId, Timestamp, TopicId};
@@ -34,6 +34,13 @@ struct LedgerSummary {
     /// The documents with statements that take back others.
     retracting_documents: BTreeSet<DocumentId>,
     masked_documents: BTreeSet<DocumentId>,
+    /// Earlier versions did not store it.
+    #[serde(default = "default_has_filepaths")]
+    has_filepaths: bool,
+}
+
+fn default_has_filepaths() -> bool {
+    true
 }
 
 impl Record for LedgerSummary {}
@@ -104,6 +111,7 @@ impl Ledger {
         ledger.relationship_topics = summary.relationship_topics;
         ledger.inferences = summary.inferences;
         ledger.masked_documents = summary.masked_documents;
+        ledger.has_filepaths = summary.has_filepaths;
         ledger.dirty = DirtyTopics::Some(BTreeSet::new());
         Some(ledger)
     }
@@ -136,6 +144,7 @@ impl Ledger {
             inferences: Vec::new(),
             retractions: Retractions::default(),
             masked_documents: BTreeSet::new(),
+            has_filepaths: false,
             new_retractions: Vec::new(),
             dirty: DirtyTopics::All,
         }
@@ -171,6 +180,7 @@ impl Ledger {
             inferences: self.inferences.clone(),
             retracting_documents: self.retractions.documents().cloned().collect(),
             masked_documents: self.masked_documents.clone(),
+            has_filepaths: self.has_filepaths,
         };
         let mut records = vec![(SUMMARY.to_owned(), Some(summary.encode()))];
         records.extend(self.documents.changes());
@@ -181,6 +191,14 @@ impl Ledger {
         let shortlists = self.shortlist_records(now, SHORTLIST_LEN).into_iter();
         records.extend(shortlists.map(|(key, record)| (key, Some(record))));
         records
+    }
+
+    /// Returns the keys of the records that [`Ledger::restore`] reads.
+    pub fn restored_keys(&self) -> HashSet<String> {
+        let documents = self.retractions.documents();
+        let mut keys: HashSet<String> = documents.map(|id| format!("{DOCUMENTS}{id}")).collect();
+        keys.insert(SUMMARY.to_owned());
+        keys
     }
 
     /// Returns the number of memories that are live at `now`.
@@ -260,6 +278,52 @@ mod tests {
         let text = stored_text(&ledger);
         assert!(!text.contains("jazz"), "{text}");
         assert!(text.contains("tango"), "{text}");
+    }
+
+    /// Returns the records of a ledger other than memories.
+    fn store_of(ledger: &Ledger) -> MapStore {
+        let mut store = MapStore::default();
+        for (key, record) in ledger.changed_records(day(9)) {
+            store.0.extend(record.map(|record| (key, record)));
+        }
+        store
+    }
+
+    #[test]
+    fn a_restored_ledger_knows_the_paths_of_documents() {
+        let mut document = document_statements(1, vec![lives_in("Bonn", 1)]);
+        document.document.filepath = Some("/notes/home.md".to_owned());
+        let ledger = ledger([document]);
+        let memory = ledger.memories().next().unwrap();
+        let mut store = store_of(&ledger);
+        let path_in = |store: &MapStore| {
+            let restored = Ledger::restore(ledger.container.clone(), Arc::new(store.clone()));
+            restored.unwrap().filepath_of(memory)
+        };
+        assert_eq!(path_in(&store).as_deref(), Some("/notes/home.md"));
+
+        // Earlier versions did not store whether there are paths.
+        let summary = store.0.get_mut(SUMMARY).unwrap();
+        let mut fields: serde_json::Value = serde_json::from_slice(summary).unwrap();
+        assert!(
+            fields
+                .as_object_mut()
+                .unwrap()
+                .remove("has_filepaths")
+                .is_some()
+        );
+        *summary = fields.to_string().into_bytes();
+        assert_eq!(path_in(&store).as_deref(), Some("/notes/home.md"));
+    }
+
+    #[test]
+    fn without_paths_no_document_is_read_for_them() {
+        let ledger = ledger([document_statements(1, vec![lives_in("Bonn", 1)])]);
+        let memory = ledger.memories().next().unwrap();
+        let store = Arc::new(store_of(&ledger));
+        let restored = Ledger::restore(ledger.container.clone(), store).unwrap();
+        assert!(!restored.has_filepaths);
+        assert_eq!(restored.filepath_of(memory), None);
     }
 
     #[test]

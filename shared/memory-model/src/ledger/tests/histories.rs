@@ -74,6 +74,11 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
         store.0.insert(memory.id.to_string(), memory.to_record());
     }
 
+    let mut read_first = store.clone();
+    let restored_keys = ledger.restored_keys();
+    read_first.0.retain(|key, _| restored_keys.contains(key));
+    assert!(Ledger::restore(ledger.container.clone(), Arc::new(read_first)).is_some());
+
     let mut reopened = Ledger::restore(ledger.container.clone(), Arc::new(store.clone())).unwrap();
     assert_eq!(reopened.recompute_memories(), LedgerChanges::default());
     assert!(reopened.memories().eq(ledger.memories()));
