@@ -36,9 +36,9 @@ use crate::table_keys::{self, Key};
 
 /// The number of objects that are read at the same time.
 const PARALLEL_READS: usize = 16;
-/// The number of parts that are read at the same time. They are small, so they take the time of an
-/// answer and not that of their bytes.
-const PARALLEL_PART_READS: usize = 64;
+/// The number of parts that are read at the same time: enough for what a search lacks of two segments.
+/// Parts are small, so they take the time of an answer and not that of their bytes.
+const PARALLEL_PART_READS: usize = 128;
 /// The error code of the embedded S3 for an object whose bytes differ from those that were stored.
 /// AWS repairs its own objects.
 const DAMAGED_CODE: &str = "ObjectDamaged";

@@ -36,7 +36,7 @@ impl SegmentReading {
     /// For functions, which read over a network. Up to this size, everything arrives as fast as a search
     /// by pages is done (docs/scale.md).
     pub const OVER_NETWORK: Self = Self::Cores {
-        above: 64 * 1024 * 1024,
+        above: 6 * 1024 * 1024,
         completes: true,
     };
 
