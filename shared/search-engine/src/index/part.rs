@@ -87,30 +87,29 @@ impl IndexPart {
         }
     }
 
-    /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.
-    pub(crate) fn has_codes(&self) -> bool {
+    /// Returns the segment of this part if its vectors have codes.
+    fn coded_segment(&self) -> Option<&Segment> {
         match &self.source {
-            PartSource::Segment(segment) => segment.has_codes(),
-            PartSource::Tail(_) => false,
+            PartSource::Segment(segment) if segment.has_codes() => Some(segment),
+            _ => None,
         }
     }
 
-    /// Checks whether cosines are estimated, because vectors may be missing.
+    /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.
+    pub(crate) fn has_codes(&self) -> bool {
+        self.coded_segment().is_some()
+    }
+
+    /// Checks whether cosines are estimated: vectors may be missing, and their codes are known.
     pub(crate) fn has_estimates(&self) -> bool {
-        match &self.source {
-            PartSource::Segment(segment) => segment.has_estimates(),
-            PartSource::Tail(_) => false,
-        }
+        self.coded_segment()
+            .is_some_and(|segment| !segment.is_whole())
     }
 
     /// Estimates the cosine of a chunk's vector with `query` in a part that has codes; 0 in any other.
     pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
-        match &self.source {
-            PartSource::Segment(segment) if segment.has_codes() => {
-                segment.estimate_cosine(query, chunk)
-            }
-            _ => 0.0,
-        }
+        let segment = self.coded_segment();
+        segment.map_or(0.0, |segment| segment.estimate_cosine(query, chunk))
     }
 
     /// Returns the vector of a chunk by a model that the operator chose.

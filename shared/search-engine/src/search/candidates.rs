@@ -252,6 +252,9 @@ pub(super) fn replace_estimates(
     lexical: &LexicalQuery<'_>,
     scored: &mut ScoredCandidates,
 ) -> Result<bool, SegmentError> {
+    if !scope.estimated.contains(&true) {
+        return Ok(false);
+    }
     let is_estimated = |index: &usize| scored.candidates[*index].is_estimated;
     if !select_best(scope, scored, query.limit)
         .iter()

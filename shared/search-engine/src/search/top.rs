@@ -23,7 +23,8 @@ impl ChunkPlace for ChunkScore {
 
 /// A collector of the `size` best admitted chunks. Ties are broken by [`compare_scored`].
 pub(super) struct TopChunks {
-    size: usize,
+    /// The number of chunks that are kept.
+    pub(super) size: usize,
     chunks: Vec<ChunkScore>,
     /// The score below which a chunk cannot enter.
     pub(super) threshold: f32,
@@ -37,11 +38,6 @@ impl TopChunks {
             chunks: Vec::with_capacity(size * 2),
             threshold: floor,
         }
-    }
-
-    /// Returns the number of chunks that are kept.
-    pub(super) fn size(&self) -> usize {
-        self.size
     }
 
     /// Offers a chunk. It is ignored if its score is below the threshold.

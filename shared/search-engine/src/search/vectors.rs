@@ -19,6 +19,15 @@ pub(super) struct ChunkCosine {
     pub(super) is_estimated: bool,
 }
 
+impl ChunkCosine {
+    fn exact(value: f32) -> Self {
+        Self {
+            value,
+            is_estimated: false,
+        }
+    }
+}
+
 /// Offers the chunks of `part` to `top`, at least the nearest ones.
 ///
 /// # Errors
@@ -108,7 +117,7 @@ fn offer_by_signs(
         }
     }
 
-    let keep = query.config.prefilter_keep.max(top.size());
+    let keep = query.config.prefilter_keep.max(top.size);
     let cutoff = distance_cutoff(&distances, keep);
     let near = (0..)
         .zip(&distances)
@@ -173,33 +182,23 @@ pub(super) fn chunk_cosine(
     query: &SearchQuery<'_>,
     chunk: u32,
 ) -> Result<ChunkCosine, SegmentError> {
-    let is_estimated = scope.estimated[part];
     if !query.models.is_empty()
-        && let Some(value) = model_similarity(scope, part, query, chunk)
+        && let Some(similarity) = model_similarity(scope, part, query, chunk)
     {
-        return Ok(ChunkCosine {
-            value,
-            is_estimated: false,
-        });
+        return Ok(ChunkCosine::exact(similarity));
     }
     if query.vector == QuantizedVector::ZERO {
-        return Ok(ChunkCosine {
-            value: 0.0,
-            is_estimated: false,
-        });
+        return Ok(ChunkCosine::exact(0.0));
     }
 
-    let value = match is_estimated {
-        true => {
-            let source = scope.parts[part].1;
-            source.estimate_cosine(&scope.rotated_query, chunk)
-        }
-        false => exact_cosine(scope, part, query, chunk)?,
-    };
-    Ok(ChunkCosine {
-        value,
-        is_estimated,
-    })
+    if scope.estimated[part] {
+        let source = scope.parts[part].1;
+        return Ok(ChunkCosine {
+            value: source.estimate_cosine(&scope.rotated_query, chunk),
+            is_estimated: true,
+        });
+    }
+    exact_cosine(scope, part, query, chunk).map(ChunkCosine::exact)
 }
 
 /// Returns the cosine of the built-in vectors of one chunk and the query.

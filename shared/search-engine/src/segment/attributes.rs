@@ -75,7 +75,7 @@ impl AttributeWriter {
     }
 }
 
-/// What an [`AttributeWriter`] has written: the tables of blocks, and the blocks.
+/// The sections of an [`AttributeWriter`]: the tables of blocks, the blocks, and what is beside them.
 pub(super) struct AttributeSections {
     pub(super) table: Vec<u8>,
     pub(super) blocks: Vec<u8>,

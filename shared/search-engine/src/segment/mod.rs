@@ -386,11 +386,6 @@ impl Segment {
         !self.magnitudes.is_empty()
     }
 
-    /// Checks whether cosines are estimated: vectors may be missing, and their codes are known.
-    pub(crate) fn has_estimates(&self) -> bool {
-        self.has_codes() && !self.is_whole()
-    }
-
     /// Estimates the cosine of a chunk's vector with `query` from its code.
     pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
         let row = |bytes: usize| chunk as usize * bytes..(chunk as usize + 1) * bytes;
