@@ -20,6 +20,8 @@
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that
 //!                                                       tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
+//! cargo run --release -p bench -- ingest                ingest rate of batches with the response
+//!                                                       times of AWS
 //! cargo run --release -p bench -- drive                 synchronization of a large cloud drive
 //! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
 //! cargo run --release -p bench -- scale FOLDER          cold and warm requests to containers of any
@@ -40,6 +42,7 @@ mod embedding;
 mod extraction;
 mod formats;
 mod hostile;
+mod ingest;
 #[path = "../../../shared/content/tests/make/mod.rs"]
 mod make;
 mod organization;
@@ -188,6 +191,8 @@ enum What {
     },
     /// Ingest rate of full batches
     Batch,
+    /// Ingest rate of batches with the response times of AWS, and what a document costs
+    Ingest(ingest::IngestOptions),
     /// Cold and warm requests to large containers as a Lambda function sees them: time, dependent
     /// calls, read units, bytes, memory
     Scale {
@@ -267,6 +272,7 @@ async fn run(what: What) -> Result<()> {
         What::Drive { files } => drive::run(files).await,
         What::DriveServer { files } => drive::serve_drive(files).await,
         What::Batch => batch::run().await,
+        What::Ingest(options) => ingest::run(&options).await,
         What::Scale {
             folder,
             chunks,

@@ -86,6 +86,16 @@ impl BenchSystem {
         Self::over(services, transport, cache).await
     }
 
+    /// Creates a system in a temporary folder, whose services answer as those of AWS do.
+    pub(crate) async fn with_network() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let system = Self::as_function(folder.path()).await?;
+        Ok(Self {
+            _folder: Some(folder),
+            ..system
+        })
+    }
+
     async fn over(
         services: EmbeddedServices,
         transport: InProcessTransport,
@@ -124,6 +134,11 @@ impl BenchSystem {
         self.workers =
             Some(Workers::start(&self.system, &no_external_systems(self.sandbox.clone())).await?);
         Ok(())
+    }
+
+    /// Returns the readers of content that the workers have.
+    pub(crate) fn content_readers(&self) -> ContentReaders {
+        no_external_systems(self.sandbox.clone()).readers
     }
 
     /// Sends a request and returns its answer.

@@ -1,0 +1,154 @@
+//! The rate at which batches of texts become searchable on AWS: each answer of a service takes as long
+//! as there, and the functions run in this process. They share its cores, which bounds the rate.
+//! Compaction, which other functions do, is left out.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use aws::QueueReceiver;
+use domain::{DeliveryOutcome, QueueDelivery, QueueWorker};
+use futures::future::try_join_all;
+use processor::Processor;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::rig::{BenchSystem, resident_megabytes};
+use crate::text::TextGenerator;
+
+/// The documents of a request.
+const BATCH: usize = 100;
+/// The number of clients.
+const CLIENTS: usize = 4;
+/// The functions that commit, of which each has one container at a time.
+const COMMITTERS: usize = 4;
+/// The time for which a function waits for a message.
+const POLL_WAIT: Duration = Duration::from_millis(500);
+
+/// The options of the benchmark.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct IngestOptions {
+    /// Functions that process documents at the same time
+    #[arg(long, value_delimiter = ',', default_value = "1,4,16")]
+    functions: Vec<usize>,
+    /// Containers that get batches in turn
+    #[arg(long, default_value_t = 1)]
+    containers: usize,
+    /// Documents of each measurement
+    #[arg(long, default_value_t = 2000)]
+    documents: usize,
+    /// Characters of a document
+    #[arg(long, default_value_t = 2048)]
+    chars: usize,
+}
+
+/// Prints a line for each number of functions that process documents at the same time.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
+    let (containers, documents) = (options.containers, options.documents);
+    ensure!(containers > 0, "at least one container is needed");
+    println!(
+        "{:>9} {:>10} {:>9} {:>11} {:>12} {:>10} {:>10} {:>8}",
+        "functions",
+        "containers",
+        "documents",
+        "documents/s",
+        "write units",
+        "read units",
+        "SQS calls",
+        "MB"
+    );
+    for &count in &options.functions {
+        let rig = Arc::new(BenchSystem::with_network().await?);
+        let workers = start_functions(&rig, count);
+        rig.meter.start_counting();
+        let begun = Instant::now();
+        add_documents(&rig, options).await?;
+        rig.wait_until_idle().await?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let counts = rig.meter.take_counts();
+        drop(workers);
+
+        let each = |units: f64| units / documents as f64;
+        println!(
+            "{count:>9} {containers:>10} {documents:>9} {:>11.0} {:>12.1} {:>10.1} {:>10.2} {:>8}",
+            documents as f64 / seconds,
+            each(counts.write_units),
+            each(counts.read_units),
+            each(counts.sqs as f64),
+            resident_megabytes()
+        );
+    }
+    Ok(())
+}
+
+/// Adds documents in batches to containers in turn.
+async fn add_documents(rig: &BenchSystem, options: &IngestOptions) -> Result<()> {
+    let mut writer = TextGenerator::new(6);
+    let mut requests = Vec::new();
+    for (number, first) in (0..options.documents).step_by(BATCH).enumerate() {
+        let count = BATCH.min(options.documents - first);
+        let texts: Vec<Value> = (0..count)
+            .map(|_| writer.generate_text(options.chars).into())
+            .collect();
+        let tag = format!("container{}", number % options.containers);
+        requests.push(json!({"documents": texts, "containerTag": tag}));
+    }
+
+    let clients = requests.chunks(requests.len().div_ceil(CLIENTS).max(1));
+    try_join_all(clients.map(|requests| async move {
+        for body in requests {
+            let answer = rig.post("/v3/documents/batch", body).await?;
+            ensure!(answer["failed"] == 0, "{answer}");
+        }
+        anyhow::Ok(())
+    }))
+    .await?;
+    Ok(())
+}
+
+/// Starts functions that process documents, and a few that commit them. They end when the set is
+/// dropped.
+fn start_functions(rig: &BenchSystem, count: usize) -> JoinSet<()> {
+    let system = &rig.system;
+    let worker = Arc::new(Processor::new(system.ctx.clone(), rig.content_readers()));
+    let receiver = |queue: &String| QueueReceiver::new(system.clients.sqs.clone(), queue.clone());
+    let mut functions = JoinSet::new();
+    for _ in 0..count {
+        let receiver = receiver(&system.names.process_queue).one_at_a_time();
+        functions.spawn(handle_messages(receiver, worker.clone()));
+    }
+    for _ in 0..COMMITTERS {
+        let receiver = receiver(&system.names.commit_queue);
+        functions.spawn(handle_messages(receiver, worker.clone()));
+    }
+    functions
+}
+
+/// Handles the messages of a queue, one batch after another.
+async fn handle_messages(receiver: QueueReceiver, worker: Arc<Processor>) {
+    loop {
+        let messages = receiver.receive(POLL_WAIT).await.unwrap_or_default();
+        let batch: Vec<QueueDelivery> = messages
+            .iter()
+            .map(|message| QueueDelivery {
+                body: message.body.clone(),
+                is_dead_letter: false,
+                trace_parent: None,
+            })
+            .collect();
+        if batch.is_empty() {
+            continue;
+        }
+
+        let outcomes = worker.handle_batch(&batch).await;
+        let handled: Vec<_> = messages
+            .iter()
+            .zip(outcomes)
+            .filter(|(_, outcome)| *outcome == DeliveryOutcome::Done)
+            .map(|(message, _)| message)
+            .collect();
+        // A message that is not deleted comes again, which its handler expects.
+        receiver.delete(&handled).await.ok();
+    }
+}
