@@ -1,10 +1,12 @@
 //! Conformance tests of [`domain::ports::Index`].
 
+use std::collections::BTreeMap;
+
 use domain::container::LogEntry;
-use domain::ports::CommitOutcome;
+use domain::ports::{ClaimOutcome, CommitOutcome};
 use domain::{
-    BlobRef, ContainerId, Document, DocumentChange, DocumentStatus, IndexHead, LogRecord, Revision,
-    SegmentRef,
+    BlobRef, ContainerId, Document, DocumentChange, DocumentStatus, DocumentType, IndexHead,
+    LogRecord, Revision, SegmentRef,
 };
 
 use crate::promises;
@@ -12,6 +14,7 @@ use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_commit_does_all_of_it,
+    a_commit_publishes_results_that_are_not_recorded,
     a_commit_over_another_number_changes_nothing,
     a_commit_of_a_changed_document_changes_nothing,
     of_many_commits_at_the_same_time_one_holds,
@@ -102,6 +105,44 @@ async fn a_commit_does_all_of_it(setting: &PortFixture) {
     };
     assert!(is_put(&entries[0], &a) && is_put(&entries[2], &b));
     assert_eq!(entries[1], LogEntry::Remove { id: queued.id });
+}
+
+async fn a_commit_publishes_results_that_are_not_recorded(setting: &PortFixture) {
+    let container = ContainerId::random();
+    let queued = setting.accept_document(&container, "A.").await;
+    let mut read = setting.extracted_from(&queued).await;
+    (read.kind, read.title) = (DocumentType::Webpage, Some("A title".to_owned()));
+    read.properties = BTreeMap::from([("author".to_owned(), "Ada".to_owned())]);
+    let outcome = setting
+        .commit(&container, 0, &[publish_change(&read)])
+        .await;
+    assert!(matches!(outcome, CommitOutcome::Done(_)), "{outcome:?}");
+
+    let done = setting.read_record(&read.id).await.expect("a record");
+    assert_eq!(
+        (done.status, &done.extracted),
+        (DocumentStatus::Done, &None)
+    );
+    assert_eq!(
+        (done.kind, &done.title, &done.properties),
+        (read.kind, &read.title, &read.properties)
+    );
+    let indexed = done.indexed.expect("served");
+    assert_eq!((indexed.kind, &indexed.title), (read.kind, &read.title));
+
+    // A worker that has taken a lease since then decides alone.
+    let claimed = setting.accept_document(&container, "B.").await;
+    let read = setting.extracted_from(&claimed).await;
+    assert!(matches!(
+        setting.take_lease(&claimed).await,
+        ClaimOutcome::Claimed(_)
+    ));
+    assert_eq!(
+        setting
+            .commit(&container, 1, &[publish_change(&read)])
+            .await,
+        CommitOutcome::Stale(vec![read.id])
+    );
 }
 
 async fn a_commit_over_another_number_changes_nothing(setting: &PortFixture) {

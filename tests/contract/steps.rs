@@ -5,17 +5,24 @@ use std::time::Duration;
 use aws::{QueueReceiver, ReceivedMessage};
 use domain::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
 use processor::Processor;
+use testkit::TestApp;
 
 use crate::client::OrgClient;
 
-/// Processes the queued documents without committing them, and returns the number of messages.
+/// Processes the queued documents without handling the queue of commits, and returns the number of
+/// messages. Texts that share a message are committed.
 pub(crate) async fn process_only(client: &OrgClient) -> usize {
-    let system = &client.app.system;
+    process_only_in(&client.app).await
+}
+
+/// Processes as [`process_only`] does, in the process `app`.
+pub(crate) async fn process_only_in(app: &TestApp) -> usize {
+    let system = &app.system;
     let receiver = QueueReceiver::new(
         system.clients.sqs.clone(),
         system.names.process_queue.clone(),
     );
-    let worker = Processor::new(system.ctx.clone(), client.app.environment.content_readers());
+    let worker = Processor::new(system.ctx.clone(), app.environment.content_readers());
     let messages = receiver.receive(Duration::ZERO).await.expect("messages");
     let batch: Vec<QueueDelivery> = messages
         .iter()

@@ -14,17 +14,18 @@ enum Meanwhile {
     DeletedAndSentAgain,
 }
 
-/// Runs one turn of a slow worker that is paused before its call number `at`. Returns the number of
-/// calls of the turn.
+/// Runs one turn of a slow worker that is paused before its call number `at`, about a document or
+/// about texts that share a message. Returns the number of calls of the turn.
 async fn run_slow_worker(
     world: &TestEnvironment,
     healthy: &TestApp,
     at: u64,
     meanwhile: Meanwhile,
+    custom_ids: &[&str],
 ) -> u64 {
-    let org = format!("slow-{at}-{}", meanwhile as u8);
+    let org = format!("slow-{at}-{}-{}", meanwhile as u8, custom_ids.len());
     let mut client = HistoryClient::new(&org, healthy.create_key(&org).await);
-    client.put_content(healthy, "doc").await;
+    client.put_batch(healthy, custom_ids).await;
     let slow = TestApp::start(world, at).await.expect("an app");
     let begun = slow.faults.call_count();
     slow.faults.pause_at(begun + at);
@@ -67,10 +68,12 @@ async fn a_worker_that_goes_on_too_late_changes_nothing() {
         Meanwhile::Deleted,
         Meanwhile::DeletedAndSentAgain,
     ] {
-        let mut at = 0;
-        while at < run_slow_worker(&world, &healthy, at, meanwhile).await {
-            at += 1;
+        for custom_ids in [["doc"].as_slice(), &["doc", "other"]] {
+            let mut at = 0;
+            while at < run_slow_worker(&world, &healthy, at, meanwhile, custom_ids).await {
+                at += 1;
+            }
+            assert!(at > 12, "a turn with a document has only {at} calls");
         }
-        assert!(at > 12, "a turn with a document has only {at} calls");
     }
 }

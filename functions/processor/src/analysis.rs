@@ -10,7 +10,6 @@ use domain::{
     Authorship, BlobRef, ContainerTag, Document, Job, JobMessage, Pack, Result, Settings,
     StatementSet, Tenant,
 };
-use futures::{StreamExt, stream};
 use service::{Ctx, RevisionResults, store_all_results};
 use tokio::time::timeout;
 use tracing::{Instrument, info, warn};
@@ -23,8 +22,6 @@ use crate::summary::summarize_document;
 
 /// The time that the chosen model has for the vectors of a document. Maintenance has longer.
 const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of records that are written at a time.
-const PARALLEL_WRITES: usize = 10;
 
 /// The settings and the container that apply to a document.
 pub(crate) struct ProcessingContext {
@@ -150,17 +147,17 @@ impl TextAnalysis {
     }
 }
 
-/// Stores the results of documents, and then records them. Returns each document, or `None` if its
-/// revision is no longer wanted, or the error of its record. The paths belong to the revision and the
-/// contents follow from its bytes, so a repetition changes nothing.
+/// Stores the results of documents, and returns the documents with them. Nothing is recorded yet. The
+/// paths belong to the revision and the contents follow from its bytes, so a repetition changes
+/// nothing.
 ///
 /// # Errors
-/// Those of the ports while results are stored; nothing is recorded then.
-pub(crate) async fn record_analyses(
+/// Those of the ports.
+pub(crate) async fn store_analyses(
     ctx: &Ctx,
     tenant: &Tenant,
     mut analyses: Vec<(Document, TextAnalysis)>,
-) -> Result<Vec<Result<Option<Document>>>> {
+) -> Result<Vec<Document>> {
     let results = analyses
         .iter_mut()
         .map(|(document, analysis)| analysis.take_results(document))
@@ -189,16 +186,19 @@ pub(crate) async fn record_analyses(
         document.extracted = Some(results);
         documents.push(document);
     }
-
-    let recorded = stream::iter(documents).map(|document| async move {
-        let is_recorded = record_document(ctx, tenant, &document).await?;
-        Ok(is_recorded.then_some(document))
-    });
-    Ok(recorded.buffered(PARALLEL_WRITES).collect().await)
+    Ok(documents)
 }
 
-/// Records the results of a document. Returns `false` if the revision is no longer wanted.
-async fn record_document(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<bool> {
+/// Records the stored results of a document, which is then to be committed. Returns `false` if the
+/// revision is no longer wanted.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn record_results(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<bool> {
     let now = ctx.clock.now();
     let is_recorded = ctx
         .documents

@@ -4,7 +4,10 @@ use domain::{
     ContainerId, Document, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant,
 };
 use service::Ctx;
-use service::{Committed, ConflictRetry, commit_changes};
+use service::{Committed, ConflictRetry, commit_changes, try_commit_changes};
+
+/// The attempts at a commit without the queue.
+const DIRECT_COMMIT_ATTEMPTS: usize = 5;
 
 /// Commits the revisions among `members` that are processed and still wanted.
 ///
@@ -26,12 +29,43 @@ pub(crate) async fn commit_documents(
             return Ok(());
         }
         if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
-            metrics::counter!("recollect_documents_total", "status" => "done")
-                .increment(changes.len() as u64);
+            count_done(&changes);
             return Ok(());
         }
         retry.wait().await?;
     }
+}
+
+/// Commits documents whose results are stored but not recorded. Returns `false` if other commits of the
+/// container are first several times, or one of the documents has changed since it was read.
+///
+/// # Errors
+/// Temporary errors, in which case nothing was committed.
+pub(crate) async fn try_commit_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    documents: &[Document],
+) -> Result<bool> {
+    let publish = |document: &Document| DocumentChange::Publish(Box::new(document.clone()));
+    let changes: Vec<DocumentChange> = documents.iter().map(publish).collect();
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    for _ in 0..DIRECT_COMMIT_ATTEMPTS {
+        match try_commit_changes(ctx, tenant, container, &changes, None).await? {
+            Some(Committed::Done) => {
+                count_done(&changes);
+                return Ok(true);
+            }
+            Some(Committed::Stale(_)) => return Ok(false),
+            None => retry.wait().await?,
+        }
+    }
+    Ok(false)
+}
+
+fn count_done(changes: &[DocumentChange]) {
+    metrics::counter!("recollect_documents_total", "status" => "done")
+        .increment(changes.len() as u64);
 }
 
 async fn collect_changes(

@@ -11,7 +11,7 @@ use tracing::info;
 
 use crate::MAX_ATTEMPTS;
 use crate::analysis::{
-    ProcessingContext, ServedResults, analyze_text, commit_message, record_analyses,
+    ProcessingContext, ServedResults, analyze_text, commit_message, record_results, store_analyses,
 };
 use crate::commit::{commit_documents, is_extracted};
 use crate::prepare;
@@ -203,10 +203,13 @@ async fn run_stages(
     let served = load_served(ctx, tenant, &document).await?;
     let analysis = analyze_text(readers, &document, text, chunks, &context, &served).await;
     let is_embedded = analysis.is_embedded;
-    let mut recorded = record_analyses(ctx, tenant, vec![(document, analysis)]).await?;
-    let Some(document) = recorded.pop().transpose()?.flatten() else {
+    let mut stored = store_analyses(ctx, tenant, vec![(document, analysis)]).await?;
+    let Some(document) = stored.pop() else {
         return Ok(());
     };
+    if !record_results(ctx, tenant, &document).await? {
+        return Ok(());
+    }
     if !is_embedded {
         embed_later(ctx, tenant, &document).await?;
     }

@@ -5,14 +5,18 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use domain::ports::BlobContent;
-use domain::{BlobRef, ContainerTag, Document, DocumentId, JobMessage, Result, Revision, Tenant};
+use domain::{
+    BlobRef, ContainerId, ContainerTag, Document, DocumentId, JobMessage, Result, Revision, Tenant,
+};
 use futures::FutureExt;
+use futures::future::join_all;
 use service::{Ctx, set_present_tags};
 
 use crate::analysis::{
-    ProcessingContext, ServedResults, TextAnalysis, analyze_text, commit_message, record_analyses,
+    ProcessingContext, ServedResults, TextAnalysis, analyze_text, commit_message, record_results,
+    store_analyses,
 };
-use crate::commit::is_extracted;
+use crate::commit::{is_extracted, try_commit_documents};
 use crate::prepare;
 use crate::process::{is_new_short_text, process_revision};
 use crate::read::ContentReaders;
@@ -67,24 +71,53 @@ pub(crate) async fn process_texts(
         }
     }
 
-    commit_later(ctx, tenant, analyses).await?;
+    commit_texts(ctx, tenant, analyses).await?;
     process_others(ctx, readers, tenant, others, begun).await
+}
+
+/// Stores the results of texts, and commits the texts of each container together: they are a batch
+/// already, so the queue of commits would add nothing. Texts that cannot be committed now are sent to
+/// it. If a commit fails, so does that of the queue, which is then repeated.
+///
+/// # Errors
+/// Those of the ports while results are stored or recorded.
+async fn commit_texts(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    analyses: Vec<(Document, TextAnalysis)>,
+) -> Result<()> {
+    let mut by_container: BTreeMap<ContainerId, Vec<Document>> = BTreeMap::new();
+    for document in store_analyses(ctx, tenant, analyses).await? {
+        let container = document.container.clone();
+        by_container.entry(container).or_default().push(document);
+    }
+
+    let commits = by_container
+        .into_iter()
+        .map(|(container, documents)| async move {
+            match try_commit_documents(ctx, tenant, &container, &documents).await {
+                Ok(true) => Vec::new(),
+                Ok(false) | Err(_) => documents,
+            }
+        });
+    let others = join_all(commits).await.concat();
+    commit_later(ctx, tenant, &others).await
 }
 
 /// Records the results of texts, and requests their commits.
 ///
 /// # Errors
 /// The first error of a text. The commits of the others are requested.
-async fn commit_later(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    analyses: Vec<(Document, TextAnalysis)>,
-) -> Result<()> {
-    let (mut commits, mut first_error) = (Vec::with_capacity(analyses.len()), None);
-    for recorded in record_analyses(ctx, tenant, analyses).await? {
+async fn commit_later(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<()> {
+    let records = documents.iter().map(|document| async move {
+        let is_recorded = record_results(ctx, tenant, document).await?;
+        Ok(is_recorded.then(|| commit_message(tenant, document)))
+    });
+
+    let (mut commits, mut first_error) = (Vec::with_capacity(documents.len()), None);
+    for recorded in join_all(records).await {
         match recorded {
-            Ok(Some(document)) => commits.push(commit_message(tenant, &document)),
-            Ok(None) => {}
+            Ok(message) => commits.extend(message),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }

@@ -8,7 +8,7 @@ mod expressions;
 mod pending;
 mod queries;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -26,8 +26,8 @@ use domain::ports::{
     PortResult,
 };
 use domain::{
-    ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, DocumentType, PortError,
-    ProcessingFailure, Revision, Tenant, Timestamp,
+    ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, PortError, ProcessingFailure,
+    Revision, Tenant, Timestamp,
 };
 
 use crate::error::{Cancellation, classify_cancellation, condition_held, port_error};
@@ -50,7 +50,8 @@ use expressions::{
     status_update, unfinished, unfinished_with_lease, unfinished_without_lease,
 };
 pub(crate) use expressions::{
-    description_unchanged, description_update, description_values, not_superseded, superseded,
+    content_assignments, content_values, description_unchanged, description_update,
+    description_values, not_superseded, superseded,
 };
 pub(crate) use pending::has_all_pending;
 
@@ -426,20 +427,15 @@ impl Documents for DynamoDocuments {
         };
 
         let extracted: Json<ProcessingResult> = Json::encode(extracted)?;
-        let kind: Json<DocumentType> = Json::encode(&document.kind)?;
-        let properties: Json<BTreeMap<String, String>> = Json::encode(&document.properties)?;
-
-        let set = results_update(document.title.is_some());
-        let update = self.update_unfinished(tenant, &document.id, &document.revision, &set);
-        let mut update = update
+        let set = results_update(document);
+        let mut update = self.update_unfinished(tenant, &document.id, &document.revision, &set);
+        for (name, value) in content_values(document)? {
+            update = update.expression_attribute_values(name, value);
+        }
+        let update = update
             .expression_attribute_values(":status", string_value(DocumentStatus::Indexing.as_str()))
             .expression_attribute_values(":now", number_value(now.as_millis()))
-            .expression_attribute_values(":extracted", extracted.into())
-            .expression_attribute_values(":kind", kind.into())
-            .expression_attribute_values(":properties", properties.into());
-        if let Some(title) = &document.title {
-            update = update.expression_attribute_values(":title", string_value(title));
-        }
+            .expression_attribute_values(":extracted", extracted.into());
 
         send_update(update).await
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::ids::{ConnectionId, ContainerId, DocumentId, OrgId, Revision, TaskId};
+use crate::ports::MAX_CHANGES_PER_COMMIT;
 use crate::task::Task;
 use crate::tenant::Tenant;
 
@@ -13,9 +14,8 @@ use crate::tenant::Tenant;
 /// and the sweep sends its message.
 pub const MAX_DELAY_SECONDS: u32 = 15 * 60;
 
-/// The most texts of one [`Job::ProcessTextsV1`]. SQS accepts ten messages in a batch, so their commits
-/// fit into one.
-const MAX_TEXTS: usize = 10;
+/// The most texts of one [`Job::ProcessTextsV1`]: as many as one transaction commits.
+const MAX_TEXTS: usize = MAX_CHANGES_PER_COMMIT;
 
 /// Returns the delay of a message that is to arrive after `seconds`, or the longest delay if that
 /// is too long for a message.
@@ -154,10 +154,16 @@ impl JobMessage {
     }
 
     /// Creates the messages that request processing of the newest revisions of documents. Up to
-    /// [`MAX_TEXTS`] adjacent short texts that replace nothing share a message.
+    /// [`MAX_TEXTS`] adjacent short texts share a message if they replace nothing and are of no
+    /// connection. Their descriptions have to fit into one log record ([`MAX_CHANGES_PER_COMMIT`]), so
+    /// none of them has a filter besides its metadata.
     pub fn process_documents(org: &OrgId, documents: &[Document]) -> Vec<Self> {
-        let can_share =
-            |document: &Document| document.is_short_text() && document.indexed.is_none();
+        let can_share = |document: &Document| {
+            document.is_short_text()
+                && document.indexed.is_none()
+                && document.origin.is_none()
+                && document.filter_by_metadata.is_none()
+        };
         let groups = documents.chunk_by(|a, b| can_share(a) && can_share(b));
         let mut messages = Vec::new();
         for group in groups.flat_map(|group| group.chunks(MAX_TEXTS)) {

@@ -11,7 +11,7 @@ use domain::ports::CommitOutcome;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
-/// The outcome of [`commit_changes`].
+/// The outcome of [`commit_changes`] and [`try_commit_changes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Committed {
@@ -39,22 +39,41 @@ pub async fn commit_changes(
 ) -> Result<Committed> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
-        let head = ctx.index.get_head(tenant, container).await?;
-        let at = at.unwrap_or_else(|| ctx.clock.now());
-        let outcome = ctx
-            .index
-            .commit(tenant, container, &head, changes, at)
-            .await?;
-
-        match outcome {
-            CommitOutcome::Done(purges) => {
-                request_maintenance(ctx, tenant, container, &head, changes, purges).await;
-                return Ok(Committed::Done);
-            }
-            CommitOutcome::Stale(documents) => return Ok(Committed::Stale(documents)),
-            CommitOutcome::Moved => retry.wait().await?,
+        let committed = try_commit_changes(ctx, tenant, container, changes, at).await?;
+        if let Some(committed) = committed {
+            return Ok(committed);
         }
+        retry.wait().await?;
     }
+}
+
+/// Makes one attempt to commit changes, as [`commit_changes`] does. Returns `None` if another commit of
+/// the container was first, and nothing changed.
+///
+/// # Errors
+/// As [`commit_changes`].
+pub async fn try_commit_changes(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    changes: &[DocumentChange],
+    at: Option<Timestamp>,
+) -> Result<Option<Committed>> {
+    let head = ctx.index.get_head(tenant, container).await?;
+    let at = at.unwrap_or_else(|| ctx.clock.now());
+    let outcome = ctx
+        .index
+        .commit(tenant, container, &head, changes, at)
+        .await?;
+
+    Ok(match outcome {
+        CommitOutcome::Done(purges) => {
+            request_maintenance(ctx, tenant, container, &head, changes, purges).await;
+            Some(Committed::Done)
+        }
+        CommitOutcome::Stale(documents) => Some(Committed::Stale(documents)),
+        CommitOutcome::Moved => None,
+    })
 }
 
 /// Requests the purges and the compaction that a commit leaves to maintenance. The sweep finds a

@@ -49,7 +49,7 @@ pub use authentication::{Authenticator, LOCAL_KEY};
 pub use backlog::{Backlog, MAX_UNFINISHED};
 pub use buckets::{list_buckets, remove_buckets, set_buckets};
 pub use caps::OrganizationCaps;
-pub use commit::{Committed, commit_changes};
+pub use commit::{Committed, commit_changes, try_commit_changes};
 pub use connections::{
     ConsentAnswer, ConsentInvitation, ConsentLink, ConsentOutcome, ConsentRefusal,
     CreatedConnection, ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation,

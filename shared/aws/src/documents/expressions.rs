@@ -1,15 +1,15 @@
 //! Conditions and updates of documents, with the values that they name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::ports::PortResult;
-use domain::{Document, Timestamp};
+use domain::{Document, DocumentType, Timestamp};
 
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, encode_sent_fields,
 };
-use crate::records::{DueAttributes, DueRecord, number_value, string_value};
+use crate::records::{DueAttributes, DueRecord, Json, number_value, string_value};
 
 const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
 
@@ -110,25 +110,51 @@ pub(super) fn status_update() -> String {
     format!("SET {status} = :status, {updated_at} = :now")
 }
 
-/// Returns the update that stores the results of processing, with or without a title.
-pub(super) fn results_update(has_title: bool) -> String {
+/// Returns the update that stores the results of processing.
+pub(super) fn results_update(document: &Document) -> String {
     let DocumentAttributes {
-        extracted,
+        extracted, title, ..
+    } = ATTRIBUTES;
+    let remove_title = match document.title {
+        Some(_) => String::new(),
+        None => format!(" REMOVE {title}"),
+    };
+
+    format!(
+        "{}, {extracted} = :extracted, {}{remove_title}",
+        status_update(),
+        content_assignments(document)
+    )
+}
+
+/// Returns the assignments of what the content says about its document: the kind, the properties, and
+/// the title if there is one.
+pub(crate) fn content_assignments(document: &Document) -> String {
+    let DocumentAttributes {
         kind,
         properties,
         title,
         ..
     } = ATTRIBUTES;
-    let title_update = if has_title {
-        format!(", {title} = :title")
-    } else {
-        format!(" REMOVE {title}")
-    };
+    let assignments = format!("{kind} = :kind, {properties} = :properties");
+    match document.title {
+        Some(_) => format!("{assignments}, {title} = :title"),
+        None => assignments,
+    }
+}
 
-    format!(
-        "{}, {extracted} = :extracted, {kind} = :kind, {properties} = :properties{title_update}",
-        status_update()
-    )
+/// Returns the values of [`content_assignments`].
+pub(crate) fn content_values(document: &Document) -> PortResult<HashMap<String, AttributeValue>> {
+    let kind: Json<DocumentType> = Json::encode(&document.kind)?;
+    let properties: Json<BTreeMap<String, String>> = Json::encode(&document.properties)?;
+    let mut values = HashMap::from([
+        (":kind".to_owned(), kind.into()),
+        (":properties".to_owned(), properties.into()),
+    ]);
+    if let Some(title) = &document.title {
+        values.insert(":title".to_owned(), string_value(title));
+    }
+    Ok(values)
 }
 
 /// Returns the update of a revision that failed. The document is no longer unfinished work.

@@ -1,6 +1,8 @@
 //! Builds the log entries of a commit's changes, and the writes to the records of documents. Nothing
 //! is written here: [`super::DynamoIndex`] sends all writes of a commit in one transaction.
 
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
 use domain::container::LogEntry;
 use domain::document::IndexedRevision;
@@ -11,8 +13,8 @@ use domain::{
 };
 
 use crate::documents::{
-    check_alternative, description_unchanged, description_update, description_values,
-    not_superseded, put_reference, superseded,
+    check_alternative, content_assignments, content_values, description_unchanged,
+    description_update, description_values, not_superseded, put_reference, superseded,
 };
 use crate::records::documents::{
     DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, new_document_item,
@@ -267,6 +269,10 @@ fn build_publish_update(
     if !document.is_newest_revision(&extracted.revision) {
         return Err(missing_content());
     }
+    if document.status.is_final() {
+        let message = "a commit of a document that is done or failed";
+        return Err(PortError::Corrupt(message.into()));
+    }
 
     let served = IndexedRevision {
         revision: document.revision.clone(),
@@ -289,10 +295,22 @@ fn build_publish_update(
         lease_until,
         extracted,
         failure,
+        title,
         ..
     } = DocumentRecord::ATTRIBUTES;
     let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
     let pending = PendingRecord::ATTRIBUTES.pending;
+
+    // The record of a document that is `indexing` has its kind, title and properties. Here, the document
+    // may have those that its connection gives.
+    let (mut set, mut remove, mut values) = (String::new(), String::new(), HashMap::new());
+    if document.status != DocumentStatus::Indexing {
+        set = format!(", {}", content_assignments(document));
+        values = content_values(document)?;
+        if document.title.is_none() {
+            remove = format!(", {title}");
+        }
+    }
 
     let update = Update::builder().table_name(&table.name);
     let update = update.set_key(Some(key_item(&table_keys::document_key(
@@ -302,17 +320,20 @@ fn build_publish_update(
     let update = update
         .update_expression(format!(
             "SET {status} = :done, {indexed} = :indexed, {updated_at} = :now, \
-             {lease_until} = :zero \
-             REMOVE {shard}, {due_at}, {pending}, {extracted}, {failure}"
+             {lease_until} = :zero{set} \
+             REMOVE {shard}, {due_at}, {pending}, {extracted}, {failure}{remove}"
         ))
+        // A claim changes the status, so a worker without a lease leaves the document to the one that
+        // has it.
         .condition_expression(format!(
-            "{revision} = :revision AND {status} = :indexing AND {} AND {}",
+            "{revision} = :revision AND {status} = :status AND {} AND {}",
             description_unchanged(),
             not_superseded()
         ))
+        .set_expression_attribute_values(Some(values))
         .expression_attribute_values(":changes", number_value(document.description_changes))
         .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
-        .expression_attribute_values(":indexing", string_value(DocumentStatus::Indexing.as_str()))
+        .expression_attribute_values(":status", string_value(document.status.as_str()))
         .expression_attribute_values(":indexed", served.into())
         .expression_attribute_values(":now", number_value(now.as_millis()))
         .expression_attribute_values(":zero", number_value(0))

@@ -9,7 +9,8 @@ use crate::ports::{AlternativeId, CustomIdReference};
 #[derive(Debug, Clone)]
 pub enum DocumentChange {
     /// The extracted revision of the document becomes the one that search serves, and the document
-    /// becomes `done`.
+    /// becomes `done`. If its results are not recorded yet, its kind, title and properties are recorded
+    /// as well.
     Publish(Box<Document>),
     /// A document is created, processed and served at once, for memories that a client writes.
     Create(Box<Document>),
