@@ -54,6 +54,8 @@ pub(crate) enum NewBody {
         form: BodyForm,
         hash: String,
     },
+    /// The client has sent the bytes, and they are stored. Built by [`store_texts`].
+    Stored(DocumentBody),
     /// The bytes are those of the previous revision.
     Unchanged(DocumentBody),
     /// The client uploads the bytes by a pre-signed form, until the given time.
@@ -81,7 +83,7 @@ impl NewBody {
     /// never match.
     pub(crate) fn is_of(&self, document: &Document) -> bool {
         match self {
-            Self::Unchanged(body) => body.hash == document.body.hash,
+            Self::Stored(body) | Self::Unchanged(body) => body.hash == document.body.hash,
             Self::Bytes { hash, .. } => *hash == document.body.hash,
             Self::Awaited { .. } => false,
         }
@@ -89,7 +91,7 @@ impl NewBody {
 
     fn form(&self) -> &BodyForm {
         match self {
-            Self::Unchanged(body) => &body.form,
+            Self::Stored(body) | Self::Unchanged(body) => &body.form,
             Self::Bytes { form, .. } | Self::Awaited { form, .. } => form,
         }
     }
@@ -103,7 +105,7 @@ impl NewBody {
                 form: BodyForm::Url,
                 ..
             } => Some(String::from_utf8_lossy(bytes).trim().to_owned()),
-            Self::Bytes { .. } | Self::Awaited { .. } => None,
+            Self::Bytes { .. } | Self::Stored(_) | Self::Awaited { .. } => None,
         }
     }
 
@@ -116,26 +118,17 @@ impl NewBody {
         path: &str,
         now: Timestamp,
     ) -> Result<DocumentBody> {
-        let sent_at = Some(now);
         Ok(match self {
-            Self::Unchanged(body) => body,
+            Self::Stored(body) | Self::Unchanged(body) => body,
             Self::Bytes { bytes, form, hash } => {
-                let size = bytes.len() as u64;
+                let size = bytes.len();
                 let blob = match form {
                     BodyForm::File { .. } => ctx.blobs.put_object(tenant, path, bytes).await?,
                     BodyForm::Text | BodyForm::Conversation | BodyForm::Url => {
                         ctx.blobs.put(tenant, path, bytes).await?
                     }
                 };
-
-                DocumentBody {
-                    blob,
-                    form,
-                    hash,
-                    size,
-                    awaited_until: None,
-                    sent_at,
-                }
+                sent_body(blob, form, hash, size, now)
             }
             Self::Awaited { form, until } => {
                 let blob = BlobRef::Object(path.to_owned());
@@ -147,10 +140,67 @@ impl NewBody {
                     hash,
                     size: 0,
                     awaited_until: Some(until),
-                    sent_at,
+                    sent_at: Some(now),
                 }
             }
         })
+    }
+}
+
+/// Stores the bytes of texts that are about to become revisions at these locations. Texts share requests.
+/// If that fails, each is stored with its revision.
+pub(crate) async fn store_texts(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    bodies: Vec<(&DocumentLocation, &mut NewBody)>,
+) {
+    let (mut texts, mut blobs) = (Vec::new(), Vec::new());
+    for (DocumentLocation { container, id, .. }, body) in bodies {
+        if let NewBody::Bytes {
+            bytes,
+            form: BodyForm::Text | BodyForm::Conversation,
+            ..
+        } = body
+        {
+            let path = format!("{container}/{id}/{}/body", Revision::random());
+            blobs.push((path, bytes.clone()));
+            texts.push(body);
+        }
+    }
+
+    let now = ctx.clock.now();
+    let paths: Vec<String> = blobs.iter().map(|(path, _)| path.clone()).collect();
+    let Ok(refs) = ctx.blobs.put_all(tenant, blobs).await else {
+        // Some may have been stored, in either place.
+        let places = paths.into_iter();
+        let unused: Vec<BlobRef> = places
+            .flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)])
+            .collect();
+        return delete_unused_blobs(ctx, tenant, &unused).await;
+    };
+    for (body, blob) in texts.into_iter().zip(refs) {
+        if let NewBody::Bytes { bytes, form, hash } = body {
+            let (form, hash) = (form.clone(), std::mem::take(hash));
+            *body = NewBody::Stored(sent_body(blob, form, hash, bytes.len(), now));
+        }
+    }
+}
+
+/// Returns the description of bytes that a client has sent, and that are stored.
+fn sent_body(
+    blob: BlobRef,
+    form: BodyForm,
+    hash: String,
+    bytes: usize,
+    now: Timestamp,
+) -> DocumentBody {
+    DocumentBody {
+        blob,
+        form,
+        hash,
+        size: bytes as u64,
+        awaited_until: None,
+        sent_at: Some(now),
     }
 }
 

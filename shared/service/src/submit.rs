@@ -2,12 +2,10 @@
 //! crash in between does no harm: bytes without a record are invisible, and the sweep finds a
 //! record without a message.
 
+mod batch;
 mod content;
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
-use futures::stream::{self, StreamExt};
 use sha2::{Digest, Sha256};
 
 use crate::ConflictRetry;
@@ -37,8 +35,7 @@ use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
 
-/// The number of documents of a batch that are accepted in parallel.
-const PARALLEL_LANES: usize = 16;
+pub use batch::submit_documents;
 
 /// A document as a client sends it.
 #[derive(Debug, Clone)]
@@ -126,84 +123,6 @@ pub async fn submit_document(
     Ok(acceptance.document)
 }
 
-/// A group of documents of a batch that are accepted one after another.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Lane {
-    /// The documents with the same customId.
-    SameCustomId(CustomId),
-    /// A single document, by its position in the batch.
-    Independent(usize),
-}
-
-/// Accepts many documents. Each has its own result, in the order given, and an error of one does
-/// not affect the others. Documents with the same customId are accepted in their order. Documents
-/// are queued for processing by document date, oldest first; those without a date come last.
-///
-/// # Errors
-/// Returns [`Error::RateLimited`] when the organization has too many unfinished documents; no
-/// document is accepted then.
-pub async fn submit_documents(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    documents: Vec<NewDocument>,
-) -> Result<Vec<Result<AcceptedDocument>>> {
-    ctx.backlog
-        .admit_documents(ctx, tenant, documents.len())
-        .await?;
-
-    let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
-    for (position, new) in documents.into_iter().enumerate() {
-        let lane = match &new.custom_id {
-            Some(custom_id) => Lane::SameCustomId(custom_id.clone()),
-            None => Lane::Independent(position),
-        };
-        lanes.entry(lane).or_default().push((position, new));
-    }
-
-    let accept_lane = |lane: Vec<(usize, NewDocument)>| async move {
-        let mut accepted = Vec::with_capacity(lane.len());
-        for (position, new) in lane {
-            let date = new.document_date;
-            accepted.push((position, date, accept(ctx, tenant, new).await));
-        }
-        accepted
-    };
-
-    // The first documents create the container if it does not exist. All at once would write it as
-    // often as there are lanes.
-    let mut lanes = lanes.into_values();
-    let mut lane_results = Vec::with_capacity(lanes.len());
-    if let Some(first) = lanes.next() {
-        lane_results.push(accept_lane(first).await);
-    }
-    let mut others = stream::iter(lanes)
-        .map(accept_lane)
-        .buffer_unordered(PARALLEL_LANES);
-    while let Some(accepted) = others.next().await {
-        lane_results.push(accepted);
-    }
-
-    let (mut results, mut queued) = (Vec::new(), Vec::new());
-    for (position, date, result) in lane_results.into_iter().flatten() {
-        match result {
-            Ok(acceptance) => {
-                if let Some(document) = acceptance.queued {
-                    queued.push(((date.is_none(), date, position), document));
-                }
-                results.push((position, Ok(acceptance.document)));
-            }
-            Err(error) => results.push((position, Err(error))),
-        }
-    }
-
-    queued.sort_by_key(|(order, _)| *order);
-    let queued: Vec<Document> = queued.into_iter().map(|(_, document)| document).collect();
-    send_jobs(ctx, &JobMessage::process_documents(tenant.org(), &queued)).await;
-
-    results.sort_by_key(|(position, _)| *position);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
-}
-
 /// An accepted document.
 struct Acceptance {
     /// The response to the client.
@@ -223,40 +142,96 @@ impl Acceptance {
     }
 }
 
+/// The next step of accepting a document.
+enum NextStep {
+    /// Nothing is left to do.
+    Accepted(AcceptedDocument),
+    /// A revision is to be written.
+    Write(Box<PlannedRevision>),
+    /// Another writer was first, and the document has to be found again.
+    Repeat,
+}
+
+impl NextStep {
+    /// Returns the step that writes a revision.
+    fn write(location: DocumentLocation, body: NewBody, old: Option<Document>) -> Self {
+        Self::Write(Box::new(PlannedRevision {
+            location,
+            body,
+            old,
+        }))
+    }
+
+    /// Returns the step after a document was changed in place, or after another writer was first.
+    fn from_change(changed: Option<AcceptedDocument>) -> Self {
+        match changed {
+            Some(document) => Self::Accepted(document),
+            None => Self::Repeat,
+        }
+    }
+}
+
+/// A revision that is to be written.
+struct PlannedRevision {
+    location: DocumentLocation,
+    body: NewBody,
+    /// The document that the revision replaces.
+    old: Option<Document>,
+}
+
 /// Writes the record if anything has changed. The message is to be sent afterwards. Each attempt
 /// determines the document again.
 async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acceptance> {
-    // compat: shells create an empty file before they write to it.
-    if new.content.is_blank() && new.filepath.is_none() {
-        return Err(empty_content_error());
-    }
-
+    check_content(&new)?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
         let container =
             open_shared_container(ctx, tenant, &new.tags, new.entity_context.as_deref()).await?;
-        let accepted = match &new.custom_id {
-            Some(custom_id) => upsert(ctx, tenant, &container, custom_id, &new).await?,
-            None => add(ctx, tenant, &container, &new).await?,
-        };
-        if let Some(accepted) = accepted {
-            return Ok(accepted);
+        match plan(ctx, tenant, &container, &new).await? {
+            NextStep::Accepted(document) => return Ok(Acceptance::without_processing(document)),
+            NextStep::Write(planned) => {
+                if let Some(accepted) = write(ctx, tenant, &container, &new, *planned).await? {
+                    return Ok(accepted);
+                }
+            }
+            NextStep::Repeat => {}
         }
 
         retry.wait().await?;
     }
 }
 
-/// Makes one attempt to create a document without a customId. Returns `None` when another writer
-/// was first.
-async fn add(
+fn check_content(new: &NewDocument) -> Result<()> {
+    // compat: shells create an empty file before they write to it.
+    if new.content.is_blank() && new.filepath.is_none() {
+        return Err(empty_content_error());
+    }
+    Ok(())
+}
+
+/// Finds the document and decides what to do for it. New content is not stored yet. A document that only
+/// changes its metadata or its place is changed here.
+async fn plan(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     new: &NewDocument,
-) -> Result<Option<Acceptance>> {
+) -> Result<NextStep> {
+    match &new.custom_id {
+        Some(custom_id) => plan_upsert(ctx, tenant, container, custom_id, new).await,
+        None => plan_addition(ctx, tenant, container, new).await,
+    }
+}
+
+/// Plans a document without a customId.
+async fn plan_addition(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+) -> Result<NextStep> {
     let Some(bytes) = new.apply_content(ctx, tenant, None).await? else {
-        return Ok(None);
+        return Ok(NextStep::Repeat);
     };
 
     let body = NewBody::sent(bytes, new.content.form());
@@ -267,30 +242,20 @@ async fn add(
             id: existing.id.clone(),
             status: existing.status,
         };
-        return Ok(Some(Acceptance::without_processing(accepted)));
+        return Ok(NextStep::Accepted(accepted));
     }
 
-    write(
-        ctx,
-        tenant,
-        container,
-        target.location,
-        new,
-        body,
-        target.old.as_ref(),
-    )
-    .await
+    Ok(NextStep::write(target.location, body, target.old))
 }
 
-/// Makes one attempt to create or replace the document with a customId. Returns `None` when another
-/// writer was first.
-async fn upsert(
+/// Plans the creation or the replacement of the document with a customId.
+async fn plan_upsert(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     custom_id: &CustomId,
     new: &NewDocument,
-) -> Result<Option<Acceptance>> {
+) -> Result<NextStep> {
     let scope = LookupScope::of_tags(&new.tags, new.lookup_scope());
     let LocatedDocument {
         location,
@@ -307,7 +272,7 @@ async fn upsert(
 
     let Some(bytes) = new.apply_content(ctx, tenant, old.as_ref()).await? else {
         // Other content was first and has removed the bytes. The next read shows it.
-        return Ok(None);
+        return Ok(NextStep::Repeat);
     };
 
     if let Some(old) = &old
@@ -315,7 +280,7 @@ async fn upsert(
     {
         let update = new.replacement(bytes);
         let moved = relocate(ctx, tenant, old, &update).await?;
-        return Ok(moved.map(Acceptance::without_processing));
+        return Ok(NextStep::from_change(moved));
     }
 
     let body = NewBody::sent(bytes, new.content.form());
@@ -325,17 +290,16 @@ async fn upsert(
         && inspect_document(ctx, tenant, old).await?.is_none()
     {
         let description = &declared_properties.description;
-        let Some(document) = describe(ctx, tenant, old.clone(), description).await? else {
-            return Ok(None);
-        };
-        let accepted = AcceptedDocument {
-            id: document.id,
-            status: document.status,
-        };
-        return Ok(Some(Acceptance::without_processing(accepted)));
+        let described = describe(ctx, tenant, old.clone(), description).await?;
+        return Ok(NextStep::from_change(described.map(|document| {
+            AcceptedDocument {
+                id: document.id,
+                status: document.status,
+            }
+        })));
     }
 
-    write(ctx, tenant, container, location, new, body, old.as_ref()).await
+    Ok(NextStep::write(location, body, old))
 }
 
 /// Checks whether a document is found under all tags that are sent.
@@ -354,17 +318,19 @@ async fn has_tags(
     Ok(present_tags.is_some_and(|present_tags| tags.iter().all(|tag| present_tags.contains(tag))))
 }
 
-/// Writes a new revision. Returns `None` when another writer was first.
+/// Writes a planned revision. Returns `None` when another writer was first.
 async fn write(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    location: DocumentLocation,
     new: &NewDocument,
-    body: NewBody,
-    old: Option<&Document>,
+    PlannedRevision {
+        location,
+        body,
+        old,
+    }: PlannedRevision,
 ) -> Result<Option<Acceptance>> {
-    let creation_conditions = location.creation_conditions.clone();
+    let (creation_conditions, old) = (location.creation_conditions.clone(), old.as_ref());
     let identity = match old {
         Some(old) if !container.ids.contains(&old.container) => Identity::of(old),
         _ => Identity::new(container, location, new.custom_id.clone()),
