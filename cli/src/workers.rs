@@ -218,13 +218,10 @@ async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
         return;
     }
 
-    let delivery = |message: &ReceivedMessage| QueueDelivery {
-        body: message.body.clone(),
-        is_dead_letter: source.is_dead_letter_queue,
-        trace_parent: message.trace_parent.clone(),
-    };
-
-    let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();
+    let batch: Vec<QueueDelivery> = messages
+        .iter()
+        .map(|message| message.to_delivery(source.is_dead_letter_queue))
+        .collect();
     let outcomes = source.worker.handle_batch(&batch).await;
     count_outcomes(source, &outcomes);
 

@@ -26,11 +26,7 @@ pub(crate) async fn process_only_in(app: &TestApp) -> usize {
     let messages = receiver.receive(Duration::ZERO).await.expect("messages");
     let batch: Vec<QueueDelivery> = messages
         .iter()
-        .map(|message| QueueDelivery {
-            body: message.body.clone(),
-            is_dead_letter: false,
-            trace_parent: None,
-        })
+        .map(|message| message.to_delivery(false))
         .collect();
     let outcomes = worker.handle_batch(&batch).await;
     assert!(

@@ -6,8 +6,8 @@ use std::time::Duration;
 use aws_sdk_sqs::types::{
     DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, QueueAttributeName,
 };
-use domain::PortError;
 use domain::ports::PortResult;
+use domain::{PortError, QueueDelivery};
 
 use crate::error::{build_error, port_error};
 
@@ -37,6 +37,16 @@ impl ReceivedMessage {
             receipt,
             receive_count,
             trace_parent,
+        }
+    }
+
+    /// Returns the message as workers get it. `is_dead_letter` says whether its queue is one of dead
+    /// letters.
+    pub fn to_delivery(&self, is_dead_letter: bool) -> QueueDelivery {
+        QueueDelivery {
+            body: self.body.clone(),
+            is_dead_letter,
+            trace_parent: self.trace_parent.clone(),
         }
     }
 

@@ -42,11 +42,7 @@ impl EventMessage {
     }
 
     pub(crate) fn to_delivery(&self) -> QueueDelivery {
-        QueueDelivery {
-            body: self.message.body.clone(),
-            is_dead_letter: self.is_dead_letter(),
-            trace_parent: self.message.trace_parent.clone(),
-        }
+        self.message.to_delivery(self.is_dead_letter())
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
         "MB"
     );
     for &count in &options.functions {
-        let rig = Arc::new(BenchSystem::with_network().await?);
+        let rig = BenchSystem::with_network().await?;
         let workers = start_functions(&rig, count);
         rig.meter.start_counting();
         let begun = Instant::now();
@@ -131,11 +131,7 @@ async fn handle_messages(receiver: QueueReceiver, worker: Arc<Processor>) {
         let messages = receiver.receive(POLL_WAIT).await.unwrap_or_default();
         let batch: Vec<QueueDelivery> = messages
             .iter()
-            .map(|message| QueueDelivery {
-                body: message.body.clone(),
-                is_dead_letter: false,
-                trace_parent: None,
-            })
+            .map(|message| message.to_delivery(false))
             .collect();
         if batch.is_empty() {
             continue;
