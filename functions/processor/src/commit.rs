@@ -6,7 +6,7 @@ use domain::{
 use service::Ctx;
 use service::{Committed, ConflictRetry, commit_changes, try_commit_changes};
 
-/// The attempts at a commit without the queue.
+/// The most attempts at a commit without the queue.
 const DIRECT_COMMIT_ATTEMPTS: usize = 5;
 
 /// Commits the revisions among `members` that are processed and still wanted.

@@ -354,10 +354,7 @@ async fn adopt(
     old: &Document,
     is_claimed: bool,
 ) -> Result<Option<AcceptedDocument>> {
-    let accepted = || AcceptedDocument {
-        id: old.id.clone(),
-        status: old.status,
-    };
+    let accepted = || AcceptedDocument::from(old);
 
     let mut changed = old.clone();
     if item.describe(&mut changed) {

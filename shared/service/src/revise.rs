@@ -46,6 +46,16 @@ pub struct AcceptedDocument {
     pub status: DocumentStatus,
 }
 
+impl From<&Document> for AcceptedDocument {
+    /// Returns the response to a document that is accepted as it is.
+    fn from(document: &Document) -> Self {
+        Self {
+            id: document.id.clone(),
+            status: document.status,
+        }
+    }
+}
+
 /// The source of the bytes of a new revision.
 pub(crate) enum NewBody {
     /// The client has sent the bytes. Built by [`NewBody::sent`].

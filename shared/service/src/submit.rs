@@ -180,7 +180,7 @@ struct PlannedRevision {
 }
 
 /// Writes the record if anything has changed. The message is to be sent afterwards. Each attempt
-/// determines the document again.
+/// finds the document again.
 async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acceptance> {
     check_content(&new)?;
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
@@ -238,11 +238,7 @@ async fn plan_addition(
     let target = locate_repeated_request(ctx, tenant, container, new, &body).await?;
     // A repeated request returns the present status. Changes made to the document since are kept.
     if let Some(existing) = target.unchanged_document(&body) {
-        let accepted = AcceptedDocument {
-            id: existing.id.clone(),
-            status: existing.status,
-        };
-        return Ok(NextStep::Accepted(accepted));
+        return Ok(NextStep::Accepted(existing.into()));
     }
 
     Ok(NextStep::write(target.location, body, target.old))
@@ -291,12 +287,7 @@ async fn plan_upsert(
     {
         let description = &declared_properties.description;
         let described = describe(ctx, tenant, old.clone(), description).await?;
-        return Ok(NextStep::from_change(described.map(|document| {
-            AcceptedDocument {
-                id: document.id,
-                status: document.status,
-            }
-        })));
+        return Ok(NextStep::from_change(described.as_ref().map(Into::into)));
     }
 
     Ok(NextStep::write(location, body, old))

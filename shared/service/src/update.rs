@@ -111,10 +111,7 @@ async fn change_in_place(
     }
 
     let described = describe(ctx, tenant, document.clone(), &update.description).await?;
-    Ok(described.map(|document| AcceptedDocument {
-        id: document.id,
-        status: document.status,
-    }))
+    Ok(described.as_ref().map(Into::into))
 }
 
 /// Processes a document again that has failed or whose stored data is damaged.
