@@ -2,7 +2,6 @@
 //! as there, and the functions run in this process. They share its cores, which bounds the rate.
 //! Compaction, which other functions do, is left out.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -16,10 +15,10 @@ use tokio::task::JoinSet;
 use crate::rig::{BenchSystem, resident_megabytes};
 use crate::text::TextGenerator;
 
-/// The documents of a request.
-const BATCH: usize = 100;
-/// The number of clients.
-const CLIENTS: usize = 4;
+/// The number of clients that add batches.
+const BATCH_CLIENTS: usize = 4;
+/// The number of clients that add one document a request.
+const SINGLE_CLIENTS: usize = 32;
 /// The functions that commit, of which each has one container at a time.
 const COMMITTERS: usize = 4;
 /// The time for which a function waits for a message.
@@ -37,6 +36,9 @@ pub(crate) struct IngestOptions {
     /// Documents of each measurement
     #[arg(long, default_value_t = 2000)]
     documents: usize,
+    /// Documents of a request: 1 adds them one by one
+    #[arg(long, default_value_t = 100)]
+    batch: usize,
     /// Characters of a document
     #[arg(long, default_value_t = 2048)]
     chars: usize,
@@ -47,6 +49,7 @@ pub(crate) struct IngestOptions {
 pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
     let (containers, documents) = (options.containers, options.documents);
     ensure!(containers > 0, "at least one container is needed");
+    ensure!(options.batch > 0, "a request adds at least one document");
     println!(
         "{:>9} {:>10} {:>9} {:>11} {:>12} {:>10} {:>10} {:>8}",
         "functions",
@@ -82,24 +85,37 @@ pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
     Ok(())
 }
 
-/// Adds documents in batches to containers in turn.
+/// Adds documents to containers in turn, in batches or one by one.
 async fn add_documents(rig: &BenchSystem, options: &IngestOptions) -> Result<()> {
     let mut writer = TextGenerator::new(6);
     let mut requests = Vec::new();
-    for (number, first) in (0..options.documents).step_by(BATCH).enumerate() {
-        let count = BATCH.min(options.documents - first);
-        let texts: Vec<Value> = (0..count)
+    for (number, first) in (0..options.documents).step_by(options.batch).enumerate() {
+        let count = options.batch.min(options.documents - first);
+        let tag = format!("container{}", number % options.containers);
+        let mut texts: Vec<Value> = (0..count)
             .map(|_| writer.generate_text(options.chars).into())
             .collect();
-        let tag = format!("container{}", number % options.containers);
-        requests.push(json!({"documents": texts, "containerTag": tag}));
+        requests.push(match texts.pop() {
+            Some(text) if options.batch == 1 => json!({"content": text, "containerTag": tag}),
+            last => {
+                texts.extend(last);
+                json!({"documents": texts, "containerTag": tag})
+            }
+        });
     }
 
-    let clients = requests.chunks(requests.len().div_ceil(CLIENTS).max(1));
-    try_join_all(clients.map(|requests| async move {
+    let (path, clients) = match options.batch {
+        1 => ("/v3/documents", SINGLE_CLIENTS),
+        _ => ("/v3/documents/batch", BATCH_CLIENTS),
+    };
+    let shares = requests.chunks(requests.len().div_ceil(clients).max(1));
+    try_join_all(shares.map(|requests| async move {
         for body in requests {
-            let answer = rig.post("/v3/documents/batch", body).await?;
-            ensure!(answer["failed"] == 0, "{answer}");
+            let answer = rig.post(path, body).await?;
+            ensure!(
+                answer["failed"].as_u64().unwrap_or_default() == 0,
+                "{answer}"
+            );
         }
         anyhow::Ok(())
     }))
@@ -111,22 +127,22 @@ async fn add_documents(rig: &BenchSystem, options: &IngestOptions) -> Result<()>
 /// dropped.
 fn start_functions(rig: &BenchSystem, count: usize) -> JoinSet<()> {
     let system = &rig.system;
-    let worker = Arc::new(Processor::new(system.ctx.clone(), rig.content_readers()));
+    let worker = || Processor::new(system.ctx.clone(), rig.content_readers());
     let receiver = |queue: &String| QueueReceiver::new(system.clients.sqs.clone(), queue.clone());
     let mut functions = JoinSet::new();
     for _ in 0..count {
         let receiver = receiver(&system.names.process_queue).one_at_a_time();
-        functions.spawn(handle_messages(receiver, worker.clone()));
+        functions.spawn(handle_messages(receiver, worker()));
     }
     for _ in 0..COMMITTERS {
         let receiver = receiver(&system.names.commit_queue);
-        functions.spawn(handle_messages(receiver, worker.clone()));
+        functions.spawn(handle_messages(receiver, worker()));
     }
     functions
 }
 
 /// Handles the messages of a queue, one batch after another.
-async fn handle_messages(receiver: QueueReceiver, worker: Arc<Processor>) {
+async fn handle_messages(receiver: QueueReceiver, worker: Processor) {
     loop {
         let messages = receiver.receive(POLL_WAIT).await.unwrap_or_default();
         let batch: Vec<QueueDelivery> = messages
