@@ -81,12 +81,14 @@ impl Workers {
             let stopped = stopped.clone();
             let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
             let places = places.clone();
-            if source.layout.batch_size == 1 && !source.is_dead_letter_queue {
+            let has_documents =
+                source.layout == layout::PROCESS_QUEUE && !source.is_dead_letter_queue;
+            if source.layout.batch_size == 1 && !source.is_dead_letter_queue && !has_documents {
                 source.receiver = source.receiver.one_at_a_time();
             }
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
-                if source.layout == layout::PROCESS_QUEUE && !source.is_dead_letter_queue {
+                if has_documents {
                     documents::poll_documents(source, places, jobs, threads, stopped).await;
                 } else {
                     poll_queue(source, &places, stopped).await;
@@ -327,6 +329,17 @@ impl QueueSet {
         Ok(Self {
             sources: queue_sources(system, external_services).await?,
         })
+    }
+
+    /// Takes no more messages of a queue at a time than a function on AWS does.
+    #[must_use]
+    pub fn with_batches_of_aws(mut self) -> Self {
+        for source in &mut self.sources {
+            if source.layout.batch_size == 1 {
+                source.receiver = source.receiver.clone().one_at_a_time();
+            }
+        }
+        self
     }
 
     /// Handles one batch of each queue. Returns the number of messages.

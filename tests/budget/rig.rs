@@ -58,7 +58,9 @@ impl MeteredSystem {
             outside.public_url.clone(),
             outside.readers.models.reads_memories(),
         );
-        let queues = QueueSet::open(&system, &outside).await?;
+        let queues = QueueSet::open(&system, &outside)
+            .await?
+            .with_batches_of_aws();
 
         Ok(Self {
             measured: Vec::new(),

@@ -9,7 +9,7 @@ use testkit::TestAnswer;
 
 use crate::client::OrgClient;
 use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
-use crate::steps::process_only;
+use crate::steps::{make_long, process_only};
 
 async fn send_bulk(client: &OrgClient, body: Value) -> TestAnswer {
     client
@@ -429,7 +429,9 @@ async fn documents_go_in_any_state() {
         .await;
     client.run_until_settled().await;
     client
-        .send_document(json!({"content": "The canary is indexing.", "containerTag": "a"}))
+        .send_document(
+            json!({"content": make_long("The canary is indexing."), "containerTag": "a"}),
+        )
         .await;
     process_only(&client).await;
     client

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::OrgClient;
 use crate::shape::expect_error;
-use crate::steps::{process_only, send_late_messages};
+use crate::steps::{make_long, process_only, send_late_messages};
 
 const CANARY: &str = "CANARY-5501";
 
@@ -127,7 +127,9 @@ async fn while_a_worker_has_it() {
 #[tokio::test]
 async fn between_processing_and_commit() {
     let client = OrgClient::new().await;
-    let id = client.send_document(note_body()).await;
+    let mut body = note_body();
+    body["content"] = make_long(&format!("The canary is called {CANARY}.")).into();
+    let id = client.send_document(body).await;
     process_only(&client).await;
     assert_eq!(client.get_document(&id).await["status"], "indexing");
     delete_for_good(&client, &id).await;

@@ -477,7 +477,7 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
 async fn a_worker_that_is_late_brings_nothing_back() {
     let client = OrgClient::new().await;
     let id = client
-        .send_document(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .send_document(json!({"content": crate::steps::make_long("The heron HRN-1 waits."), "containerTag": "box"}))
         .await;
     let old = client.stored_record(&id).await.expect("a record");
     let physical = old.container.to_string();

@@ -102,6 +102,7 @@ mod steps;
 mod stored_memories;
 mod summaries;
 mod tags;
+mod texts_together;
 mod tolerated;
 mod transcripts;
 mod transfer;

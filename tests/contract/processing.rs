@@ -10,7 +10,7 @@ use crate::shape::{
     ErrorMismatches, expect_ok, failure_shape, listed_document_shape, merge_shapes,
     pagination_shape,
 };
-use crate::steps::process_only;
+use crate::steps::{make_long, process_only};
 
 /// Returns the ids in a view, newest first. Checks the shape of the view.
 async fn processing_ids(client: &OrgClient, query: &str) -> Vec<String> {
@@ -31,10 +31,10 @@ async fn processing_ids(client: &OrgClient, query: &str) -> Vec<String> {
 async fn what_is_unfinished_is_shown_with_its_stage() {
     let client = OrgClient::new().await;
     let first = client
-        .send_document(json!({"content": "The first words.", "containerTag": "a"}))
+        .send_document(json!({"content": make_long("The first words."), "containerTag": "a"}))
         .await;
     let second = client
-        .send_document(json!({"content": "The second words.", "containerTag": "b"}))
+        .send_document(json!({"content": make_long("The second words."), "containerTag": "b"}))
         .await;
     for query in [
         "",

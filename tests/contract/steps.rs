@@ -9,8 +9,15 @@ use testkit::TestApp;
 
 use crate::client::OrgClient;
 
+/// Returns a text that is too long to be committed together with its processing. Its length is that of
+/// white space, which is not a part of what is read.
+pub(crate) fn make_long(text: &str) -> String {
+    const SHORT_TEXT_BYTES: usize = 32 * 1024;
+    format!("{text}{}", " ".repeat(SHORT_TEXT_BYTES))
+}
+
 /// Processes the queued documents without handling the queue of commits, and returns the number of
-/// messages. Texts that share a message are committed.
+/// messages. New short texts are committed as well.
 pub(crate) async fn process_only(client: &OrgClient) -> usize {
     process_only_in(&client.app).await
 }

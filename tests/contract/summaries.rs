@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::OrgClient;
 use crate::memory_model::{chat_message, with_model};
 use crate::server::{Server, build_answer, build_page};
-use crate::steps::process_only;
+use crate::steps::{make_long, process_only};
 use crate::transfer::{export_lines, import_text, text as joined_lines};
 
 /// A text with a summary.
@@ -209,8 +209,7 @@ async fn orders_to_a_model_are_left_out() {
 #[tokio::test]
 async fn the_summary_follows_the_served_revision() {
     let client = OrgClient::new().await;
-    let body =
-        json!({"content": TUNNEL, "customId": "news", "containerTag": "a", "taskType": "superrag"});
+    let body = json!({"content": make_long(TUNNEL), "customId": "news", "containerTag": "a", "taskType": "superrag"});
     let id = client.send_document(body).await;
     assert_eq!(summary_of(&client, &id).await, Value::Null);
     process_only(&client).await;

@@ -53,11 +53,13 @@ fn org() -> OrgId {
     OrgId::parse(ORG).unwrap()
 }
 
-/// Accepts two texts without processing them.
+/// Accepts two texts without processing them: a short one, and one that is too long to be committed
+/// together with its processing.
 async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
     let key = app.create_key(ORG).await;
     let mut ids = Vec::new();
-    for text in ["The bridge opens at noon.", "The ferry leaves at one."] {
+    let long = format!("The ferry leaves at one.{}", " ".repeat(32 * 1024));
+    for text in ["The bridge opens at noon.", &long] {
         let answer = app
             .post("/v3/documents", &key, &json!({"content": text}))
             .await;
@@ -121,11 +123,8 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
         .await
         .unwrap();
     assert_eq!(reported_failures(&answer), [IDS[1]]);
-    for document in [&first, &second] {
-        assert_eq!(
-            document_state(&app, &key, document).await["status"],
-            "indexing"
-        );
+    for (document, status) in [(&first, "done"), (&second, "indexing")] {
+        assert_eq!(document_state(&app, &key, document).await["status"], status);
     }
 
     let batch = event_with_bodies(

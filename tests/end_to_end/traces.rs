@@ -144,7 +144,7 @@ fn a_request_its_calls_and_its_processing_are_one_trace() {
     let below = collector.names_below(&request);
     for name in [
         "SQS.SendMessageBatch",
-        "process document",
+        "process texts",
         "read content",
         "extract memories",
         "commit documents",

@@ -6,6 +6,9 @@
 //! [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
 //! organization may have no further places is sent again and arrives a little later. Meanwhile the
 //! next message is handled.
+//!
+//! Short texts are processed so fast that several messages are taken at a time while they come. Those of
+//! an organization are then processed together.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -14,7 +17,7 @@ use std::time::Duration;
 use anyhow::Result;
 use aws::ReceivedMessage;
 use domain::ports::{JobQueue, PortResult};
-use domain::{Job, JobMessage};
+use domain::{Job, JobMessage, OrgId};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -51,6 +54,14 @@ pub(super) fn document_threads() -> Result<Runtime> {
     Ok(threads?)
 }
 
+/// Messages that are handled together: those about short texts of an organization, or any other one.
+struct MessageGroup {
+    /// `None` if the message cannot be parsed. It needs no places.
+    org: Option<OrgId>,
+    has_short_texts: bool,
+    messages: Vec<ReceivedMessage>,
+}
+
 /// Handles the queue of documents until it is stopped, and then finishes the documents that it has
 /// started.
 pub(super) async fn poll_documents(
@@ -61,27 +72,38 @@ pub(super) async fn poll_documents(
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut running = JoinSet::new();
+    let several = source.receiver.clone();
+    let single = several.clone().one_at_a_time();
+    let mut expects_short_texts = false;
 
     while !*stopped.borrow() {
+        let receiver = if expects_short_texts {
+            &several
+        } else {
+            &single
+        };
         let received = tokio::select! {
-            received = async { places.wait_for_free_place().await; source.receiver.receive(POLL_WAIT).await } => received,
+            received = async { places.wait_for_free_place().await; receiver.receive(POLL_WAIT).await } => received,
             _ = stopped.changed() => break,
         };
         while running.try_join_next().is_some() {}
 
         match received {
             Ok(messages) => {
-                for message in messages {
-                    match find_places(&places, &message).await {
+                let groups = group_messages(messages);
+                expects_short_texts =
+                    !groups.is_empty() && groups.iter().all(|group| group.has_short_texts);
+                for group in groups {
+                    match group.find_places(&places).await {
                         PlaceOutcome::Taken(taken) => {
                             let source = source.clone();
-                            let work =
-                                async move { process_message(&source, message, taken).await };
+                            let work = async move {
+                                handle_messages(&source, &group.messages).await;
+                                drop(taken);
+                            };
                             running.spawn_on(work, &threads);
                         }
-                        PlaceOutcome::NoneFor(envelope) => {
-                            send_again(&source, jobs.as_ref(), &envelope, &message).await
-                        }
+                        PlaceOutcome::None => send_again(&source, jobs.as_ref(), &group).await,
                     }
                 }
             }
@@ -98,59 +120,130 @@ pub(super) async fn poll_documents(
     while running.join_next().await.is_some() {}
 }
 
-/// The outcome of looking for a place for a message.
-enum PlaceOutcome {
-    /// The message can be handled, in these places. A message that cannot be parsed needs none.
-    Taken(Option<TakenPlaces>),
-    /// Its organization may not have as many places now.
-    NoneFor(Box<JobMessage>),
+/// Groups messages in the order of their arrival.
+fn group_messages(messages: Vec<ReceivedMessage>) -> Vec<MessageGroup> {
+    let mut groups: Vec<MessageGroup> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let envelope = JobMessage::parse(&message.body);
+        let has_short_texts = matches!(
+            &envelope,
+            Some(JobMessage {
+                job: Job::ProcessV1 {
+                    is_short_text: true,
+                    ..
+                },
+                ..
+            })
+        );
+        let org = envelope.map(|envelope| envelope.org);
+        let group = groups
+            .iter_mut()
+            .find(|group| has_short_texts && group.has_short_texts && group.org == org);
+        match group {
+            Some(group) => group.messages.push(message),
+            None => groups.push(MessageGroup {
+                org,
+                has_short_texts,
+                messages: vec![message],
+            }),
+        }
+    }
+    groups
 }
 
-async fn find_places(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) -> PlaceOutcome {
-    let Some(envelope) = JobMessage::parse(&message.body) else {
-        return PlaceOutcome::Taken(None);
-    };
-    let count = match envelope.job {
-        Job::ProcessV1 {
-            is_short_text: true,
-            ..
-        } => SHORT_TEXT_PLACES,
-        _ => DOCUMENT_PLACES,
-    };
-    match places.take_places(&envelope.org, count, PLACE_WAIT).await {
-        Some(taken) => PlaceOutcome::Taken(Some(taken)),
-        None => PlaceOutcome::NoneFor(Box::new(envelope)),
+/// The outcome of looking for places for messages.
+enum PlaceOutcome {
+    /// The messages can be handled, in these places if they need any.
+    Taken(Option<TakenPlaces>),
+    /// Their organization may not have as many places now.
+    None,
+}
+
+impl MessageGroup {
+    async fn find_places(&self, places: &Arc<ProcessingPlaces>) -> PlaceOutcome {
+        let Some(org) = &self.org else {
+            return PlaceOutcome::Taken(None);
+        };
+        let count = match self.messages.len() {
+            1 if self.has_short_texts => SHORT_TEXT_PLACES,
+            _ => DOCUMENT_PLACES,
+        };
+        match places.take_places(org, count, PLACE_WAIT).await {
+            Some(taken) => PlaceOutcome::Taken(Some(taken)),
+            None => PlaceOutcome::None,
+        }
     }
 }
 
-/// Processes the documents of one message and frees its places.
-async fn process_message(
-    source: &QueueSource,
-    message: ReceivedMessage,
-    taken: Option<TakenPlaces>,
-) {
-    handle_messages(source, &[message]).await;
-    drop(taken);
-}
-
-/// Moves a message to the end of its organization's line. It is sent before it is deleted, so at
-/// worst it arrives twice, which its handler tolerates. A new message has never been received, so
+/// Moves messages to the end of their organization's line. They are sent before they are deleted, so at
+/// worst they arrive twice, which their handler tolerates. A new message has never been received, so
 /// waiting does not count as a failure.
-async fn send_again(
-    source: &QueueSource,
-    jobs: &dyn JobQueue,
-    envelope: &JobMessage,
-    message: &ReceivedMessage,
-) {
+async fn send_again(source: &QueueSource, jobs: &dyn JobQueue, group: &MessageGroup) {
     let result: PortResult<()> = async {
-        jobs.send_delayed(envelope, RESEND_SECONDS).await?;
-        source.receiver.delete(&[message]).await
+        for message in &group.messages {
+            if let Some(envelope) = JobMessage::parse(&message.body) {
+                jobs.send_delayed(&envelope, RESEND_SECONDS).await?;
+            }
+        }
+        let messages: Vec<&ReceivedMessage> = group.messages.iter().collect();
+        source.receiver.delete(&messages).await
     }
     .await;
     if let Err(error) = result {
         warn!(
             error = &error as &dyn std::error::Error,
             "a message waits longer for its turn"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{DocumentId, Revision};
+
+    use super::*;
+
+    fn message(org: &str, is_short_text: bool) -> ReceivedMessage {
+        let job = Job::ProcessV1 {
+            document: DocumentId::parse("1111111111111111111111").expect("an id"),
+            revision: Revision::random(),
+            is_short_text,
+        };
+        let org = OrgId::parse(org).expect("a name");
+        ReceivedMessage::from_event(JobMessage { org, job }.to_json(), String::new(), 1, None)
+    }
+
+    #[test]
+    fn only_short_texts_of_the_same_organization_are_handled_together() {
+        let mut messages = vec![
+            message("a", true),
+            message("b", true),
+            message("a", false),
+            message("a", true),
+            message("a", false),
+        ];
+        let mut unreadable = message("a", true);
+        unreadable.body = "{}".to_owned();
+        messages.extend([unreadable.clone(), unreadable]);
+
+        let groups = group_messages(messages);
+        let summary = groups
+            .iter()
+            .map(|group| {
+                let org = group.org.as_ref().map(OrgId::as_str);
+                (org, group.has_short_texts, group.messages.len())
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(
+            summary,
+            [
+                (Some("a"), true, 2),
+                (Some("b"), true, 1),
+                (Some("a"), false, 1),
+                (Some("a"), false, 1),
+                (None, false, 1),
+                (None, false, 1),
+            ]
         );
     }
 }

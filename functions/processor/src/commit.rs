@@ -1,13 +1,10 @@
 //! Adds processed documents of one container to its index, in one transaction.
 
-use domain::{
-    ContainerId, Document, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant,
-};
+use domain::{ContainerId, Document, DocumentChange, DocumentId, DocumentStatus, Result, Tenant};
 use service::Ctx;
 use service::{Committed, ConflictRetry, commit_changes, try_commit_changes};
 
-/// The most attempts at a commit without the queue.
-const DIRECT_COMMIT_ATTEMPTS: usize = 5;
+use crate::batch::DocumentRevision;
 
 /// Commits the revisions among `members` that are processed and still wanted.
 ///
@@ -20,7 +17,7 @@ pub(crate) async fn commit_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-    members: &[(&DocumentId, &Revision)],
+    members: &[DocumentRevision],
 ) -> Result<()> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
@@ -36,8 +33,17 @@ pub(crate) async fn commit_documents(
     }
 }
 
-/// Commits documents whose results are stored but not recorded. Returns `false` if other commits of the
-/// container are first several times, or one of the documents has changed since it was read.
+/// The result of trying to commit without the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DirectCommit {
+    Done,
+    /// Other commits of the container were first at each attempt.
+    Conflict,
+    /// One of the documents has changed since it was read.
+    Stale,
+}
+
+/// Makes up to `attempts` attempts to commit documents whose results are stored but not recorded.
 ///
 /// # Errors
 /// Temporary errors, in which case nothing was committed.
@@ -46,21 +52,23 @@ pub(crate) async fn try_commit_documents(
     tenant: &Tenant,
     container: &ContainerId,
     documents: &[Document],
-) -> Result<bool> {
+    attempts: usize,
+) -> Result<DirectCommit> {
     let publish = |document: &Document| DocumentChange::Publish(Box::new(document.clone()));
     let changes: Vec<DocumentChange> = documents.iter().map(publish).collect();
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
-    for _ in 0..DIRECT_COMMIT_ATTEMPTS {
+    for attempt in 1..=attempts {
         match try_commit_changes(ctx, tenant, container, &changes, None).await? {
             Some(Committed::Done) => {
                 count_done(&changes);
-                return Ok(true);
+                return Ok(DirectCommit::Done);
             }
-            Some(Committed::Stale(_)) => return Ok(false),
-            None => retry.wait().await?,
+            Some(Committed::Stale(_)) => return Ok(DirectCommit::Stale),
+            None if attempt < attempts => retry.wait().await?,
+            None => {}
         }
     }
-    Ok(false)
+    Ok(DirectCommit::Conflict)
 }
 
 fn count_done(changes: &[DocumentChange]) {
@@ -72,9 +80,9 @@ async fn collect_changes(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-    members: &[(&DocumentId, &Revision)],
+    members: &[DocumentRevision],
 ) -> Result<Vec<DocumentChange>> {
-    let mut ids: Vec<DocumentId> = members.iter().map(|(id, _)| (*id).clone()).collect();
+    let mut ids: Vec<DocumentId> = members.iter().map(|(id, _)| id.clone()).collect();
     ids.sort();
     ids.dedup();
     let documents = ctx.documents.get(tenant, &ids).await?;
@@ -82,7 +90,7 @@ async fn collect_changes(
     for document in documents.into_iter().flatten() {
         let is_requested = members
             .iter()
-            .any(|(id, revision)| **id == document.id && document.is_newest_revision(revision));
+            .any(|(id, revision)| *id == document.id && document.is_newest_revision(revision));
         if is_requested
             && is_extracted(&document)
             && document.status == DocumentStatus::Indexing

@@ -1,8 +1,9 @@
 //! Turns bytes into text, chunks, vectors and index entries, in two steps: processing, with many
-//! documents in parallel, and the commit, with one batch at a time for each container. Both steps
-//! may safely run twice.
+//! documents in parallel, and the commit, with one batch at a time for each container. Short texts take
+//! both steps at once. Both steps may safely run twice.
 
 mod analysis;
+mod batch;
 mod commit;
 mod prepare;
 mod process;
@@ -11,19 +12,19 @@ mod read;
 mod statements;
 mod summary;
 mod texts;
+mod turns;
 
-use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::thread::available_parallelism;
 
 use async_trait::async_trait;
-use domain::{
-    ContainerId, DeliveryOutcome, DocumentId, Error, Job, JobMessage, OrgId, QueueDelivery,
-    QueueWorker, Revision, Tenant,
-};
+use domain::{DeliveryOutcome, Error, QueueDelivery, QueueWorker, Tenant};
 use futures::{FutureExt, StreamExt, stream};
 use service::Ctx;
-use tracing::{error, warn};
+use tracing::{Instrument, Span, warn};
+
+use crate::batch::{BatchPart, DocumentRevision, Work, divide_batch};
+use crate::turns::CommitTurns;
 
 pub use prepare::WINDOW_CHARS;
 pub use read::ContentReaders;
@@ -35,21 +36,11 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub struct Processor {
     ctx: Ctx,
     readers: ContentReaders,
-    /// The number of messages of a batch that are handled at a time. The time of a parser is limited by
-    /// the wall clock, so it must not share its processor with many others.
+    turns: CommitTurns,
+    /// The number of parts of a batch that are handled at a time. The time of a parser is limited by the
+    /// wall clock, so it must not share its processor with many others.
     parallel: usize,
 }
-
-/// The work that one message requests.
-enum ProcessingWork {
-    Document(DocumentId, Revision),
-    Texts(Vec<(DocumentId, Revision)>),
-}
-
-/// The key of the commits of one container in a batch.
-type CommitGroup = (OrgId, ContainerId);
-/// A commit in a batch: the position of its message, its document and its revision.
-type CommitMember = (usize, DocumentId, Revision);
 
 impl Processor {
     /// Returns a worker that reads content with `readers`.
@@ -61,113 +52,99 @@ impl Processor {
         Self {
             ctx,
             readers,
+            turns: CommitTurns::default(),
             parallel,
         }
     }
 
-    /// Does the work of a message. A panic must not affect other messages. Attempts are counted by the
-    /// document or by the queue, so a document ends as `failed`.
-    async fn process(&self, tenant: &Tenant, work: &ProcessingWork) -> domain::Result<()> {
-        let (ctx, readers) = (&self.ctx, &self.readers);
-        let work = async {
-            match work {
-                ProcessingWork::Document(document, revision) => {
-                    process::process_revision(ctx, readers, tenant, document, revision).await
-                }
-                ProcessingWork::Texts(texts) => {
-                    texts::process_texts(ctx, readers, tenant, texts).await
-                }
+    /// Does the work of a part. Returns the outcomes of its messages.
+    async fn handle_part(&self, part: &BatchPart) -> Vec<DeliveryOutcome> {
+        let (ctx, readers, tenant) = (&self.ctx, &self.readers, &part.tenant);
+        match &part.work {
+            Work::Document(document) => vec![self.process_document(tenant, document).await],
+            Work::Texts(texts) => self.process_texts(tenant, texts).await,
+            Work::TextsOfMessage(texts) => {
+                let work = texts::process_message(ctx, readers, &self.turns, tenant, texts);
+                vec![outcome_of(catch_panic(work).await, "process texts")]
+            }
+            Work::Commit(container, documents) => {
+                let _turn = self.turns.wait(tenant.org(), container).await;
+                let work = commit::commit_documents(ctx, tenant, container, documents);
+                let outcome = outcome_of(catch_panic(work).await, "commit to a container");
+                vec![outcome; documents.len()]
+            }
+        }
+    }
+
+    /// Processes short texts together. Those for which that is not possible are processed alone, so that
+    /// none of them fails because of another.
+    async fn process_texts(
+        &self,
+        tenant: &Tenant,
+        texts: &[DocumentRevision],
+    ) -> Vec<DeliveryOutcome> {
+        let work = texts::process_together(&self.ctx, &self.readers, &self.turns, tenant, texts);
+        let others = match catch_panic(work).await {
+            Ok(others) => others,
+            Err(error) => {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "could not process texts together; they are processed one by one"
+                );
+                texts.to_vec()
             }
         };
-        match AssertUnwindSafe(work).catch_unwind().await {
-            Ok(result) => result,
-            Err(_) => Err(Error::internal("a panic while processing a document")),
+
+        let mut outcomes = Vec::with_capacity(texts.len());
+        for text in texts {
+            let outcome = match others.contains(text) {
+                true => self.process_document(tenant, text).await,
+                false => DeliveryOutcome::Done,
+            };
+            outcomes.push(outcome);
         }
+        outcomes
+    }
+
+    async fn process_document(
+        &self,
+        tenant: &Tenant,
+        (id, revision): &DocumentRevision,
+    ) -> DeliveryOutcome {
+        let work = process::process_revision(&self.ctx, &self.readers, tenant, id, revision);
+        outcome_of(catch_panic(work).await, "process a document")
     }
 }
 
 #[async_trait]
 impl QueueWorker for Processor {
     async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
+        let parts = divide_batch(batch, self.readers.uses_models());
+        let work = parts.into_iter().map(|part| async move {
+            let messages = part.messages.iter();
+            let trace_parents = messages.map(|i| batch[*i].trace_parent.as_deref());
+            let span = spans::message_span(part.work.name(), trace_parents);
+            let outcomes = self.handle_part(&part).instrument(span).await;
+            (part.messages, outcomes)
+        });
+
         let mut outcomes = vec![DeliveryOutcome::Retry; batch.len()];
-        let (mut processing, mut groups) = (
-            Vec::new(),
-            BTreeMap::<CommitGroup, (Tenant, Vec<CommitMember>)>::new(),
-        );
-
-        for (i, delivery) in batch.iter().enumerate() {
-            let Some(envelope) = JobMessage::parse(&delivery.body) else {
-                // The message is retried until it reaches the dead-letter queue, where a person can
-                // look at it.
-                error!(
-                    queue.message_bytes = delivery.body.len(),
-                    "received a message that cannot be parsed"
-                );
-                continue;
-            };
-
-            let tenant = envelope.tenant();
-            let name = envelope.job.name();
-            let span = || spans::message_span(name, [delivery.trace_parent.as_deref()]);
-            match envelope.job {
-                Job::ProcessV1 {
-                    document, revision, ..
-                } => {
-                    let work = ProcessingWork::Document(document, revision);
-                    processing.push((i, tenant, work, span()));
-                }
-                Job::ProcessTextsV1 { texts } => {
-                    processing.push((i, tenant, ProcessingWork::Texts(texts), span()));
-                }
-                Job::CommitV1 {
-                    document,
-                    revision,
-                    container,
-                } => {
-                    let group = groups
-                        .entry((envelope.org, container))
-                        .or_insert((tenant, Vec::new()));
-                    group.1.push((i, document, revision));
-                }
-                Job::PurgeV1 { .. }
-                | Job::CompactV1 { .. }
-                | Job::EmbedV1 { .. }
-                | Job::RepairV1 { .. }
-                | Job::TaskV1 { .. }
-                | Job::SyncV1 { .. } => {
-                    warn!("a message came to the wrong queue");
-                }
+        let mut work = stream::iter(work).buffer_unordered(self.parallel);
+        while let Some((messages, outcomes_of_part)) = work.next().await {
+            for (i, outcome) in messages.into_iter().zip(outcomes_of_part) {
+                outcomes[i] = outcome;
             }
         }
-
-        let processed = processing
-            .into_iter()
-            .map(|(i, tenant, work, span)| async move {
-                let result = spans::trace(span, self.process(&tenant, &work)).await;
-                (i, outcome_of(result, "process documents"))
-            });
-        let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
-        while let Some((i, outcome)) = processed.next().await {
-            outcomes[i] = outcome;
-        }
-
-        for ((_, container), (tenant, members)) in groups {
-            let documents: Vec<_> = members
-                .iter()
-                .map(|(_, document, revision)| (document, revision))
-                .collect();
-            let trace_parents = members
-                .iter()
-                .map(|(i, ..)| batch[*i].trace_parent.as_deref());
-            let span = spans::message_span("commit documents", trace_parents);
-            let work = commit::commit_documents(&self.ctx, &tenant, &container, &documents);
-            let outcome = outcome_of(spans::trace(span, work).await, "commit to a container");
-            for (i, ..) in &members {
-                outcomes[*i] = outcome;
-            }
-        }
-
         outcomes
+    }
+}
+
+/// Turns a panic into an error, because it must not affect other messages. Attempts are counted by the
+/// document or by the queue, so a document ends as `failed`.
+async fn catch_panic<T>(work: impl Future<Output = domain::Result<T>>) -> domain::Result<T> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(result) => result,
+        Err(_) => Err(Error::internal("a panic while processing a document")),
     }
 }
 
@@ -179,6 +156,7 @@ fn outcome_of(result: domain::Result<()>, operation: &str) -> DeliveryOutcome {
                 error = &error as &dyn std::error::Error,
                 "could not {operation}; it is tried again"
             );
+            spans::record_failure(&Span::current());
             DeliveryOutcome::Retry
         }
     }

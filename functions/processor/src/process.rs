@@ -159,7 +159,7 @@ async fn run_stages(
             ctx,
             tenant,
             &document.container,
-            &[(&document.id, &document.revision)],
+            &[(document.id.clone(), document.revision.clone())],
         )
         .await;
     }

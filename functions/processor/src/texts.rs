@@ -1,12 +1,12 @@
-//! Processes the short texts of one message together, so that they share reads and writes.
+//! Processes short texts together, so that they share reads and writes, and commits them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use domain::ports::BlobContent;
 use domain::{
-    BlobRef, ContainerId, ContainerTag, Document, DocumentId, JobMessage, Result, Revision, Tenant,
+    BlobRef, ContainerId, ContainerTag, Document, DocumentId, JobMessage, Result, Tenant,
 };
 use futures::FutureExt;
 use futures::future::join_all;
@@ -16,36 +16,69 @@ use crate::analysis::{
     ProcessingContext, ServedResults, TextAnalysis, analyze_text, commit_message, record_results,
     store_analyses,
 };
-use crate::commit::{is_extracted, try_commit_documents};
+use crate::batch::DocumentRevision;
+use crate::commit::{DirectCommit, is_extracted, try_commit_documents};
 use crate::prepare;
 use crate::process::{is_new_short_text, process_revision};
 use crate::read::ContentReaders;
+use crate::turns::CommitTurns;
 
 /// The time after which no further text is read. A text in a format that needs a parser may take as
 /// long as the parser may, and the function ends after 120 seconds.
 const READING_TIME: Duration = Duration::from_secs(20);
 const _: () = assert!(READING_TIME.as_secs() + sandbox::WALL_TIME.as_secs() < 120);
 
-/// Processes the texts that need no lease together, and the others one after another: texts that
-/// replace others, that were begun before or have waited for long, and those that cannot be read here.
-/// Those that a model of the operator reads, or for which there is no time, get messages of their own.
+/// The most attempts to commit several texts without the queue of commits.
+const GROUP_COMMIT_ATTEMPTS: usize = 5;
+
+/// Processes the texts of one message. Those that a model of the operator reads, or for which there is
+/// no time, get messages of their own.
 ///
 /// # Errors
 /// Those of the ports, after which the message is delivered again.
-pub(crate) async fn process_texts(
+pub(crate) async fn process_message(
     ctx: &Ctx,
     readers: &ContentReaders,
+    turns: &CommitTurns,
     tenant: &Tenant,
-    texts: &[(DocumentId, Revision)],
+    texts: &[DocumentRevision],
 ) -> Result<()> {
-    let begun = Instant::now();
-    let unfinished = read_unfinished(ctx, tenant, texts).await?;
     if readers.uses_models() {
-        return send_alone(ctx, tenant, &unfinished).await;
+        return send_alone(ctx, tenant, texts).await;
     }
 
+    let begun = Instant::now();
+    let others = process_together(ctx, readers, turns, tenant, texts).await?;
+    let mut left = Vec::new();
+    for text in others {
+        let is_done =
+            begun.elapsed() < READING_TIME && process_alone(ctx, readers, tenant, &text).await;
+        if !is_done {
+            left.push(text);
+        }
+    }
+    send_alone(ctx, tenant, &left).await
+}
+
+/// Processes and commits the new texts among `texts` together. Returns those that have to be processed
+/// alone: texts that replace others, that were begun before or have waited for long, whose commit the
+/// queue has to do, or that cannot be read here.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn process_together(
+    ctx: &Ctx,
+    readers: &ContentReaders,
+    turns: &CommitTurns,
+    tenant: &Tenant,
+    texts: &[DocumentRevision],
+) -> Result<Vec<DocumentRevision>> {
+    let begun = Instant::now();
     let now = ctx.clock.now();
-    let is_new = |document: &Document| !is_extracted(document) && is_new_short_text(document, now);
+    let is_new = |document: &Document| {
+        !is_extracted(document) && is_new_short_text(document, now) && document.can_share_commit()
+    };
+    let unfinished = read_unfinished(ctx, tenant, texts).await?;
     let (new, mut others): (Vec<Document>, Vec<Document>) =
         unfinished.into_iter().partition(is_new);
     // The purge removes the documents of deleted containers.
@@ -71,18 +104,22 @@ pub(crate) async fn process_texts(
         }
     }
 
-    commit_texts(ctx, tenant, analyses).await?;
-    process_others(ctx, readers, tenant, others, begun).await
+    commit_texts(ctx, turns, tenant, analyses).await?;
+    let others = others.into_iter();
+    Ok(others
+        .map(|document| (document.id, document.revision))
+        .collect())
 }
 
-/// Stores the results of texts, and commits the texts of each container together: they are a batch
-/// already, so the queue of commits would add nothing. Texts that cannot be committed now are sent to
-/// it. If a commit fails, so does that of the queue, which is then repeated.
+/// Stores the results of texts, and commits the texts of each container together. Those that cannot be
+/// committed now are sent to the queue of commits. If a commit fails, so does that of the queue, which is
+/// then repeated.
 ///
 /// # Errors
 /// Those of the ports while results are stored or recorded.
 async fn commit_texts(
     ctx: &Ctx,
+    turns: &CommitTurns,
     tenant: &Tenant,
     analyses: Vec<(Document, TextAnalysis)>,
 ) -> Result<()> {
@@ -95,13 +132,40 @@ async fn commit_texts(
     let commits = by_container
         .into_iter()
         .map(|(container, documents)| async move {
-            match try_commit_documents(ctx, tenant, &container, &documents).await {
-                Ok(true) => Vec::new(),
-                Ok(false) | Err(_) => documents,
+            match is_committed(ctx, turns, tenant, &container, &documents).await {
+                true => Vec::new(),
+                false => documents,
             }
         });
     let others = join_all(commits).await.concat();
     commit_later(ctx, tenant, &others).await
+}
+
+/// Tries to commit texts of a container. Several texts are a batch already, so the queue of commits
+/// would add nothing, and other commits may be first a few times. A single text is left to the queue
+/// while the container is busy: there it is committed together with others.
+async fn is_committed(
+    ctx: &Ctx,
+    turns: &CommitTurns,
+    tenant: &Tenant,
+    container: &ContainerId,
+    texts: &[Document],
+) -> bool {
+    let attempts = match texts.len() {
+        1 => 1,
+        _ => GROUP_COMMIT_ATTEMPTS,
+    };
+    let _turn = turns.wait(tenant.org(), container).await;
+    if texts.len() == 1 && turns.is_busy(tenant.org(), container) {
+        return false;
+    }
+
+    let commit = try_commit_documents(ctx, tenant, container, texts, attempts);
+    let committed = spans::trace(spans::step_span("commit documents"), commit).await;
+    if matches!(committed, Ok(DirectCommit::Conflict)) {
+        turns.record_conflict(tenant.org(), container);
+    }
+    matches!(committed, Ok(DirectCommit::Done))
 }
 
 /// Records the results of texts, and requests their commits.
@@ -125,52 +189,34 @@ async fn commit_later(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Res
     first_error.map_or(Ok(()), Err)
 }
 
-/// Processes documents one after another. Those that fail, or for which there is no time, get messages
-/// of their own.
-async fn process_others(
-    ctx: &Ctx,
-    readers: &ContentReaders,
-    tenant: &Tenant,
-    others: Vec<Document>,
-    begun: Instant,
-) -> Result<()> {
-    let mut left = Vec::new();
-    for document in others {
-        let is_done =
-            begun.elapsed() < READING_TIME && process_alone(ctx, readers, tenant, &document).await;
-        if !is_done {
-            left.push(document);
-        }
-    }
-    send_alone(ctx, tenant, &left).await
-}
-
-/// Processes one document. Returns `false` if that fails.
+/// Processes one text. Returns `false` if that fails.
 async fn process_alone(
     ctx: &Ctx,
     readers: &ContentReaders,
     tenant: &Tenant,
-    document: &Document,
+    (id, revision): &DocumentRevision,
 ) -> bool {
-    let work = process_revision(ctx, readers, tenant, &document.id, &document.revision);
+    let work = process_revision(ctx, readers, tenant, id, revision);
     matches!(AssertUnwindSafe(work).catch_unwind().await, Ok(Ok(())))
 }
 
-/// Sends a message for each document.
-async fn send_alone(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Result<()> {
-    let messages: Vec<JobMessage> = documents
+/// Sends a message for each text.
+async fn send_alone(ctx: &Ctx, tenant: &Tenant, texts: &[DocumentRevision]) -> Result<()> {
+    let messages: Vec<JobMessage> = texts
         .iter()
-        .map(|document| JobMessage::process_document(tenant.org(), document))
+        .map(|(id, revision)| JobMessage::process_text(tenant.org(), id, revision))
         .collect();
     Ok(ctx.jobs.send(&messages).await?)
 }
 
-/// Returns the documents whose revisions are still wanted and not done.
+/// Returns the documents whose revisions are still wanted and not done. A text that two messages are
+/// about is returned once.
 async fn read_unfinished(
     ctx: &Ctx,
     tenant: &Tenant,
-    texts: &[(DocumentId, Revision)],
+    texts: &[DocumentRevision],
 ) -> Result<Vec<Document>> {
+    let texts: BTreeSet<&DocumentRevision> = texts.iter().collect();
     let ids: Vec<DocumentId> = texts.iter().map(|(id, _)| id.clone()).collect();
     let documents = ctx.documents.get(tenant, &ids).await?;
     let mut unfinished = Vec::with_capacity(texts.len());

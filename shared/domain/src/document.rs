@@ -501,6 +501,14 @@ impl Document {
         is_text && self.body.size <= MAX_SHORT_TEXT_BYTES
     }
 
+    /// Checks whether a commit may add the document with many others, whose descriptions have to fit into
+    /// one log record ([`MAX_CHANGES_PER_COMMIT`](crate::ports::MAX_CHANGES_PER_COMMIT)): it has no
+    /// filter besides its metadata. A document of a connection cannot, because its title and kind may
+    /// be those of the provider.
+    pub fn can_share_commit(&self) -> bool {
+        self.origin.is_none() && self.filter_by_metadata.is_none()
+    }
+
     /// Checks whether `revision` is the newest content and its processing has not ended.
     pub fn is_unfinished_revision(&self, revision: &Revision) -> bool {
         self.is_newest_revision(revision) && !self.status.is_final()

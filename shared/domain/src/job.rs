@@ -154,15 +154,10 @@ impl JobMessage {
     }
 
     /// Creates the messages that request processing of the newest revisions of documents. Up to
-    /// [`MAX_TEXTS`] adjacent short texts share a message if they replace nothing and are of no
-    /// connection. Their descriptions have to fit into one log record ([`MAX_CHANGES_PER_COMMIT`]), so
-    /// none of them has a filter besides its metadata.
+    /// [`MAX_TEXTS`] adjacent short texts share a message if they replace nothing and can share a commit.
     pub fn process_documents(org: &OrgId, documents: &[Document]) -> Vec<Self> {
         let can_share = |document: &Document| {
-            document.is_short_text()
-                && document.indexed.is_none()
-                && document.origin.is_none()
-                && document.filter_by_metadata.is_none()
+            document.is_short_text() && document.indexed.is_none() && document.can_share_commit()
         };
         let groups = documents.chunk_by(|a, b| can_share(a) && can_share(b));
         let mut messages = Vec::new();
