@@ -1,7 +1,7 @@
 //! The places for documents that are processed at the same time, and their allocation to
 //! organizations.
 //!
-//! A message about a document takes two places, and so does one about several short texts. A single short
+//! A document takes two places, and so do several short texts that are processed together. A single short
 //! text takes one: it is read in milliseconds, during which it mostly waits for the disk.
 
 use std::collections::HashMap;
@@ -28,11 +28,11 @@ pub(crate) struct ProcessingPlaces {
 struct PlaceCounts {
     /// The number of places of each organization.
     by_org: HashMap<OrgId, usize>,
-    /// The number of messages in them.
+    /// The number of messages in them. Messages that are handled together count as one.
     messages: usize,
 }
 
-/// The places of one message. Dropping them frees them.
+/// The places of one message, or of messages that are handled together. Dropping them frees them.
 pub(crate) struct TakenPlaces {
     places: Arc<ProcessingPlaces>,
     org: OrgId,
@@ -72,7 +72,7 @@ impl ProcessingPlaces {
         }
     }
 
-    /// Returns the number of messages that are handled now.
+    /// Returns the number of messages that are handled now. Those that are handled together count as one.
     pub(crate) fn count_messages(&self) -> usize {
         self.lock_taken().messages
     }

@@ -1,8 +1,18 @@
 //! Short texts that are processed and committed together.
 
 use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use content::{ContentFailure, ExtractedDocument, FailureCode};
+use domain::{DeliveryOutcome, JobMessage, QueueDelivery, QueueWorker};
+use processor::{ContentReaders, Processor};
+use reader::Reader;
+use remote::{FetchError, Page, PageFetcher};
+use sandbox::SandboxError;
 use serde_json::{Value, json};
 use testkit::{DamageKind, TestApp};
 
@@ -217,7 +227,7 @@ async fn a_text_that_cannot_be_read_leaves_others_that_wait_alone() {
 }
 
 #[tokio::test]
-async fn a_text_of_which_a_log_record_may_grow_large_is_committed_by_the_queue() {
+async fn a_text_with_a_filter_is_committed_by_the_queue() {
     let client = OrgClient::new().await;
     let mut ids = add_canaries_alone(&client, &["one"]).await;
     let body = json!({
@@ -243,4 +253,70 @@ async fn a_single_text_is_left_to_the_queue_when_another_commit_comes_first() {
         (at, calls) = (at + 1, made);
     }
     assert!(left_to_queue > 0, "of {calls} positions");
+}
+
+/// A reader of pages and files that can read no document, and counts its calls.
+#[derive(Debug)]
+struct FailingReader {
+    inner: Arc<dyn Reader>,
+    error: fn() -> SandboxError,
+    calls: AtomicUsize,
+}
+
+#[async_trait]
+impl PageFetcher for FailingReader {
+    async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
+        self.inner.fetch_page(url).await
+    }
+}
+
+#[async_trait]
+impl Reader for FailingReader {
+    async fn extract_document(
+        &self,
+        _: &[u8],
+        _: Option<&str>,
+        _: Option<&str>,
+    ) -> Result<ExtractedDocument, SandboxError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Err((self.error)())
+    }
+
+    async fn log_isolation(&self) {}
+}
+
+#[tokio::test]
+async fn a_text_that_a_parser_cannot_read_is_read_once() {
+    let limit = || ContentFailure::new(FailureCode::ContentLimit, "It takes too long.").into();
+    let unavailable = || SandboxError::Unavailable(io::Error::other("no process"));
+    let cases: [(fn() -> SandboxError, _, _); 2] = [
+        (limit, DeliveryOutcome::Done, "failed"),
+        (unavailable, DeliveryOutcome::Retry, "queued"),
+    ];
+    for (error, outcome, status) in cases {
+        let client = OrgClient::new().await;
+        let ids = add_canaries_alone(&client, &["one"]).await;
+        let readers = client.app.environment.content_readers();
+        let failing = Arc::new(FailingReader {
+            inner: readers.pages_and_files.clone(),
+            error,
+            calls: AtomicUsize::new(0),
+        });
+        let readers = ContentReaders {
+            pages_and_files: failing.clone(),
+            ..readers
+        };
+        let document = client.stored_record(&ids[0]).await.expect("a record");
+        let message = JobMessage::process_document(client.tenant.org(), &document);
+        let delivery = QueueDelivery {
+            body: message.to_json(),
+            is_dead_letter: false,
+            trace_parent: None,
+        };
+
+        let processor = Processor::new(client.app.system.ctx.clone(), readers);
+        assert_eq!(processor.handle_batch(&[delivery]).await, [outcome]);
+        assert_eq!(failing.calls.load(Ordering::Relaxed), 1, "{status}");
+        assert_eq!(statuses(&client, &ids).await, [status]);
+    }
 }

@@ -2,7 +2,7 @@
 //! others.
 //!
 //! The queue serves organizations in turn, so the message of a quiet one is always among the next.
-//! It only has to be taken: messages are taken one at a time, each gets one or two of a few places, and
+//! It only has to be taken: usually messages are taken one at a time, each gets one or two of a few places, and
 //! [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
 //! organization may have no further places is sent again and arrives a little later. Meanwhile the
 //! next message is handled.
@@ -12,9 +12,8 @@
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
 use aws::ReceivedMessage;
 use domain::ports::{JobQueue, PortResult};
 use domain::{Job, JobMessage, OrgId};
@@ -29,11 +28,12 @@ use crate::processing_places::{DOCUMENT_PLACES, ProcessingPlaces, SHORT_TEXT_PLA
 /// The fewest places, for documents of two places each: two for an organization that floods the queue, one
 /// for another such organization, and one for anybody else.
 const MIN_PLACES: usize = 4 * DOCUMENT_PLACES;
-/// The time for which a received message waits for a place. It is longer than a usual document
-/// takes, so that a flood of usual documents is never sent again.
+/// The time for which received messages wait for places. It is longer than a usual document takes, so
+/// that a flood of usual documents is never sent again.
 const PLACE_WAIT: Duration = Duration::from_millis(250);
 /// The seconds after which a message is delivered again if it has found no place. Together with the
-/// wait before it, some ten messages are in transit at a time, however many are queued.
+/// wait before it, some ten messages are in transit at a time, however many are queued, or some ten
+/// groups of short texts.
 const RESEND_SECONDS: u32 = 2;
 
 /// Returns the number of places. One organization gets half of them: as many as documents on all cores
@@ -45,7 +45,7 @@ pub(super) fn place_count() -> usize {
 }
 
 /// Returns the threads that process documents. Short texts in the places of one document share a thread.
-pub(super) fn document_threads() -> Result<Runtime> {
+pub(super) fn document_threads() -> anyhow::Result<Runtime> {
     let threads = Builder::new_multi_thread()
         .worker_threads(place_count() / DOCUMENT_PLACES)
         .thread_name("documents")
@@ -56,10 +56,11 @@ pub(super) fn document_threads() -> Result<Runtime> {
 
 /// Messages that are handled together: those about short texts of an organization, or any other one.
 struct MessageGroup {
-    /// `None` if the message cannot be parsed. It needs no places.
-    org: Option<OrgId>,
-    has_short_texts: bool,
     messages: Vec<ReceivedMessage>,
+    /// The contents of the messages. A message that cannot be parsed has none, and needs no places.
+    requests: Vec<JobMessage>,
+    /// Whether these are single short texts, so that others can be added.
+    is_of_short_texts: bool,
 }
 
 /// Handles the queue of documents until it is stopped, and then finishes the documents that it has
@@ -92,10 +93,11 @@ pub(super) async fn poll_documents(
             Ok(messages) => {
                 let groups = group_messages(messages);
                 expects_short_texts =
-                    !groups.is_empty() && groups.iter().all(|group| group.has_short_texts);
+                    !groups.is_empty() && groups.iter().all(|group| group.is_of_short_texts);
+                let deadline = Instant::now() + PLACE_WAIT;
                 for group in groups {
-                    match group.find_places(&places).await {
-                        PlaceOutcome::Taken(taken) => {
+                    match group.take_places(&places, deadline).await {
+                        Ok(taken) => {
                             let source = source.clone();
                             let work = async move {
                                 handle_messages(&source, &group.messages).await;
@@ -103,7 +105,7 @@ pub(super) async fn poll_documents(
                             };
                             running.spawn_on(work, &threads);
                         }
-                        PlaceOutcome::None => send_again(&source, jobs.as_ref(), &group).await,
+                        Err(NoPlaces) => send_again(&source, jobs.as_ref(), &group).await,
                     }
                 }
             }
@@ -124,54 +126,58 @@ pub(super) async fn poll_documents(
 fn group_messages(messages: Vec<ReceivedMessage>) -> Vec<MessageGroup> {
     let mut groups: Vec<MessageGroup> = Vec::with_capacity(messages.len());
     for message in messages {
-        let envelope = JobMessage::parse(&message.body);
-        let has_short_texts = matches!(
-            &envelope,
-            Some(JobMessage {
-                job: Job::ProcessV1 {
-                    is_short_text: true,
-                    ..
-                },
-                ..
-            })
-        );
-        let org = envelope.map(|envelope| envelope.org);
+        let request = JobMessage::parse(&message.body);
+        let is_of_short_texts = request.as_ref().is_some_and(is_about_short_text);
+        let org = request.as_ref().map(|request| &request.org);
         let group = groups
             .iter_mut()
-            .find(|group| has_short_texts && group.has_short_texts && group.org == org);
+            .find(|group| is_of_short_texts && group.is_of_short_texts && group.org() == org);
         match group {
-            Some(group) => group.messages.push(message),
+            Some(group) => {
+                group.messages.push(message);
+                group.requests.extend(request);
+            }
             None => groups.push(MessageGroup {
-                org,
-                has_short_texts,
                 messages: vec![message],
+                requests: Vec::from_iter(request),
+                is_of_short_texts,
             }),
         }
     }
     groups
 }
 
-/// The outcome of looking for places for messages.
-enum PlaceOutcome {
-    /// The messages can be handled, in these places if they need any.
-    Taken(Option<TakenPlaces>),
-    /// Their organization may not have as many places now.
-    None,
+fn is_about_short_text(request: &JobMessage) -> bool {
+    match request.job {
+        Job::ProcessV1 { is_short_text, .. } => is_short_text,
+        _ => false,
+    }
 }
 
+/// The organization of messages may not have as many places now.
+struct NoPlaces;
+
 impl MessageGroup {
-    async fn find_places(&self, places: &Arc<ProcessingPlaces>) -> PlaceOutcome {
-        let Some(org) = &self.org else {
-            return PlaceOutcome::Taken(None);
+    fn org(&self) -> Option<&OrgId> {
+        self.requests.first().map(|request| &request.org)
+    }
+
+    /// Takes the places that the messages need, if they need any. Waits for them until `deadline`.
+    async fn take_places(
+        &self,
+        places: &Arc<ProcessingPlaces>,
+        deadline: Instant,
+    ) -> Result<Option<TakenPlaces>, NoPlaces> {
+        let Some(org) = self.org() else {
+            return Ok(None);
         };
         let count = match self.messages.len() {
-            1 if self.has_short_texts => SHORT_TEXT_PLACES,
+            1 if self.is_of_short_texts => SHORT_TEXT_PLACES,
             _ => DOCUMENT_PLACES,
         };
-        match places.take_places(org, count, PLACE_WAIT).await {
-            Some(taken) => PlaceOutcome::Taken(Some(taken)),
-            None => PlaceOutcome::None,
-        }
+        let max_wait = deadline.saturating_duration_since(Instant::now());
+        let taken = places.take_places(org, count, max_wait).await;
+        taken.map(Some).ok_or(NoPlaces)
     }
 }
 
@@ -180,10 +186,8 @@ impl MessageGroup {
 /// waiting does not count as a failure.
 async fn send_again(source: &QueueSource, jobs: &dyn JobQueue, group: &MessageGroup) {
     let result: PortResult<()> = async {
-        for message in &group.messages {
-            if let Some(envelope) = JobMessage::parse(&message.body) {
-                jobs.send_delayed(&envelope, RESEND_SECONDS).await?;
-            }
+        for request in &group.requests {
+            jobs.send_delayed(request, RESEND_SECONDS).await?;
         }
         let messages: Vec<&ReceivedMessage> = group.messages.iter().collect();
         source.receiver.delete(&messages).await
@@ -230,8 +234,8 @@ mod tests {
         let summary = groups
             .iter()
             .map(|group| {
-                let org = group.org.as_ref().map(OrgId::as_str);
-                (org, group.has_short_texts, group.messages.len())
+                let org = group.org().map(OrgId::as_str);
+                (org, group.is_of_short_texts, group.messages.len())
             })
             .collect::<Vec<_>>();
         assert_eq!(

@@ -59,13 +59,25 @@ impl Processor {
 
     /// Does the work of a part. Returns the outcomes of its messages.
     async fn handle_part(&self, part: &BatchPart) -> Vec<DeliveryOutcome> {
-        let (ctx, readers, tenant) = (&self.ctx, &self.readers, &part.tenant);
+        let (ctx, tenant) = (&self.ctx, &part.tenant);
         match &part.work {
             Work::Document(document) => vec![self.process_document(tenant, document).await],
-            Work::Texts(texts) => self.process_texts(tenant, texts).await,
+            Work::Texts(texts) => match self.process_texts(tenant, texts).await {
+                Ok(failed) => texts
+                    .iter()
+                    .map(|text| match failed.contains(text) {
+                        true => DeliveryOutcome::Retry,
+                        false => DeliveryOutcome::Done,
+                    })
+                    .collect(),
+                Err(error) => vec![outcome_of(Err(error), "process texts"); texts.len()],
+            },
             Work::TextsOfMessage(texts) => {
-                let work = texts::process_message(ctx, readers, &self.turns, tenant, texts);
-                vec![outcome_of(catch_panic(work).await, "process texts")]
+                let work = async {
+                    let failed = self.process_texts(tenant, texts).await?;
+                    texts::send_alone(ctx, tenant, &failed).await
+                };
+                vec![outcome_of(work.await, "process texts")]
             }
             Work::Commit(container, documents) => {
                 let _turn = self.turns.wait(tenant.org(), container).await;
@@ -76,34 +88,14 @@ impl Processor {
         }
     }
 
-    /// Processes short texts together. Those for which that is not possible are processed alone, so that
-    /// none of them fails because of another.
+    /// Processes short texts. Returns those that failed for now.
     async fn process_texts(
         &self,
         tenant: &Tenant,
         texts: &[DocumentRevision],
-    ) -> Vec<DeliveryOutcome> {
-        let work = texts::process_together(&self.ctx, &self.readers, &self.turns, tenant, texts);
-        let others = match catch_panic(work).await {
-            Ok(others) => others,
-            Err(error) => {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "could not process texts together; they are processed one by one"
-                );
-                texts.to_vec()
-            }
-        };
-
-        let mut outcomes = Vec::with_capacity(texts.len());
-        for text in texts {
-            let outcome = match others.contains(text) {
-                true => self.process_document(tenant, text).await,
-                false => DeliveryOutcome::Done,
-            };
-            outcomes.push(outcome);
-        }
-        outcomes
+    ) -> domain::Result<Vec<DocumentRevision>> {
+        let work = texts::process_texts(&self.ctx, &self.readers, &self.turns, tenant, texts);
+        catch_panic(work).await
     }
 
     async fn process_document(

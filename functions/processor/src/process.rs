@@ -311,7 +311,8 @@ async fn advance_status(
         .await?)
 }
 
-async fn fail_document(
+/// Ends the processing of a document with a failure that is permanent.
+pub(crate) async fn fail_document(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,

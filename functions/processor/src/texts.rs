@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use domain::ports::BlobContent;
 use domain::{
-    BlobRef, ContainerId, ContainerTag, Document, DocumentId, JobMessage, Result, Tenant,
+    BlobRef, ContainerId, ContainerTag, DeliveryOutcome, Document, DocumentId, JobMessage, Result,
+    Tenant, Timestamp,
 };
 use futures::FutureExt;
 use futures::future::join_all;
 use service::{Ctx, set_present_tags};
+use tracing::warn;
 
 use crate::analysis::{
     ProcessingContext, ServedResults, TextAnalysis, analyze_text, commit_message, record_results,
@@ -19,9 +22,10 @@ use crate::analysis::{
 use crate::batch::DocumentRevision;
 use crate::commit::{DirectCommit, is_extracted, try_commit_documents};
 use crate::prepare;
-use crate::process::{is_new_short_text, process_revision};
-use crate::read::ContentReaders;
+use crate::process::{fail_document, is_new_short_text, process_revision};
+use crate::read::{ContentReaders, ReadError};
 use crate::turns::CommitTurns;
+use crate::{catch_panic, outcome_of};
 
 /// The time after which no further text is read. A text in a format that needs a parser may take as
 /// long as the parser may, and the function ends after 120 seconds.
@@ -31,56 +35,84 @@ const _: () = assert!(READING_TIME.as_secs() + sandbox::WALL_TIME.as_secs() < 12
 /// The most attempts to commit several texts without the queue of commits.
 const GROUP_COMMIT_ATTEMPTS: usize = 5;
 
-/// Processes the texts of one message. Those that a model of the operator reads, or for which there is
-/// no time, get messages of their own.
-///
-/// # Errors
-/// Those of the ports, after which the message is delivered again.
-pub(crate) async fn process_message(
-    ctx: &Ctx,
-    readers: &ContentReaders,
-    turns: &CommitTurns,
-    tenant: &Tenant,
-    texts: &[DocumentRevision],
-) -> Result<()> {
-    if readers.uses_models() {
-        return send_alone(ctx, tenant, texts).await;
-    }
-
-    let begun = Instant::now();
-    let others = process_together(ctx, readers, turns, tenant, texts).await?;
-    let mut left = Vec::new();
-    for text in others {
-        let is_done =
-            begun.elapsed() < READING_TIME && process_alone(ctx, readers, tenant, &text).await;
-        if !is_done {
-            left.push(text);
-        }
-    }
-    send_alone(ctx, tenant, &left).await
+/// Texts that were not processed together.
+#[derive(Default)]
+struct LeftTexts {
+    /// Texts that are to be processed alone.
+    others: Vec<DocumentRevision>,
+    /// Texts that cannot be read for now.
+    unavailable: Vec<DocumentRevision>,
 }
 
-/// Processes and commits the new texts among `texts` together. Returns those that have to be processed
-/// alone: texts that replace others, that were begun before or have waited for long, whose commit the
-/// queue has to do, or that cannot be read here.
+/// Processes texts: new ones together, and the others one after another, so that none fails because of
+/// another. Those that a model of the operator reads, or for which there is no time, get messages of
+/// their own. Returns those that failed for now, which are to be delivered again.
 ///
 /// # Errors
-/// Those of the ports.
-pub(crate) async fn process_together(
+/// Those of the queue, after which all texts are to be delivered again.
+pub(crate) async fn process_texts(
     ctx: &Ctx,
     readers: &ContentReaders,
     turns: &CommitTurns,
     tenant: &Tenant,
     texts: &[DocumentRevision],
 ) -> Result<Vec<DocumentRevision>> {
+    if readers.uses_models() {
+        send_alone(ctx, tenant, texts).await?;
+        return Ok(Vec::new());
+    }
+
     let begun = Instant::now();
-    let now = ctx.clock.now();
-    let is_new = |document: &Document| {
-        !is_extracted(document) && is_new_short_text(document, now) && document.can_share_commit()
+    let work = process_together(ctx, readers, turns, tenant, texts, begun);
+    let left = match catch_panic(work).await {
+        Ok(left) => left,
+        Err(error) => {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not process texts together; they are processed one by one"
+            );
+            LeftTexts {
+                others: texts.to_vec(),
+                ..LeftTexts::default()
+            }
+        }
     };
+
+    let (mut failed, mut late) = (left.unavailable, Vec::new());
+    for text in left.others {
+        if begun.elapsed() > READING_TIME {
+            late.push(text);
+        } else if !process_alone(ctx, readers, tenant, &text).await {
+            failed.push(text);
+        }
+    }
+    send_alone(ctx, tenant, &late).await?;
+    Ok(failed)
+}
+
+/// Processes and commits those of `texts` together that can be committed directly.
+///
+/// # Errors
+/// Those of the ports.
+async fn process_together(
+    ctx: &Ctx,
+    readers: &ContentReaders,
+    turns: &CommitTurns,
+    tenant: &Tenant,
+    texts: &[DocumentRevision],
+    begun: Instant,
+) -> Result<LeftTexts> {
+    let now = ctx.clock.now();
     let unfinished = read_unfinished(ctx, tenant, texts).await?;
-    let (new, mut others): (Vec<Document>, Vec<Document>) =
-        unfinished.into_iter().partition(is_new);
+    let (new, others): (Vec<Document>, Vec<Document>) = unfinished
+        .into_iter()
+        .partition(|document| can_commit_directly(document, now));
+    let mut left = LeftTexts::default();
+    left.others.extend(others.iter().map(revision_of));
+    if new.is_empty() {
+        return Ok(left);
+    }
+
     // The purge removes the documents of deleted containers.
     let new = set_present_tags(ctx, tenant, new).await?;
     let contexts = read_contexts(ctx, tenant, &new).await?;
@@ -92,28 +124,49 @@ pub(crate) async fn process_together(
 
     let mut analyses = Vec::with_capacity(new.len());
     for (document, body) in new.into_iter().zip(bodies) {
+        let BlobContent::Intact(body) = body else {
+            left.others.push(revision_of(&document));
+            continue;
+        };
         if begun.elapsed() > READING_TIME {
-            others.push(document);
+            left.others.push(revision_of(&document));
             continue;
         }
-        let reading = read_text(readers, &document, body, &contexts[&document.tag]);
+
+        let reading = read_text(readers, &document, &body, &contexts[&document.tag]);
         // A panic on one document must not affect the others.
         match AssertUnwindSafe(reading).catch_unwind().await {
-            Ok(Some(analysis)) => analyses.push((document, analysis)),
-            Ok(None) | Err(_) => others.push(document),
+            Ok(Ok(analysis)) => analyses.push((document, analysis)),
+            Ok(Err(ReadError::Failed(failure))) => {
+                fail_document(ctx, tenant, &document, failure.code, failure.message).await?;
+            }
+            Ok(Err(ReadError::Unavailable(error))) => {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "could not read a text; it is tried again"
+                );
+                left.unavailable.push(revision_of(&document));
+            }
+            Err(_) => left.others.push(revision_of(&document)),
         }
     }
 
     commit_texts(ctx, turns, tenant, analyses).await?;
-    let others = others.into_iter();
-    Ok(others
-        .map(|document| (document.id, document.revision))
-        .collect())
+    Ok(left)
+}
+
+/// Checks whether a text may be committed without its results being recorded before: nothing can be
+/// lost, because it is read in milliseconds and gives the same results each time.
+fn can_commit_directly(document: &Document, now: Timestamp) -> bool {
+    !is_extracted(document) && is_new_short_text(document, now) && document.can_share_commit()
+}
+
+fn revision_of(document: &Document) -> DocumentRevision {
+    (document.id.clone(), document.revision.clone())
 }
 
 /// Stores the results of texts, and commits the texts of each container together. Those that cannot be
-/// committed now are sent to the queue of commits. If a commit fails, so does that of the queue, which is
-/// then repeated.
+/// committed now are sent to the queue of commits.
 ///
 /// # Errors
 /// Those of the ports while results are stored or recorded.
@@ -132,9 +185,16 @@ async fn commit_texts(
     let commits = by_container
         .into_iter()
         .map(|(container, documents)| async move {
-            match is_committed(ctx, turns, tenant, &container, &documents).await {
-                true => Vec::new(),
-                false => documents,
+            match try_commit_texts(ctx, turns, tenant, &container, &documents).await {
+                Ok(DirectCommit::Done) => Vec::new(),
+                Ok(DirectCommit::Conflict | DirectCommit::Stale) => documents,
+                Err(error) => {
+                    warn!(
+                        error = &error as &dyn std::error::Error,
+                        "could not commit texts; the queue of commits tries again"
+                    );
+                    documents
+                }
             }
         });
     let others = join_all(commits).await.concat();
@@ -144,28 +204,31 @@ async fn commit_texts(
 /// Tries to commit texts of a container. Several texts are a batch already, so the queue of commits
 /// would add nothing, and other commits may be first a few times. A single text is left to the queue
 /// while the container is busy: there it is committed together with others.
-async fn is_committed(
+///
+/// # Errors
+/// Temporary errors, in which case nothing was committed.
+async fn try_commit_texts(
     ctx: &Ctx,
     turns: &CommitTurns,
     tenant: &Tenant,
     container: &ContainerId,
     texts: &[Document],
-) -> bool {
+) -> Result<DirectCommit> {
     let attempts = match texts.len() {
         1 => 1,
         _ => GROUP_COMMIT_ATTEMPTS,
     };
     let _turn = turns.wait(tenant.org(), container).await;
     if texts.len() == 1 && turns.is_busy(tenant.org(), container) {
-        return false;
+        return Ok(DirectCommit::Conflict);
     }
 
     let commit = try_commit_documents(ctx, tenant, container, texts, attempts);
-    let committed = spans::trace(spans::step_span("commit documents"), commit).await;
-    if matches!(committed, Ok(DirectCommit::Conflict)) {
+    let committed = spans::trace(spans::step_span("commit documents"), commit).await?;
+    if committed == DirectCommit::Conflict {
         turns.record_conflict(tenant.org(), container);
     }
-    matches!(committed, Ok(DirectCommit::Done))
+    Ok(committed)
 }
 
 /// Records the results of texts, and requests their commits.
@@ -197,11 +260,15 @@ async fn process_alone(
     (id, revision): &DocumentRevision,
 ) -> bool {
     let work = process_revision(ctx, readers, tenant, id, revision);
-    matches!(AssertUnwindSafe(work).catch_unwind().await, Ok(Ok(())))
+    outcome_of(catch_panic(work).await, "process a document") == DeliveryOutcome::Done
 }
 
 /// Sends a message for each text.
-async fn send_alone(ctx: &Ctx, tenant: &Tenant, texts: &[DocumentRevision]) -> Result<()> {
+pub(crate) async fn send_alone(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    texts: &[DocumentRevision],
+) -> Result<()> {
     let messages: Vec<JobMessage> = texts
         .iter()
         .map(|(id, revision)| JobMessage::process_text(tenant.org(), id, revision))
@@ -246,21 +313,16 @@ async fn read_contexts(
     Ok(contexts)
 }
 
-/// Reads and analyzes a text. Returns `None` if it cannot be read.
+/// Reads and analyzes a text.
 async fn read_text(
     readers: &ContentReaders,
     document: &Document,
-    body: BlobContent,
+    body: &Bytes,
     context: &ProcessingContext,
-) -> Option<TextAnalysis> {
-    let BlobContent::Intact(body) = body else {
-        return None;
-    };
-    let reading = readers.read_body(document, &body);
-    let text = spans::trace(spans::step_span("read content"), reading)
-        .await
-        .ok()?;
+) -> std::result::Result<TextAnalysis, ReadError> {
+    let reading = readers.read_body(document, body);
+    let text = spans::trace(spans::step_span("read content"), reading).await?;
     let chunks = prepare::cut_chunks(&text, &context.settings);
     let served = ServedResults::default();
-    Some(analyze_text(readers, document, text, chunks, context, &served).await)
+    Ok(analyze_text(readers, document, text, chunks, context, &served).await)
 }

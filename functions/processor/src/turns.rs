@@ -1,4 +1,4 @@
-//! The order of commits to the same container.
+//! The turns of commits to the same container.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use domain::{ContainerId, OrgId};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// The time for which a container counts as busy after another process has committed to it first.
+/// The time for which a container counts as busy after another commit was first.
 const BUSY_TIME: Duration = Duration::from_secs(10);
 
 type ContainerKey = (OrgId, ContainerId);
 
 /// Lets the commits to a container take turns. Two at a time would compete for the head of its log, and
-/// one of them would have to be repeated. Commits of other processes are not waited for, but
-/// remembered.
+/// one of them would have to be repeated. Commits of other processes, and those of requests, are not
+/// waited for, but remembered when they are first.
 #[derive(Default)]
 pub(crate) struct CommitTurns {
     locks: Mutex<HashMap<ContainerKey, Weak<AsyncMutex<()>>>>,
-    /// When other processes were first.
+    /// When another commit was first.
     conflicts: Mutex<HashMap<ContainerKey, Instant>>,
 }
 
@@ -42,14 +42,14 @@ impl CommitTurns {
         lock
     }
 
-    /// Checks whether another process has committed to a container first, a few seconds ago.
+    /// Checks whether another commit to a container was first a few seconds ago.
     pub(crate) fn is_busy(&self, org: &OrgId, container: &ContainerId) -> bool {
         let key = (org.clone(), container.clone());
         let conflict = lock(&self.conflicts).get(&key).copied();
         conflict.is_some_and(|at| at.elapsed() < BUSY_TIME)
     }
 
-    /// Records that another process has committed to a container first.
+    /// Records that another commit to a container was first.
     pub(crate) fn record_conflict(&self, org: &OrgId, container: &ContainerId) {
         let mut conflicts = lock(&self.conflicts);
         conflicts.retain(|_, at| at.elapsed() < BUSY_TIME);
