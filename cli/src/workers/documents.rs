@@ -2,8 +2,8 @@
 //! others.
 //!
 //! The queue serves organizations in turn, so the message of a quiet one is always among the next.
-//! It only has to be taken: usually messages are taken one at a time, each gets one or two of a few places, and
-//! [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
+//! It only has to be taken: usually messages are taken one at a time, each gets one or two of a few
+//! places, and [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
 //! organization may have no further places is sent again and arrives a little later. Meanwhile the
 //! next message is handled.
 //!
