@@ -32,6 +32,14 @@ async fn send_canaries(client: &OrgClient, custom_ids: &[String], tag: &str) -> 
     collect_field(&answer.body["results"], "id")
 }
 
+/// Damages the stored bytes of a document.
+async fn damage_body(client: &OrgClient, id: &str) {
+    let body = client.stored_record(id).await.expect("a record").body;
+    let (app, tenant) = (&client.app, &client.tenant);
+    app.damage_blob(tenant, &body.blob, DamageKind::Flipped)
+        .await;
+}
+
 async fn statuses(client: &OrgClient, ids: &[String]) -> Vec<Value> {
     let mut statuses = Vec::new();
     for id in ids {
@@ -58,10 +66,7 @@ async fn a_text_that_cannot_be_read_leaves_the_others_of_its_message_alone() {
     let client = OrgClient::new().await;
     let names = ["one", "two", "three"].map(str::to_owned);
     let ids = send_canaries(&client, &names, "birds").await;
-    let body = client.stored_record(&ids[1]).await.expect("a record").body;
-    let (app, tenant) = (&client.app, &client.tenant);
-    app.damage_blob(tenant, &body.blob, DamageKind::Flipped)
-        .await;
+    damage_body(&client, &ids[1]).await;
 
     assert_eq!(process_only(&client).await, 1);
     assert_eq!(statuses(&client, &ids).await, ["done", "failed", "done"]);
@@ -217,10 +222,7 @@ async fn texts_that_wait_share_a_commit_with_those_of_their_organization() {
 async fn a_text_that_cannot_be_read_leaves_others_that_wait_alone() {
     let client = OrgClient::new().await;
     let ids = add_canaries_alone(&client, &["one", "two", "three"]).await;
-    let body = client.stored_record(&ids[1]).await.expect("a record").body;
-    let (app, tenant) = (&client.app, &client.tenant);
-    app.damage_blob(tenant, &body.blob, DamageKind::Flipped)
-        .await;
+    damage_body(&client, &ids[1]).await;
 
     assert_eq!(process_only(&client).await, 3);
     assert_eq!(statuses(&client, &ids).await, ["done", "failed", "done"]);

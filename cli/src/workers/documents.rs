@@ -59,7 +59,7 @@ struct MessageGroup {
     messages: Vec<ReceivedMessage>,
     /// The contents of the messages. A message that cannot be parsed has none, and needs no places.
     requests: Vec<JobMessage>,
-    /// Whether these are single short texts, so that others can be added.
+    /// True for single short texts, to which others of their organization can be added.
     is_of_short_texts: bool,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct BatchPart {
     pub(crate) messages: Vec<usize>,
 }
 
-/// What is to be done with documents.
+/// The work that messages request.
 pub(crate) enum Work {
     /// Process a document.
     Document(DocumentRevision),

@@ -59,9 +59,11 @@ impl Processor {
 
     /// Does the work of a part. Returns the outcomes of its messages.
     async fn handle_part(&self, part: &BatchPart) -> Vec<DeliveryOutcome> {
-        let (ctx, tenant) = (&self.ctx, &part.tenant);
+        let (ctx, readers, tenant) = (&self.ctx, &self.readers, &part.tenant);
         match &part.work {
-            Work::Document(document) => vec![self.process_document(tenant, document).await],
+            Work::Document(document) => {
+                vec![process::process_alone(ctx, readers, tenant, document).await]
+            }
             Work::Texts(texts) => match self.process_texts(tenant, texts).await {
                 Ok(failed) => texts
                     .iter()
@@ -96,15 +98,6 @@ impl Processor {
     ) -> domain::Result<Vec<DocumentRevision>> {
         let work = texts::process_texts(&self.ctx, &self.readers, &self.turns, tenant, texts);
         catch_panic(work).await
-    }
-
-    async fn process_document(
-        &self,
-        tenant: &Tenant,
-        (id, revision): &DocumentRevision,
-    ) -> DeliveryOutcome {
-        let work = process::process_revision(&self.ctx, &self.readers, tenant, id, revision);
-        outcome_of(catch_panic(work).await, "process a document")
     }
 }
 

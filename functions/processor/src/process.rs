@@ -2,20 +2,21 @@
 
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
-    Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack, ProcessingFailure,
-    Result, Revision, StatementSet, Tenant, Timestamp,
+    DeliveryOutcome, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
+    ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
 use service::Ctx;
 use service::{protect_file, read_present_tags};
 use tracing::info;
 
-use crate::MAX_ATTEMPTS;
 use crate::analysis::{
     ProcessingContext, ServedResults, analyze_text, commit_message, record_results, store_analyses,
 };
+use crate::batch::DocumentRevision;
 use crate::commit::{commit_documents, is_extracted};
 use crate::prepare;
 use crate::read::{ContentReaders, ReadError};
+use crate::{MAX_ATTEMPTS, catch_panic, outcome_of};
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice. A
@@ -39,6 +40,17 @@ const MIN_STAGED_CHARS: usize = 32 * 1024;
 /// then.
 const UNLEASED_SECONDS: i64 = 600;
 
+/// Processes one document. Returns the outcome of its message.
+pub(crate) async fn process_alone(
+    ctx: &Ctx,
+    readers: &ContentReaders,
+    tenant: &Tenant,
+    (id, revision): &DocumentRevision,
+) -> DeliveryOutcome {
+    let work = process_revision(ctx, readers, tenant, id, revision);
+    outcome_of(catch_panic(work).await, "process a document")
+}
+
 /// Processes a revision, unless it is no longer wanted, leased by another worker, or already
 /// processed.
 ///
@@ -48,7 +60,7 @@ const UNLEASED_SECONDS: i64 = 600;
 /// # Errors
 /// Temporary errors, after which the message is delivered again. A permanent failure ends the
 /// document as `failed` and returns `Ok`.
-pub(crate) async fn process_revision(
+async fn process_revision(
     ctx: &Ctx,
     readers: &ContentReaders,
     tenant: &Tenant,

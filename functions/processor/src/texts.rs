@@ -20,12 +20,12 @@ use crate::analysis::{
     store_analyses,
 };
 use crate::batch::DocumentRevision;
+use crate::catch_panic;
 use crate::commit::{DirectCommit, is_extracted, try_commit_documents};
 use crate::prepare;
-use crate::process::{fail_document, is_new_short_text, process_revision};
+use crate::process::{fail_document, is_new_short_text, process_alone};
 use crate::read::{ContentReaders, ReadError};
 use crate::turns::CommitTurns;
-use crate::{catch_panic, outcome_of};
 
 /// The time after which no further text is read. A text in a format that needs a parser may take as
 /// long as the parser may, and the function ends after 120 seconds.
@@ -82,8 +82,11 @@ pub(crate) async fn process_texts(
     for text in left.others {
         if begun.elapsed() > READING_TIME {
             late.push(text);
-        } else if !process_alone(ctx, readers, tenant, &text).await {
-            failed.push(text);
+            continue;
+        }
+        match process_alone(ctx, readers, tenant, &text).await {
+            DeliveryOutcome::Done => {}
+            DeliveryOutcome::Retry => failed.push(text),
         }
     }
     send_alone(ctx, tenant, &late).await?;
@@ -124,15 +127,13 @@ async fn process_together(
 
     let mut analyses = Vec::with_capacity(new.len());
     for (document, body) in new.into_iter().zip(bodies) {
-        let BlobContent::Intact(body) = body else {
-            left.others.push(revision_of(&document));
-            continue;
+        let body = match body {
+            BlobContent::Intact(body) if begun.elapsed() <= READING_TIME => body,
+            _ => {
+                left.others.push(revision_of(&document));
+                continue;
+            }
         };
-        if begun.elapsed() > READING_TIME {
-            left.others.push(revision_of(&document));
-            continue;
-        }
-
         let reading = read_text(readers, &document, &body, &contexts[&document.tag]);
         // A panic on one document must not affect the others.
         match AssertUnwindSafe(reading).catch_unwind().await {
@@ -250,17 +251,6 @@ async fn commit_later(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> Res
     }
     ctx.jobs.send(&commits).await?;
     first_error.map_or(Ok(()), Err)
-}
-
-/// Processes one text. Returns `false` if that fails.
-async fn process_alone(
-    ctx: &Ctx,
-    readers: &ContentReaders,
-    tenant: &Tenant,
-    (id, revision): &DocumentRevision,
-) -> bool {
-    let work = process_revision(ctx, readers, tenant, id, revision);
-    outcome_of(catch_panic(work).await, "process a document") == DeliveryOutcome::Done
 }
 
 /// Sends a message for each text.

@@ -18,7 +18,7 @@ type ContainerKey = (OrgId, ContainerId);
 #[derive(Default)]
 pub(crate) struct CommitTurns {
     locks: Mutex<HashMap<ContainerKey, Weak<AsyncMutex<()>>>>,
-    /// When another commit was first.
+    /// The times at which other commits were first.
     conflicts: Mutex<HashMap<ContainerKey, Instant>>,
 }
 

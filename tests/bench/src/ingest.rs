@@ -92,15 +92,12 @@ async fn add_documents(rig: &BenchSystem, options: &IngestOptions) -> Result<()>
     for (number, first) in (0..options.documents).step_by(options.batch).enumerate() {
         let count = options.batch.min(options.documents - first);
         let tag = format!("container{}", number % options.containers);
-        let mut texts: Vec<Value> = (0..count)
+        let texts: Vec<Value> = (0..count)
             .map(|_| writer.generate_text(options.chars).into())
             .collect();
-        requests.push(match texts.pop() {
-            Some(text) if options.batch == 1 => json!({"content": text, "containerTag": tag}),
-            last => {
-                texts.extend(last);
-                json!({"documents": texts, "containerTag": tag})
-            }
+        requests.push(match texts.as_slice() {
+            [text] if options.batch == 1 => json!({"content": text, "containerTag": tag}),
+            _ => json!({"documents": texts, "containerTag": tag}),
         });
     }
 
