@@ -155,10 +155,10 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 6;
+    file[8] = 7;
     assert_eq!(
         Segment::open(Bytes::from(file)).err(),
-        Some(SegmentError::UnknownVersion(6))
+        Some(SegmentError::UnknownVersion(7))
     );
 }
 
@@ -200,4 +200,8 @@ fn segments_of_earlier_versions_are_read() {
     assert_eq!(third, expected);
     let fourth = read_earlier(include_bytes!("data/segment-version-4.bin"));
     assert_eq!(fourth, expected);
+
+    // The fifth version has attributes in the core.
+    let fifth = read_earlier(include_bytes!("data/segment-version-5.bin"));
+    assert_eq!(fifth, documents());
 }

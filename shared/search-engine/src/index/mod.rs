@@ -26,7 +26,7 @@ pub struct Document {
     pub id: String,
     /// The attributes, opaque to this crate; the filter of a query reads them.
     pub attributes: Bytes,
-    /// True if every reader needs the attributes, so that they are in the core of a segment.
+    /// True if the attributes are read before others, so that they are in the core of a segment.
     pub is_in_core: bool,
     /// The time in milliseconds from which queries that have a time do not find the document.
     pub expires_at: Option<i64>,

@@ -1,6 +1,6 @@
 //! The attributes of documents, and the times at which some documents expire.
 //!
-//! The attributes of most documents are read in pages. Those that every reader needs are in the core.
+//! The attributes of most documents are read in pages. Those that are read first are in the core.
 
 use bytes::Bytes;
 
@@ -157,7 +157,10 @@ pub(super) struct ExpiryReader(Bytes);
 
 impl ExpiryReader {
     pub(super) fn open(section: Bytes) -> Result<Self, SegmentError> {
-        if section.len().is_multiple_of(EXPIRY_BYTES) {
+        let (entries, rest) = section.as_chunks::<EXPIRY_BYTES>();
+        let number = |entry: &[u8; EXPIRY_BYTES]| u32_at(entry, 0).unwrap_or_default();
+        let is_sorted = entries.is_sorted_by(|a, b| number(a) < number(b));
+        if is_sorted && rest.is_empty() {
             Ok(Self(section))
         } else {
             Err(SegmentError::Corrupt("expiries"))

@@ -13,8 +13,9 @@ use super::file::PagedSection;
 use super::format::{put_varint, take_varint, u32_at};
 use crate::error::SegmentError;
 
-/// The size of the largest block that is read. One row may be longer than a block should be.
-const MAX_BLOCK_BYTES: usize = 256 << 20;
+/// The most bytes that are compressed as one, and the size of the largest block that is read. One row may
+/// be longer than a block should be.
+pub(super) const MAX_BLOCK_BYTES: usize = 256 << 20;
 /// The first row, the offset (two words), the stored bytes, the raw bytes, and the checksum.
 const BLOCK_ENTRY_BYTES: usize = 24;
 const COMPRESSION_LEVEL: i32 = 3;
@@ -28,8 +29,14 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Decompresses a block of this size.
-fn decompress(bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+/// Compresses bytes by zstd.
+pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, SegmentError> {
+    let compressed = zstd::bulk::compress(bytes, COMPRESSION_LEVEL);
+    compressed.map_err(|_| SegmentError::TooLarge("block"))
+}
+
+/// Decompresses bytes of zstd to at most this size.
+pub(super) fn decompress(bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
     DECOMPRESSOR.with_borrow_mut(|decompressor| match decompressor {
         Some(decompressor) => decompressor.decompress(bytes, size),
         None => decompressor
@@ -83,8 +90,7 @@ impl BlockWriter {
             return Err(SegmentError::TooLarge("string"));
         }
 
-        let stored = zstd::bulk::compress(&self.raw, COMPRESSION_LEVEL)
-            .map_err(|_| SegmentError::TooLarge("block"))?;
+        let stored = compress(&self.raw)?;
         self.table.extend_from_slice(&self.first_row.to_le_bytes());
         self.table
             .extend_from_slice(&(self.blocks.len() as u64).to_le_bytes());

@@ -282,6 +282,12 @@ impl PagedSection {
         Self { file, range }
     }
 
+    /// Creates a section of which nothing is missing.
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        let range = 0..bytes.len();
+        Self::new(Arc::new(SegmentFile::whole(bytes)), range)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.range.len()
     }

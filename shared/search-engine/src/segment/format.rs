@@ -3,14 +3,15 @@
 //!
 //! ```text
 //! "RCLSEG\0\0" | version u32 | chunks u32 | documents u32 | sections u32
-//! per section: offset u64 | length u64 | crc32 u32 | 1 if it is read in pages u32
+//! per section: offset u64 | length u64 | crc32 u32 | form (`StoredForm`) u32
 //! crc32 of everything above u32
 //! sections of the core, each starting at a multiple of 64
 //! pages of 4 KiB with the other sections, each starting at a multiple of 64
 //! ```
 //! All numbers are little endian. The section of page checksums verifies the pages, so they have no
-//! crc32 in the table. Pages of version 4 have 16 KiB. In files of versions 1 to 3, everything is core, and
-//! blocks of texts and attributes are verified when they are read.
+//! crc32 in the table. No section is packed in files of versions 1 to 5. Pages of version 4 have 16 KiB. In
+//! files of versions 1 to 3, everything is core, and blocks of texts and attributes are verified when they
+//! are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::file::{EARLIER_PAGE_BYTES, PAGE_BYTES, PagedSection, SegmentFile, page_checksums};
+use super::packing::{self, StoredForm};
 use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
@@ -29,8 +31,10 @@ const MODEL_VERSION: u32 = 2;
 const BLOCK_VERSION: u32 = 3;
 /// The version with pages behind a core.
 const PAGED_VERSION: u32 = 4;
-/// The version that is written. It has codes of vectors, and some attributes in the core.
-const VERSION: u32 = 5;
+/// The version with codes of vectors, and some attributes in the core.
+const CODE_VERSION: u32 = 5;
+/// The version that is written. It has packed sections.
+const VERSION: u32 = 6;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 
@@ -83,22 +87,49 @@ const PLAIN_SECTIONS: usize = 16;
 const MODEL_SECTIONS: usize = 20;
 const BLOCK_SECTIONS: usize = 23;
 const PAGED_SECTIONS: usize = 24;
-/// The number in the table of a section that is read in pages.
-const IS_PAGED: u32 = 1;
+/// The tables of sorted strings.
+const SORTED: [SectionKind; 3] = [
+    SectionKind::DocumentIds,
+    SectionKind::RemovedIds,
+    SectionKind::PatchedIds,
+];
 
 /// The verified header of a file, and its sections.
 pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
     pub(super) documents: u32,
     pub(super) file: Arc<SegmentFile>,
-    ranges: Vec<Range<usize>>,
+    sections: Vec<StoredSection>,
+}
+
+/// A section of a file.
+enum StoredSection {
+    /// It is stored as it is.
+    InFile(Range<usize>),
+    /// It was packed.
+    Unpacked(Bytes),
 }
 
 impl SegmentHeader {
     /// Returns a section, which is read when it is needed.
     pub(super) fn paged(&self, section: SectionKind) -> PagedSection {
-        let range = self.ranges.get(section as usize).cloned();
-        PagedSection::new(self.file.clone(), range.unwrap_or_default())
+        match self.sections.get(section as usize) {
+            Some(StoredSection::InFile(range)) => {
+                PagedSection::new(self.file.clone(), range.clone())
+            }
+            Some(StoredSection::Unpacked(bytes)) => PagedSection::whole(bytes.clone()),
+            None => PagedSection::new(self.file.clone(), 0..0),
+        }
+    }
+
+    /// Returns the bytes of the sections that were unpacked.
+    pub(super) fn unpacked_bytes(&self) -> usize {
+        let sections = self.sections.iter();
+        let sizes = sections.map(|section| match section {
+            StoredSection::InFile(_) => 0,
+            StoredSection::Unpacked(bytes) => bytes.len(),
+        });
+        sizes.sum()
     }
 
     /// Returns a section of the core.
@@ -113,27 +144,36 @@ impl SegmentHeader {
 
 /// Joins the sections, given in order, into a file. Those of `paged` come behind the core, in this
 /// order.
+///
+/// # Errors
+/// [`SegmentError::TooLarge`] if a section cannot be packed.
 pub(super) fn write_file(
     chunks: u32,
     documents: u32,
     mut sections: [Vec<u8>; SECTIONS],
     paged: &[SectionKind],
-) -> Vec<u8> {
+) -> Result<Vec<u8>, SegmentError> {
     let mut pages = Vec::new();
-    let mut places = [const { (0, 0) }; SECTIONS];
+    let mut places = [const { 0..0 }; SECTIONS];
     for &section in paged {
         pages.resize(pages.len().next_multiple_of(64), 0);
-        let bytes = std::mem::take(&mut sections[section as usize]);
-        places[section as usize] = (pages.len(), bytes.len());
-        pages.extend_from_slice(&bytes);
+        let start = pages.len();
+        pages.append(&mut sections[section as usize]);
+        places[section as usize] = start..pages.len();
     }
     sections[SectionKind::PageChecksums as usize] = page_checksums(&pages, PAGE_BYTES);
 
+    let mut core = Vec::with_capacity(SECTIONS);
+    for (index, section) in sections.into_iter().enumerate() {
+        let is_sorted = SORTED.iter().any(|kind| *kind as usize == index);
+        core.push(packing::pack(section.into(), is_sorted)?);
+    }
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
-    let core_sections = sections.iter();
-    let core_len = core_sections.fold(table_end.next_multiple_of(64), |end, section| {
-        (end + section.len()).next_multiple_of(64)
-    });
+    let core_len = core
+        .iter()
+        .fold(table_end.next_multiple_of(64), |end, (_, stored)| {
+            (end + stored.len()).next_multiple_of(64)
+        });
 
     let mut file = Vec::with_capacity(core_len + pages.len());
     file.extend_from_slice(MAGIC);
@@ -141,35 +181,34 @@ pub(super) fn write_file(
         file.extend_from_slice(&number.to_le_bytes());
     }
     let mut offset = table_end.next_multiple_of(64);
-    for (section, (place, len)) in sections.iter().zip(places) {
-        let is_paged = len > 0;
-        let (start, len) = match is_paged {
-            true => (core_len + place, len),
-            false => (offset, section.len()),
+    for ((form, stored), place) in core.iter().zip(places) {
+        let (start, len, form) = match place.is_empty() {
+            true => (offset, stored.len(), *form),
+            false => (core_len + place.start, place.len(), StoredForm::Paged),
         };
         file.extend_from_slice(&(start as u64).to_le_bytes());
         file.extend_from_slice(&(len as u64).to_le_bytes());
-        file.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
-        file.extend_from_slice(&u32::from(is_paged).to_le_bytes());
-        offset = (offset + section.len()).next_multiple_of(64);
+        file.extend_from_slice(&crc32fast::hash(stored).to_le_bytes());
+        file.extend_from_slice(&(form as u32).to_le_bytes());
+        offset = (offset + stored.len()).next_multiple_of(64);
     }
     let crc = crc32fast::hash(&file);
     file.extend_from_slice(&crc.to_le_bytes());
 
-    for section in &sections {
+    for (_, stored) in &core {
         file.resize(file.len().next_multiple_of(64), 0);
-        file.extend_from_slice(section);
+        file.extend_from_slice(stored);
     }
     file.resize(core_len, 0);
     file.extend_from_slice(&pages);
-    file
+    Ok(file)
 }
 
 /// An entry of the table of sections.
 struct SectionEntry {
     range: Range<usize>,
     crc: u32,
-    is_paged: bool,
+    form: StoredForm,
 }
 
 /// Reads the table of sections of a file, or of its core.
@@ -184,7 +223,7 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         MODEL_VERSION => MODEL_SECTIONS,
         BLOCK_VERSION => BLOCK_SECTIONS,
         PAGED_VERSION => PAGED_SECTIONS,
-        VERSION => SECTIONS,
+        CODE_VERSION | VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),
     };
@@ -207,7 +246,7 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         entries.push(SectionEntry {
             range: end - length as usize..end,
             crc: u32_at(file, entry + 16)?,
-            is_paged: u32_at(file, entry + 20)? == IS_PAGED,
+            form: StoredForm::from_number(u32_at(file, entry + 20)?)?,
         });
     }
     Ok(entries)
@@ -223,7 +262,9 @@ pub(super) fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
 
 /// Returns the end of the core of a file of `len` bytes.
 fn core_end(entries: &[SectionEntry], len: usize) -> usize {
-    let paged = entries.iter().filter(|entry| entry.is_paged);
+    let paged = entries
+        .iter()
+        .filter(|entry| entry.form == StoredForm::Paged);
     paged.map(|entry| entry.range.start).min().unwrap_or(len)
 }
 
@@ -237,25 +278,32 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
         return Err(SegmentError::Corrupt("cut off"));
     }
 
-    let mut ranges = Vec::with_capacity(entries.len());
+    let mut sections = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
-        let end = if entry.is_paged { len } else { core_len };
+        let is_paged = entry.form == StoredForm::Paged;
+        let end = if is_paged { len } else { core_len };
         if entry.range.end > end {
             return Err(SegmentError::Corrupt("cut off"));
         }
-        let is_verified_later = entry.is_paged || has_own_checksums(index);
-        if !is_verified_later && crc32fast::hash(&known[entry.range.clone()]) != entry.crc {
+        if is_paged {
+            sections.push(StoredSection::InFile(entry.range));
+            continue;
+        }
+
+        let stored = &known[entry.range.clone()];
+        if !has_own_checksums(index) && crc32fast::hash(stored) != entry.crc {
             return Err(SegmentError::Corrupt("section checksum"));
         }
-        ranges.push(entry.range);
+        let unpacked = packing::unpack(entry.form, stored)?;
+        sections.push(unpacked.map_or(StoredSection::InFile(entry.range), StoredSection::Unpacked));
     }
 
-    let checksums = ranges.get(SectionKind::PageChecksums as usize).cloned();
-    let checksums = checksums.unwrap_or_default();
-    if checksums.end > core_len {
-        return Err(SegmentError::Corrupt("page checksums"));
-    }
-    let checksums = known.slice(checksums);
+    let checksums = match sections.get(SectionKind::PageChecksums as usize) {
+        Some(StoredSection::InFile(range)) if range.end <= core_len => known.slice(range.clone()),
+        Some(StoredSection::InFile(_)) => return Err(SegmentError::Corrupt("page checksums")),
+        Some(StoredSection::Unpacked(checksums)) => checksums.clone(),
+        None => Bytes::new(),
+    };
     let page_bytes = match u32_at(&known, 8)? {
         PAGED_VERSION => EARLIER_PAGE_BYTES,
         _ => PAGE_BYTES,
@@ -270,7 +318,7 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
             true => SegmentFile::whole(known),
             false => SegmentFile::partial(known, len, page_bytes, checksums)?,
         }),
-        ranges,
+        sections,
     })
 }
 
@@ -327,26 +375,34 @@ pub(super) struct StringTable {
 
 impl StringTable {
     pub(super) fn write<T: AsRef<[u8]>>(
-        items: impl ExactSizeIterator<Item = T> + Clone,
+        items: impl ExactSizeIterator<Item = T>,
     ) -> Result<Vec<u8>, SegmentError> {
-        let mut out = Vec::with_capacity(8 + items.len() * 8);
-        out.extend_from_slice(&(items.len() as u32).to_le_bytes());
         let mut offset = 0u32;
-        out.extend_from_slice(&offset.to_le_bytes());
-        for item in items.clone() {
+        let mut offsets = vec![offset];
+        let mut strings = Vec::with_capacity(items.len() * 8);
+        for item in items {
             let length =
                 u32::try_from(item.as_ref().len()).map_err(|_| SegmentError::TooLarge("string"))?;
             offset = offset
                 .checked_add(length)
                 .ok_or(SegmentError::TooLarge("strings"))?;
+            offsets.push(offset);
+            strings.extend_from_slice(item.as_ref());
+        }
+
+        Ok(Self::join(&offsets, &strings))
+    }
+
+    /// Returns the bytes of a table of strings that follow each other in `strings`, from their starts and
+    /// the end of the last one.
+    pub(super) fn join(offsets: &[u32], strings: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(4 + offsets.len() * 4 + strings.len());
+        out.extend_from_slice(&(offsets.len().saturating_sub(1) as u32).to_le_bytes());
+        for offset in offsets {
             out.extend_from_slice(&offset.to_le_bytes());
         }
-
-        for item in items {
-            out.extend_from_slice(item.as_ref());
-        }
-
-        Ok(out)
+        out.extend_from_slice(strings);
+        out
     }
 
     pub(super) fn open(data: Bytes) -> Result<Self, SegmentError> {

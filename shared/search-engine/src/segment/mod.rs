@@ -6,6 +6,7 @@ mod blocks;
 mod file;
 mod format;
 mod models;
+mod packing;
 mod postings;
 mod texts;
 mod writer;
@@ -35,14 +36,16 @@ use file::{PagedSection, SegmentFile};
 use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
 
-/// An opened segment. It is cheap to share, and holds the bytes of the file that are known, about 6
-/// bytes for each chunk, and up to 12 MB of texts and attributes that were read.
+/// An opened segment. It is cheap to share, and holds the bytes of the file that are known, sections that
+/// were packed, about 6 bytes for each chunk, and up to 12 MB of texts and attributes that were read.
 ///
 /// Of a file of which only the core is known, reads fail with [`SegmentError::NotFetched`] until the
 /// caller has fetched what [`Segment::missing`] returns.
 #[derive(Debug)]
 pub struct Segment {
     file: Arc<SegmentFile>,
+    /// The bytes of the sections that were unpacked, of which some are not kept.
+    unpacked_bytes: usize,
     ids: StringTable,
     attributes: AttributeReader,
     expiries: ExpiryReader,
@@ -99,6 +102,7 @@ impl Segment {
             .map_err(|_| SegmentError::Corrupt("terms"))?;
         let segment = Self {
             file: header.file.clone(),
+            unpacked_bytes: header.unpacked_bytes(),
             ids: StringTable::open(section(SectionKind::DocumentIds)?)?,
             attributes: open_attributes(header)?,
             expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
@@ -167,11 +171,11 @@ impl Segment {
         }
     }
 
-    /// Estimates the memory of the segment in bytes: what is known of the file, 6 bytes for each chunk,
-    /// and the blocks that stay decompressed.
+    /// Estimates the memory of the segment in bytes: what is known of the file, its unpacked sections, 6
+    /// bytes for each chunk, and the blocks that stay decompressed.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
-        let known = self.file.bytes_in_memory();
+        let known = self.file.bytes_in_memory() + self.unpacked_bytes;
         known + self.len_chunks() * 6 + recent.min(known * blocks::EXPANSION)
     }
 

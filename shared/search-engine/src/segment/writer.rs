@@ -221,11 +221,6 @@ impl SegmentWriter {
             _ => true,
         });
 
-        Ok(format::write_file(
-            self.next_chunk,
-            document_count,
-            sections,
-            &paged,
-        ))
+        format::write_file(self.next_chunk, document_count, sections, &paged)
     }
 }
