@@ -169,9 +169,14 @@ async fn check_rounds(computes_again: [bool; 4]) {
         }
         compact(&client, "box").await;
 
-        let segments = index_head(&client, "box").await.segments;
-        let newest = segments.last().expect("a segment");
+        let head = index_head(&client, "box").await;
+        let newest = head.segments.last().expect("a segment");
         assert!(newest.memory_index.is_some(), "round {round}");
+        let latest = latest_memories(&client).await;
+        let live = latest
+            .iter()
+            .filter(|memory| memory["isForgotten"] == false);
+        assert_eq!(head.memories, Some(live.count() as u64), "round {round}");
         let restored = read_cold(&client).await;
         if computes_again[round] {
             change_rules(&client).await;

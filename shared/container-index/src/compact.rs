@@ -84,7 +84,7 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return rewrite_index(ctx, tenant, id).await;
     }
 
-    let memory_count = memories.view.ledger().count_live(now);
+    let memory_count = memories.view.count_live(now);
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &levels, memory_count)
@@ -199,7 +199,7 @@ async fn replace_all(
         through: chunks.seq,
     };
     let segments = [store(ctx, tenant, id, whole).await?];
-    let memory_count = memories.view.ledger().count_live(now);
+    let memory_count = memories.view.count_live(now);
     let published = ctx
         .index
         .publish_segments(tenant, id, generation, &segments, memory_count)

@@ -124,6 +124,12 @@ impl IndexedMemories {
         self.inner.restored.is_some()
     }
 
+    /// Returns the number of memories that are live at `now`. Only latest versions have chunks, and a
+    /// forgotten memory has a time of expiry in the past, so no memory is read.
+    pub(crate) fn count_live(&self, now: Timestamp) -> u64 {
+        self.index().count_live_chunks(now.as_millis()) as u64
+    }
+
     /// Returns what has changed in the index and the ledger after the segments as a file for the next
     /// segment, or `None` if nothing has. If the memories of the segments were not restored, the file
     /// has everything. Its shortlists have the memories that are live at `now`.

@@ -186,6 +186,14 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Bytes, Option<i64>, u3
     all
 }
 
+/// Counts the chunks of the documents that have not expired at `now`.
+fn count_live_chunks(index: &ContainerIndex, now: i64) -> usize {
+    let live = index
+        .documents()
+        .filter(|document| document.expires_at().is_none_or(|time| time > now));
+    live.map(|document| document.chunks as usize).sum()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -199,6 +207,9 @@ proptest! {
 
         prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
         prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
+        for now in [EXPIRY - 1, EXPIRY] {
+            prop_assert_eq!(layered.index.count_live_chunks(now), count_live_chunks(&plain, now));
+        }
         let expected = answer_queries(&plain);
         prop_assert_eq!(&expected, &answer_queries(&layered.index));
         let compacted = layered.index.build_compacted().expect("what the test wrote is valid");

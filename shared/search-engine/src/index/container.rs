@@ -246,6 +246,20 @@ impl ContainerIndex {
         self.parts().map(|part| part.liveness.chunks).sum()
     }
 
+    /// Returns the number of live chunks whose documents have not expired at `now`, in milliseconds.
+    #[must_use]
+    pub fn count_live_chunks(&self, now: i64) -> usize {
+        let counts = self.parts().map(|part| {
+            let expired = part
+                .expired(now)
+                .filter(|&document| !part.liveness.is_deleted(document));
+            let expired_chunks: usize =
+                expired.map(|document| part.chunks_of(document).len()).sum();
+            part.liveness.chunks - expired_chunks
+        });
+        counts.sum()
+    }
+
     /// Returns the number of chunks in the tail, deleted ones included: those that a new segment
     /// would take over.
     #[must_use]
