@@ -168,7 +168,7 @@ impl Inner<ContainerIndex> {
     /// Returns the index with all changed records of the ledger.
     fn index_with_ledger(&self, now: Timestamp) -> ContainerIndex {
         let mut index = self.index.clone();
-        let in_core = self.ledger.restored_keys();
+        let in_core = self.ledger.core_keys();
         for (key, record) in self.ledger.changed_records(now) {
             match record {
                 Some(record) => index.upsert_document(Document {

@@ -175,6 +175,12 @@ impl Ledger {
         shortlists.map(|shortlists| shortlists.concat())
     }
 
+    /// Returns the keys of the records of the shortlists.
+    pub(super) fn shortlist_keys(&self) -> impl Iterator<Item = String> {
+        let groups = ProfileGroup::ALL.into_iter();
+        groups.map(|group| self.shortlists.stored_key(&group.key()))
+    }
+
     /// Returns the records of the shortlists at `now`, of at most `len` memories each.
     pub(super) fn shortlist_records(&self, now: Timestamp, len: usize) -> Vec<(String, Vec<u8>)> {
         let mut records = Vec::new();

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::retractions::retracting;
 use super::{DocumentStatements, day, document_statements, forget, lives_in, statement};
 use crate::ledger::records::MapStore;
-use crate::ledger::{Ledger, LedgerChanges, Memory};
+use crate::ledger::{Ledger, LedgerChanges, Memory, ProfileGroup};
 
 const EFFECTS: [RetractionEffect; 3] = [
     RetractionEffect::Ends,
@@ -75,9 +75,10 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
     }
 
     let mut read_first = store.clone();
-    let restored_keys = ledger.restored_keys();
-    read_first.0.retain(|key, _| restored_keys.contains(key));
-    assert!(Ledger::restore(ledger.container.clone(), Arc::new(read_first)).is_some());
+    let core_keys = ledger.core_keys();
+    read_first.0.retain(|key, _| core_keys.contains(key));
+    let by_core = Ledger::restore(ledger.container.clone(), Arc::new(read_first)).unwrap();
+    assert_eq!(by_core.shortlists.all().count(), ProfileGroup::ALL.len());
 
     let mut reopened = Ledger::restore(ledger.container.clone(), Arc::new(store.clone())).unwrap();
     assert_eq!(reopened.recompute_memories(), LedgerChanges::default());
