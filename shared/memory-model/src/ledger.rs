@@ -300,6 +300,7 @@ impl Ledger {
             return LedgerChanges::default();
         }
 
+        self.fetch_topics(&dirty);
         let mut memories_before: BTreeMap<MemoryId, Arc<Memory>> = BTreeMap::new();
         let mut groups = BTreeSet::new();
         for topic in &dirty {
@@ -317,10 +318,6 @@ impl Ledger {
                 groups.insert(group.clone());
             }
 
-            // Other topics have statements of the same documents.
-            for (document, _) in &topic_entry.statements {
-                self.documents.fetch(document);
-            }
             let sources = VersionSources {
                 documents: &self.documents,
                 edits: &self.edits,

@@ -4,7 +4,7 @@
 //! request or a change touches, and not the whole container.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -111,6 +111,14 @@ where
             self.overlay.insert(key.clone(), Held::Stored(value));
         }
         self.overlay.get(key)?.value().cloned()
+    }
+
+    /// Fetches these records, each once and in the order of their keys, because neighbours are stored
+    /// together.
+    pub(super) fn fetch_all(&mut self, keys: BTreeSet<&K>) {
+        for key in keys {
+            self.fetch(key);
+        }
     }
 
     /// Checks whether there is a record with this key.

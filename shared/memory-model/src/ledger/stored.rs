@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::records::{LedgerStore, Record, Records};
 use super::shortlists::SHORTLIST_LEN;
-use super::{DirtyTopics, Ledger, Memory, Retractions};
+use super::{DirtyTopics, Ledger, Memory, Retractions, TopicEntry};
 
 /// The beginnings of the keys, by kind of record. A memory has its id as the key, because its record is
 /// what a search finds.
@@ -153,6 +153,18 @@ impl Ledger {
     /// Returns the container whose memories these are.
     pub fn container(&self) -> &ContainerId {
         &self.container
+    }
+
+    /// Fetches the records of these topics, of the documents of their statements, and of their present
+    /// memories.
+    pub(super) fn fetch_topics(&mut self, topics: &BTreeSet<TopicId>) {
+        let entries = topics.iter().map(|topic| self.topics.fetch(topic));
+        let entries: Vec<Arc<TopicEntry>> = entries.flatten().collect();
+        let statements = entries.iter().flat_map(|entry| &entry.statements);
+        self.documents
+            .fetch_all(statements.map(|(document, _)| document).collect());
+        let memories = entries.iter().flat_map(|entry| &entry.memories);
+        self.memories.fetch_all(memories.collect());
     }
 
     /// Returns a ledger with the same statements and edits and without memories, so that all of them
