@@ -205,8 +205,8 @@ impl Ledger {
         records
     }
 
-    /// Returns the keys of the records that are read before others: those that [`Ledger::restore`] reads, and the
-    /// shortlists, from which a profile is chosen.
+    /// Returns the keys of the records that are read before others: those that [`Ledger::restore`] reads,
+    /// and the shortlists, from which a profile is chosen.
     pub fn core_keys(&self) -> HashSet<String> {
         let documents = self.retractions.documents();
         let mut keys: HashSet<String> = documents.map(|id| format!("{DOCUMENTS}{id}")).collect();
