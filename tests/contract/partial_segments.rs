@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use container_index::SegmentReading;
+use container_index::{SegmentReading, verify_index};
 use domain::{BlobRef, IndexHead};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
 use crate::client::OrgClient;
-use crate::containers::{compact, index_head};
+use crate::containers::{compact, index_head, physical_container};
 use crate::memories_forget::forget_memory;
 use crate::memories_update::correct_memory;
 
@@ -239,6 +239,23 @@ async fn a_damaged_page_costs_one_answer_and_is_repaired() {
     );
     let cold = restart(&client, BY_PAGES).await;
     assert_eq!(cold.search_texts("Which tea do I prefer?").await, expected);
+}
+
+#[tokio::test]
+async fn views_of_one_process_share_segments_and_a_check_reads_the_files() {
+    let client = filled_client().await;
+    let first = restart(&client, SegmentReading::Shared).await;
+    let expected = answers(&first).await;
+    damage_segments(&client, "box").await;
+
+    // The segments are in memory, so nobody notices that the files are damaged.
+    let second = restart(&client, SegmentReading::Shared).await;
+    assert_answers(&second, &expected, "shared").await;
+
+    let id = physical_container(&client, "box").await;
+    let faults = verify_index(&client.app.system.ctx, &client.tenant, &id).await;
+    let faults = faults.expect("a check");
+    assert!(faults.chunks_unreadable && faults.memories_unreadable);
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ impl From<usize> for CacheSettings {
     fn from(bytes: usize) -> Self {
         Self {
             bytes,
-            reading: SegmentReading::Whole,
+            reading: SegmentReading::Shared,
         }
     }
 }

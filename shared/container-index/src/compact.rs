@@ -14,9 +14,9 @@ use tracing::info;
 
 use crate::chunks::IndexedChunks;
 use crate::memories::{EditsFile, IndexedMemories, read_edits};
-use crate::segments::{measure_file, open_whole};
+use crate::segments::{SegmentReading, measure_file, open_whole};
 use crate::tail::ChunkTail;
-use crate::view::{ContainerState, ContainerView, Loaded, read_whole_views};
+use crate::view::{ContainerState, ContainerView, Loaded, read_views};
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
 /// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
@@ -43,7 +43,9 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
     }
 
     let segments = state.head.segments.clone();
-    let Some((loaded, memories)) = read_both::<ChunkTail>(ctx, tenant, id, state).await? else {
+    let Some((loaded, memories)) =
+        read_both::<ChunkTail>(ctx, tenant, id, state, SegmentReading::Shared).await?
+    else {
         return Ok(());
     };
 
@@ -150,7 +152,9 @@ pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
         return Ok(());
     }
 
-    let Some((chunks, memories)) = read_both::<IndexedChunks>(ctx, tenant, id, state).await? else {
+    let Some((chunks, memories)) =
+        read_both::<IndexedChunks>(ctx, tenant, id, state, SegmentReading::Whole).await?
+    else {
         return Ok(());
     };
     replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
@@ -274,9 +278,10 @@ async fn read_both<C: ContainerView>(
     tenant: &Tenant,
     id: &ContainerId,
     state: ContainerState,
+    reading: SegmentReading,
 ) -> PortResult<Option<(Loaded<C>, Loaded<IndexedMemories>)>> {
     let (mut chunks, mut memories) =
-        read_whole_views::<C, IndexedMemories>(ctx, tenant, id, state).await?;
+        read_views::<C, IndexedMemories>(ctx, tenant, id, state, reading).await?;
     let is_aligned = align_views(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(is_aligned.then_some((chunks, memories)))
 }

@@ -7,6 +7,7 @@ mod compact;
 mod count;
 mod embedding;
 mod memories;
+mod opened;
 mod repair;
 mod segments;
 mod tail;

@@ -497,9 +497,9 @@ impl<I: MemoryIndex> Inner<I> {
     ) -> PortResult<bool> {
         let are_current = use_current_rules(indexes);
         // All statements are read if the memories have to be computed from them.
-        let reading = match are_current {
-            true => reading,
-            false => SegmentReading::Whole,
+        let reading = match reading {
+            SegmentReading::Cores { .. } if !are_current => SegmentReading::Shared,
+            reading => reading,
         };
         let files: Vec<StoredFile<'_>> = indexes
             .iter()

@@ -10,7 +10,8 @@ use service::repair_document;
 use crate::chunks::IndexedChunks;
 use crate::compact::rewrite_index;
 use crate::memories::{IndexedMemories, are_edits_readable};
-use crate::view::{ContainerState, ContainerView, read_whole_views, served_documents};
+use crate::segments::SegmentReading;
+use crate::view::{ContainerState, ContainerView, Loaded, read_views, served_documents};
 
 /// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
 /// read are processed again or become `failed`. Segments are rewritten if they cannot be read or
@@ -27,8 +28,7 @@ pub async fn repair_index(
     let state = ContainerState::read_all(ctx, tenant, id).await?;
     let has_removed_data = state.head.last_removal.is_some();
     let segments = state.head.segments.clone();
-    let (mut chunks, mut memories) =
-        read_whole_views::<IndexedChunks, IndexedMemories<()>>(ctx, tenant, id, state).await?;
+    let (mut chunks, mut memories) = read_from_store(ctx, tenant, id, state).await?;
 
     let mut suspects: BTreeSet<DocumentId> = suspects.iter().cloned().collect();
     suspects.extend(chunks.view.take_unreadable());
@@ -78,8 +78,7 @@ impl IndexFaults {
 pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<IndexFaults> {
     let state = ContainerState::read_all(ctx, tenant, id).await?;
     let segments = state.head.segments.clone();
-    let (mut chunks, mut memories) =
-        read_whole_views::<IndexedChunks, IndexedMemories<()>>(ctx, tenant, id, state).await?;
+    let (mut chunks, mut memories) = read_from_store(ctx, tenant, id, state).await?;
     let mut unreadable = chunks.view.take_unreadable();
     unreadable.extend(memories.view.take_unreadable());
 
@@ -115,4 +114,14 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
         missing,
         unexpected,
     })
+}
+
+/// Reads both views, and every byte of their segments from the store.
+async fn read_from_store(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    state: ContainerState,
+) -> PortResult<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)> {
+    read_views(ctx, tenant, id, state, SegmentReading::Whole).await
 }

@@ -1,5 +1,6 @@
 //! Stored segments, which are read as a whole or page by page.
 
+use std::iter::zip;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +11,16 @@ use search_engine::Segment;
 use service::Ctx;
 use tracing::warn;
 
+use crate::opened::{find_opened, remember_opened};
 use crate::view::ContainerView;
 
 /// The parts of segments that are read when a container is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentReading {
-    /// Everything.
+    /// Everything, from the store.
     Whole,
+    /// Everything. Segments that another view of this process has open are shared, not read again.
+    Shared,
     /// The cores, if the segments of a view have more bytes than this together. The rest is read when a
     /// search needs it ([`read_until_fetched`]).
     Cores {
@@ -43,7 +47,7 @@ impl SegmentReading {
     /// Checks whether only the cores of these files are read when they are opened.
     fn reads_cores(self, files: &[StoredFile<'_>]) -> bool {
         match self {
-            Self::Whole => false,
+            Self::Whole | Self::Shared => false,
             Self::Cores { above, .. } => files.iter().map(|file| file.bytes).sum::<u64>() > above,
         }
     }
@@ -220,16 +224,23 @@ pub(crate) async fn open_segments(
     reading: SegmentReading,
 ) -> PortResult<(Vec<Option<Arc<Segment>>>, Vec<PartialSegment>)> {
     let reads_cores = reading.reads_cores(files);
+    let mut shared: Vec<Option<Arc<Segment>>> = Vec::with_capacity(files.len());
     let mut whole: Vec<BlobRef> = Vec::new();
     let mut cores: Vec<BlobPart> = Vec::new();
     for file in files {
+        let opened = match reading {
+            SegmentReading::Shared => find_opened(tenant, file.blob),
+            SegmentReading::Whole | SegmentReading::Cores { .. } => None,
+        };
         match file.core_bytes {
+            _ if opened.is_some() => {}
             Some(core_bytes) if reads_cores && core_bytes < file.bytes => cores.push(BlobPart {
                 blob: file.blob.clone(),
                 bytes: 0..core_bytes,
             }),
             _ => whole.push(file.blob.clone()),
         }
+        shared.push(opened);
     }
     let (whole, core_contents) = tokio::try_join!(
         ctx.blobs.read(tenant, &whole),
@@ -239,7 +250,11 @@ pub(crate) async fn open_segments(
     let (mut whole, mut core_contents) = (whole.into_iter(), core_contents.into_iter());
     let mut cores = cores.into_iter().peekable();
     let (mut opened, mut partial) = (Vec::with_capacity(files.len()), Vec::new());
-    for file in files {
+    for (file, shared) in zip(files, shared) {
+        if shared.is_some() {
+            opened.push(shared);
+            continue;
+        }
         let core = cores.next_if(|core| core.blob == *file.blob);
         let segment = match core {
             Some(core) => {
@@ -251,7 +266,13 @@ pub(crate) async fn open_segments(
                     .extend(opened.map(|segment| PartialSegment::new(core.blob.clone(), segment)));
                 segment
             }
-            None => whole.next().and_then(open_whole).map(Arc::new),
+            None => {
+                let segment = whole.next().and_then(open_whole).map(Arc::new);
+                if let Some(segment) = &segment {
+                    remember_opened(tenant, file.blob, segment);
+                }
+                segment
+            }
         };
         opened.push(segment);
     }

@@ -225,7 +225,7 @@ impl<V: ContainerView> Loaded<V> {
                 }
             }
 
-            // A damaged segment is recovered by a reader of whole segments.
+            // A damaged segment is recovered by a reader that reads everything from the store.
             if is_damaged {
                 reading = SegmentReading::Whole;
             }
@@ -344,18 +344,19 @@ impl<V: ContainerView> Loaded<V> {
     }
 }
 
-/// Reads both views of the container from all bytes of its segments.
+/// Reads both views of the container. `reading` is one that reads everything.
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub(crate) async fn read_whole_views<C: ContainerView, M: ContainerView>(
+pub(crate) async fn read_views<C: ContainerView, M: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
     state: ContainerState,
+    reading: SegmentReading,
 ) -> PortResult<(Loaded<C>, Loaded<M>)> {
-    let chunks = Loaded::<C>::read(ctx, tenant, id, state.clone(), SegmentReading::Whole).await?;
-    let memories = Loaded::<M>::read(ctx, tenant, id, state, SegmentReading::Whole).await?;
+    let chunks = Loaded::<C>::read(ctx, tenant, id, state.clone(), reading).await?;
+    let memories = Loaded::<M>::read(ctx, tenant, id, state, reading).await?;
     Ok((chunks, memories))
 }
 
