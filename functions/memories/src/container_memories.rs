@@ -1,5 +1,6 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use container_index::{IndexedMemories, MemoryIndex, ViewCache};
@@ -8,7 +9,7 @@ use domain::{
     TopicId,
 };
 use edge::App;
-use memory_model::{Ledger, Memory};
+use memory_model::{Ledger, Memory, SupportingSpan};
 use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
@@ -92,7 +93,8 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         })
     }
 
-    /// Returns every version of the memories of a topic.
+    /// Returns the memories of a topic that its newest statements may change, as
+    /// [`Ledger::memories_of_topic`] does.
     pub(crate) fn memories_of_topic(&self, topic: &TopicId) -> impl Iterator<Item = Arc<Memory>> {
         self.containers
             .iter()
@@ -112,22 +114,34 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         })
     }
 
-    /// Returns the memories from a document, in the order of its text.
-    pub(crate) fn memories_of_document(&self, document: &Document) -> Vec<LocatedMemory<'_>> {
-        let containers = self
-            .containers
-            .iter()
-            .filter(|(container, _)| *container == document.container);
-        let document_memories = containers.flat_map(|(container, memories)| {
+    /// Returns the memories that a document states within a range of characters, or anywhere, in the order
+    /// of its text.
+    pub(crate) fn memories_stated_within(
+        &self,
+        document: &Document,
+        range: Option<(usize, usize)>,
+    ) -> Vec<LocatedMemory<'_>> {
+        let is_within = |span: &SupportingSpan| {
+            range.is_none_or(|(start, end)| start <= span.start && span.end <= end)
+        };
+        let mut located: Vec<LocatedMemory<'_>> = Vec::new();
+        let mut seen: HashSet<MemoryId> = HashSet::new();
+        for (container, memories) in &self.containers {
+            if *container != document.container {
+                continue;
+            }
             let ledger = memories.ledger();
-            let document_memories = ledger.memories_of_document(&document.id).into_iter();
-            document_memories.map(move |memory| LocatedMemory {
-                container,
-                ledger,
-                memory,
-            })
-        });
-        document_memories.collect()
+            for (span, memory) in ledger.stated_memories(&document.id) {
+                if is_within(&span) && seen.insert(memory.id.clone()) {
+                    located.push(LocatedMemory {
+                        container,
+                        ledger,
+                        memory,
+                    });
+                }
+            }
+        }
+        located
     }
 
     /// Returns the memory that a request names. It must not be forgotten or, if named by its

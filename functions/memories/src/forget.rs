@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use domain::{
-    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryEdit, MemoryId, Result, Tenant,
-    Timestamp,
+    ContainerId, ContainerTag, Document, Error, MemoryEdit, MemoryId, Result, Tenant, Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent};
-use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,8 +196,7 @@ async fn memories_of_source(
         None => None,
     };
 
-    let mut document_memories = container_memories.memories_of_document(&document);
-    document_memories.retain(|located| is_stated_within(&located.memory, &document.id, span));
+    let document_memories = container_memories.memories_stated_within(&document, span);
     let live = document_memories
         .iter()
         .filter(|located| located.memory.is_live(container_memories.now));
@@ -266,19 +263,6 @@ async fn chunk_span(
     chunk
         .map(|chunk| (chunk.start, chunk.end))
         .ok_or(Error::NotFound("Memory"))
-}
-
-/// Checks whether the document states the memory within the span.
-fn is_stated_within(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
-    span.is_none_or(|(start, end)| {
-        let document_sources = memory
-            .sources
-            .iter()
-            .filter(|source| source.document == *document);
-        document_sources
-            .into_iter()
-            .any(|source| start <= source.start && source.end <= end)
-    })
 }
 
 /// Describes the operations of this module.

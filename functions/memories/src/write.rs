@@ -203,12 +203,14 @@ impl SentMemories {
     /// recognizes a retry, even though memories without a date have an earlier time in the first
     /// request.
     fn find_repeated_document(&self, ledger: &Ledger) -> Option<Arc<DocumentStatements>> {
-        let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
+        let since = self.now.plus_seconds(-REPEAT_SECONDS);
         let first = self.statements.first()?;
         ledger
-            .documents_on_topic_of(first)
+            .documents_on_topic_of(first, since.min(first.said_at))
             .into_iter()
-            .filter(|document_statements| document_statements.document.created_at >= since)
+            .filter(|document_statements| {
+                document_statements.document.created_at >= since.as_millis()
+            })
             .find(|document_statements| {
                 let mut pairs = self
                     .statements
@@ -290,13 +292,9 @@ fn with_memory_position(index: usize, error: Error) -> Error {
 
 /// Returns the memory that contains this statement of a document.
 fn memory_stated_at(ledger: &Ledger, document: &DocumentId, start: usize) -> Option<Arc<Memory>> {
-    let matches_position = |source: &memory_model::SupportingSpan| {
-        source.document == *document && source.start == start
-    };
-    ledger
-        .memories_of_document(document)
-        .into_iter()
-        .find(|memory| memory.sources.iter().any(matches_position))
+    let stated = ledger.stated_memories(document).into_iter();
+    let mut at_start = stated.filter(|(span, _)| span.start == start);
+    at_start.next().map(|(_, memory)| memory)
 }
 
 impl CreatedMemory {

@@ -15,15 +15,17 @@
 mod derive;
 mod extend;
 mod memory;
+mod recompute;
 mod records;
 mod retract;
 mod shortlists;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod topics;
 mod versions;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use domain::memory::ReviewDecision;
@@ -33,16 +35,18 @@ use domain::{
 };
 
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
+pub use recompute::LedgerChanges;
 pub use records::LedgerStore;
 use serde::{Deserialize, Serialize};
 pub(crate) use shortlists::{
     ProfileGroup, compare_inferences_last, compare_most_certain_first, kind_rank,
 };
 
+use extend::TopicGroup;
 use records::{Record, Records};
 use retract::{PlacedRetraction, Retractions};
 use shortlists::StoredShortlist;
-use versions::VersionSources;
+use topics::{Blocks, StatementKey, TopicEntry};
 
 use crate::words::content_words;
 
@@ -58,7 +62,14 @@ pub struct DocumentStatements {
     pub statements: Vec<Statement>,
 }
 
-impl Record for DocumentStatements {}
+impl Record for DocumentStatements {
+    fn estimated_bytes(&self) -> usize {
+        let statements = self.statements.iter();
+        500 + statements
+            .map(|statement| 500 + statement.text.len())
+            .sum::<usize>()
+    }
+}
 
 /// The memories of a container and everything that they are computed from. Clones share all records.
 #[derive(Debug, Clone)]
@@ -66,11 +77,13 @@ pub struct Ledger {
     container: ContainerId,
     documents: Records<DocumentId, DocumentStatements>,
     topics: Records<TopicId, TopicEntry>,
+    /// The settled statements of topics, by topic and number.
+    blocks: Blocks,
     /// The edits of callers, by the memory that they apply to.
     edits: Records<MemoryId, MemoryEdits>,
     memories: Records<MemoryId, Memory>,
-    /// Topics whose statements begin alike, by that beginning. One of them may extend another.
-    groups: Records<String, BTreeSet<TopicId>>,
+    /// Topics whose statements begin alike, by that beginning.
+    groups: Records<String, TopicGroup>,
     /// Topics by their subject.
     subjects: Records<String, BTreeSet<TopicId>>,
     /// The memories from which profiles are chosen, by group, as they were when they were stored.
@@ -106,22 +119,6 @@ impl DirtyTopics {
     }
 }
 
-/// The statements of one topic, and its memories.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct TopicEntry {
-    /// The subject, if the statements answer one topic.
-    subject: Option<String>,
-    /// The group, for other statements.
-    group: Option<String>,
-    /// The statements of documents: the document and the position among its statements.
-    statements: BTreeSet<(DocumentId, usize)>,
-    /// Versions that callers wrote, with the memory that each replaces.
-    corrections: Vec<(MemoryId, Statement)>,
-    memories: BTreeSet<MemoryId>,
-}
-
-impl Record for TopicEntry {}
-
 impl Record for BTreeSet<TopicId> {}
 
 /// The edits of callers to one memory, other than new versions.
@@ -145,21 +142,12 @@ impl MemoryEdits {
     }
 }
 
-/// The changes that a [`Ledger::recompute_memories`] made.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LedgerChanges {
-    /// Memories that are new or different.
-    pub updated: BTreeSet<MemoryId>,
-    /// Memories that no longer exist.
-    pub removed: BTreeSet<MemoryId>,
-}
-
 impl Ledger {
     /// The version of the rules that compute memories from statements and edits, of the words with
     /// which the memories are found, and of the stored form of memories and topics. It is raised with
     /// every change of them. Of a ledger that was stored with another version, only the statements,
     /// corrections and edits are restored, so their stored form never changes.
-    pub const RULES_VERSION: u32 = 3;
+    pub const RULES_VERSION: u32 = 4;
 
     /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {
@@ -182,46 +170,29 @@ impl Ledger {
             }
 
             let topic = topic_id_of(&self.container, statement);
+            let key = StatementKey::new(statement, &document_statements.document);
+            self.open_statements(&topic, Some(&key));
             let topic_entry = self.topics.get_or_default(&topic);
-            topic_entry.statements.insert((id.clone(), index));
+            topic_entry.open.insert((id.clone(), index), None);
             if let Some(topic_answer) = &statement.topic {
-                topic_entry.subject = Some(topic_answer.subject.clone());
-                self.subjects
-                    .get_or_default(&topic_answer.subject)
-                    .insert(topic.clone());
+                if topic_entry.subject.is_none() {
+                    topic_entry.subject = Some(topic_answer.subject.clone());
+                    self.subjects
+                        .get_or_default(&topic_answer.subject)
+                        .insert(topic.clone());
+                }
                 if derive::is_relationship(topic_answer) {
                     self.relationship_topics.insert(topic.clone());
                 }
-            } else {
+            } else if topic_entry.group.is_none() {
                 let group = extend::group_key(&statement.text);
-                self.groups.get_or_default(&group).insert(topic.clone());
+                self.groups.get_or_default(&group).add(&topic);
                 topic_entry.group = Some(group);
             }
             self.dirty.insert(topic);
         }
 
         self.documents.insert(id, document_statements);
-    }
-
-    /// Marks the topics of the statements that the new retractions take back, or took back before they
-    /// were removed.
-    fn mark_affected(&mut self) {
-        let retractions = std::mem::take(&mut self.new_retractions);
-        let DirtyTopics::Some(dirty) = &mut self.dirty else {
-            return;
-        };
-        if retractions.is_empty() {
-            return;
-        }
-        for (_, document) in self.documents.read_all() {
-            for statement in &document.statements {
-                let is_affected =
-                    |retraction: &PlacedRetraction| retraction.affects(statement, &document);
-                if retractions.iter().any(is_affected) {
-                    dirty.insert(topic_id_of(&self.container, statement));
-                }
-            }
-        }
     }
 
     /// Removes the statements of a document. Does nothing for an unknown document.
@@ -235,8 +206,10 @@ impl Ledger {
 
         for (index, statement) in document_statements.statements.iter().enumerate() {
             let topic = topic_id_of(&self.container, statement);
+            let key = StatementKey::new(statement, &document_statements.document);
+            self.open_statements(&topic, Some(&key));
             if let Some(topic_entry) = self.topics.get_mut(&topic) {
-                topic_entry.statements.remove(&(document.clone(), index));
+                topic_entry.open.remove(&(document.clone(), index));
             }
             self.dirty.insert(topic);
         }
@@ -250,6 +223,7 @@ impl Ledger {
                 topic,
                 version,
             } => {
+                self.open_statements(topic, None);
                 let topic_entry = self.topics.get_or_default(topic);
                 let edit = (memory.clone(), version.as_ref().clone());
                 if !topic_entry.corrections.contains(&edit) {
@@ -280,6 +254,7 @@ impl Ledger {
     fn mark_dirty(&mut self, memory: &MemoryId) {
         match self.memories.get(memory) {
             Some(existing) => {
+                self.open_statements(&existing.topic, None);
                 self.dirty.insert(existing.topic.clone());
             }
             // The id may be that of another occurrence of a memory that exists, so every topic is
@@ -288,136 +263,7 @@ impl Ledger {
         }
     }
 
-    /// Recomputes the memories of all topics that have changed, and returns what is different.
-    pub fn recompute_memories(&mut self) -> LedgerChanges {
-        self.mark_affected();
-        let nothing = DirtyTopics::Some(BTreeSet::new());
-        let dirty = match std::mem::replace(&mut self.dirty, nothing) {
-            DirtyTopics::All => self.topics.keys().collect(),
-            DirtyTopics::Some(topics) => topics,
-        };
-        if dirty.is_empty() {
-            return LedgerChanges::default();
-        }
-
-        self.fetch_topics(&dirty);
-        let mut memories_before: BTreeMap<MemoryId, Arc<Memory>> = BTreeMap::new();
-        let mut groups = BTreeSet::new();
-        for topic in &dirty {
-            let Some(topic_entry) = self.topics.take(topic) else {
-                continue;
-            };
-
-            let mut topic_entry = Arc::unwrap_or_clone(topic_entry);
-            for id in std::mem::take(&mut topic_entry.memories) {
-                if let Some(memory) = self.memories.take(&id) {
-                    memories_before.insert(id, memory);
-                }
-            }
-            if let Some(group) = &topic_entry.group {
-                groups.insert(group.clone());
-            }
-
-            let sources = VersionSources {
-                documents: &self.documents,
-                edits: &self.edits,
-                retractions: &self.retractions,
-            };
-            for memory in versions::compute_versions(topic, &topic_entry, sources) {
-                if memory.forgotten.is_some() {
-                    let sources = memory.sources.iter();
-                    self.masked_documents
-                        .extend(sources.map(|source| source.document.clone()));
-                }
-                topic_entry.memories.insert(memory.id.clone());
-                self.memories.insert(memory.id.clone(), memory);
-            }
-
-            if topic_entry.statements.is_empty() {
-                self.unlist_topic(topic, &mut topic_entry);
-            }
-            if !topic_entry.statements.is_empty() || !topic_entry.corrections.is_empty() {
-                self.topics.insert(topic.clone(), topic_entry);
-            }
-        }
-
-        for group in groups {
-            self.relate_extensions(&group, &mut memories_before);
-        }
-
-        self.recompute_inferences(&mut memories_before);
-        self.diff_memories(&dirty, memories_before)
-    }
-
-    /// Removes a topic without statements from its group and its subject. A caller's version alone
-    /// gives neither extensions nor inferences.
-    fn unlist_topic(&mut self, topic: &TopicId, topic_entry: &mut TopicEntry) {
-        // The keys have words of the statements, so nothing of a removed document may stay.
-        if let Some(group) = &topic_entry.group.take()
-            && let Some(topics) = self.groups.get_mut(group)
-        {
-            topics.remove(topic);
-            if topics.is_empty() {
-                self.groups.take(group);
-            }
-        }
-
-        if let Some(subject) = &topic_entry.subject.take()
-            && let Some(topics) = self.subjects.get_mut(subject)
-        {
-            topics.remove(topic);
-            if topics.is_empty() {
-                self.subjects.take(subject);
-            }
-        }
-
-        self.relationship_topics.remove(topic);
-    }
-
-    /// Changes a memory, if it exists. Stores its former state in `memories_before`, unless an earlier
-    /// one is there. A memory that was just created and is missing there counts as changed in either
-    /// case.
-    fn change_memory(
-        &mut self,
-        id: &MemoryId,
-        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
-        change: impl FnOnce(&mut Memory),
-    ) {
-        let Some(former) = self.memories.get(id) else {
-            return;
-        };
-        memories_before.entry(id.clone()).or_insert(former);
-        if let Some(memory) = self.memories.get_mut(id) {
-            change(memory);
-        }
-    }
-
-    /// Compares the memories that could have changed with their state in `memories_before`.
-    fn diff_memories(
-        &self,
-        dirty: &BTreeSet<TopicId>,
-        memories_before: BTreeMap<MemoryId, Arc<Memory>>,
-    ) -> LedgerChanges {
-        let mut changes = LedgerChanges::default();
-        for (id, old) in &memories_before {
-            match self.memories.get(id) {
-                None => changes.removed.insert(id.clone()),
-                Some(new) if new != *old => changes.updated.insert(id.clone()),
-                Some(_) => false,
-            };
-        }
-
-        let topic_ids = dirty.iter().flat_map(|topic| self.topic_memory_ids(topic));
-        for id in topic_ids.chain(self.inferences.iter().cloned()) {
-            if !memories_before.contains_key(&id) {
-                changes.updated.insert(id);
-            }
-        }
-
-        changes
-    }
-
-    /// Returns the ids of the memories of a topic; none for an unknown topic.
+    /// Returns the ids of [`Ledger::memories_of_topic`].
     fn topic_memory_ids(&self, topic: &TopicId) -> BTreeSet<MemoryId> {
         match self.topics.get(topic) {
             Some(topic_entry) => topic_entry.memories.clone(),
@@ -425,7 +271,9 @@ impl Ledger {
         }
     }
 
-    /// Returns the memories of a topic; none for an unknown topic.
+    /// Returns the memories of a topic that its newest statements may change, among them all that no other
+    /// has replaced; none for an unknown topic. They are all memories of a topic with a version that a
+    /// caller wrote.
     pub fn memories_of_topic(&self, topic: &TopicId) -> impl Iterator<Item = Arc<Memory>> {
         let ids = self.topic_memory_ids(topic).into_iter();
         ids.filter_map(|id| self.memories.get(&id))
@@ -491,31 +339,26 @@ impl Ledger {
         self.memories.all().map(|(_, memory)| memory)
     }
 
-    /// Returns the newest versions in the memory's chain, the oldest of them first.
+    /// Returns the newest versions in the memory's chain, the oldest of them first; none for an inference.
     pub fn memory_history(&self, memory: &Memory) -> Vec<Arc<Memory>> {
-        let mut versions: Vec<Arc<Memory>> = self
-            .memories_of_topic(&memory.topic)
-            .filter(|other| other.first_version == memory.first_version)
-            .collect();
-        versions.sort_by_key(|memory| memory.version);
-        versions.split_off(versions.len().saturating_sub(MAX_HISTORY_VERSIONS))
+        if !self.topics.contains(&memory.topic) {
+            return Vec::new();
+        }
+        let mut topic_memories = self.memories_of_topic(&memory.topic);
+        let last = topic_memories
+            .find(|other| other.first_version == memory.first_version && !other.is_replaced());
+        let last = last.or_else(|| self.memories.get(&memory.id));
+        let versions = std::iter::successors(last, |version| {
+            version.parent.as_ref().and_then(|id| self.memories.get(id))
+        });
+        let mut versions: Vec<Arc<Memory>> = versions.take(MAX_HISTORY_VERSIONS).collect();
+        versions.reverse();
+        versions
     }
 
     /// Returns the statements of the document with this id, with its metadata.
     pub fn document_statements(&self, document: &DocumentId) -> Option<Arc<DocumentStatements>> {
         self.documents.get(document)
-    }
-
-    /// Returns the documents that have a statement of the same topic as this one.
-    pub fn documents_on_topic_of(&self, statement: &Statement) -> Vec<Arc<DocumentStatements>> {
-        let topic = topic_id_of(&self.container, statement);
-        let Some(topic_entry) = self.topics.get(&topic) else {
-            return Vec::new();
-        };
-        let ids: BTreeSet<&DocumentId> = topic_entry.statements.iter().map(|(id, _)| id).collect();
-        ids.into_iter()
-            .filter_map(|id| self.documents.get(id))
-            .collect()
     }
 
     /// Returns every document that has statements, in any order.
@@ -525,28 +368,34 @@ impl Ledger {
 
     /// Returns the memories that a document supports, in the order of its text.
     pub fn memories_of_document(&self, document: &DocumentId) -> Vec<Arc<Memory>> {
+        let stated = self.stated_memories(document).into_iter();
+        let mut seen: HashSet<MemoryId> = HashSet::new();
+        stated
+            .map(|(_, memory)| memory)
+            .filter(|memory| seen.insert(memory.id.clone()))
+            .collect()
+    }
+
+    /// Returns the spans of a document that state something, each with the memory that it supports.
+    pub fn stated_memories(&self, document: &DocumentId) -> Vec<(SupportingSpan, Arc<Memory>)> {
         let Some(document_statements) = self.documents.get(document) else {
             return Vec::new();
         };
 
-        let mut found: Vec<Arc<Memory>> = Vec::new();
-        let mut seen: HashSet<MemoryId> = HashSet::new();
-        for statement in &document_statements.statements {
-            let is_source = |source: &SupportingSpan| {
-                source.document == *document && source.start == statement.start
-            };
-            let topic = topic_id_of(&self.container, statement);
-            let supported = self
-                .memories_of_topic(&topic)
-                .find(|memory| memory.sources.iter().any(is_source));
-            if let Some(memory) = supported
-                && seen.insert(memory.id.clone())
+        let mut stated = Vec::new();
+        for (index, statement) in document_statements.statements.iter().enumerate() {
+            if let Some(id) = self.memory_of_statement(&document_statements, index)
+                && let Some(memory) = self.memories.get(&id)
             {
-                found.push(memory);
+                let span = SupportingSpan {
+                    document: document.clone(),
+                    start: statement.start,
+                    end: statement.end,
+                };
+                stated.push((span, memory));
             }
         }
-
-        found
+        stated
     }
 
     /// Returns the parts of a document that state what is forgotten, and those that ask for it, as
@@ -565,13 +414,10 @@ impl Ledger {
                 spans.push((statement.start, statement.end));
             }
         }
-        for memory in self.memories_of_document(document) {
-            if memory.forgotten.is_none() {
-                continue;
+        for (span, memory) in self.stated_memories(document) {
+            if memory.forgotten.is_some() {
+                spans.push((span.start, span.end));
             }
-            let own_sources = memory.sources.iter();
-            let own_sources = own_sources.filter(|source| source.document == *document);
-            spans.extend(own_sources.map(|source| (source.start, source.end)));
         }
 
         spans
@@ -660,19 +506,10 @@ impl Ledger {
     /// Estimates the memory that the ledger takes besides its store and what it has read of it, in
     /// bytes.
     pub fn estimated_bytes(&self) -> usize {
-        let mut bytes = 0;
-        for document_statements in self.documents.overlay() {
-            bytes += 500;
-            for statement in &document_statements.statements {
-                bytes += 500 + statement.text.len();
-            }
-        }
-
-        for memory in self.memories.overlay() {
-            bytes += 800 + memory.text.len();
-        }
-
-        bytes
+        self.documents.overlay_bytes()
+            + self.topics.overlay_bytes()
+            + self.blocks.overlay_bytes()
+            + self.memories.overlay_bytes()
     }
 }
 

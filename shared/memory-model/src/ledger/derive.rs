@@ -193,6 +193,7 @@ impl Ledger {
             reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: [relationship_memory.sources.as_slice(), &fact.sources].concat(),
+            unlisted_sources: relationship_memory.unlisted_sources + fact.unlisted_sources,
             forgotten: inference_forgotten(edits.as_deref(), review),
             forget_after: relationship_memory
                 .forget_after

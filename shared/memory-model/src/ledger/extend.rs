@@ -3,17 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use domain::MemoryId;
+use domain::{MemoryId, TopicId};
+use serde::{Deserialize, Serialize};
 
+use super::records::Record;
 use super::{Ledger, Memory, MemoryRelation};
 use crate::words::{content_words, is_negated};
 
 /// The number of words with which two statements must begin alike. They mostly say who does what to
 /// whom.
 const GROUP_KEY_WORDS: usize = 3;
-/// The largest group whose pairs are compared. A larger group begins with words that are common to
-/// too many statements for a comparison to mean anything.
-const MAX_GROUP_SIZE: usize = 200;
+/// The most topics of a group whose memories are compared. A larger group begins with words that are
+/// common to too many statements for a comparison to mean anything.
+pub(super) const MAX_GROUP_TOPICS: usize = 200;
+/// The most topics of a group that are listed. A group whose size changes around the limit of the
+/// comparison keeps its list.
+pub(super) const MAX_LISTED_TOPICS: usize = 2 * MAX_GROUP_TOPICS;
 
 /// Returns the key of a statement's group.
 pub(super) fn group_key(text: &str) -> String {
@@ -22,51 +27,134 @@ pub(super) fn group_key(text: &str) -> String {
     words.join(" ")
 }
 
+/// Topics whose statements begin alike. A memory of one may extend that of another.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct TopicGroup {
+    /// The topics, unless there are more than [`MAX_LISTED_TOPICS`].
+    topics: BTreeSet<TopicId>,
+    /// The number of topics that are not listed, because there are too many.
+    unlisted: usize,
+    /// True if memories of the group may extend others.
+    has_extensions: bool,
+}
+
+impl Record for TopicGroup {}
+
+impl TopicGroup {
+    /// Adds a topic that is in no group.
+    pub(super) fn add(&mut self, topic: &TopicId) {
+        if self.unlisted > 0 {
+            self.unlisted += 1;
+        } else {
+            self.topics.insert(topic.clone());
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.topics.len() + self.unlisted
+    }
+}
+
 impl Ledger {
+    /// Removes a topic from its group.
+    pub(super) fn leave_group(&mut self, key: &String, topic: &TopicId) {
+        let group = self.groups.get_or_default(key);
+        if !group.topics.remove(topic) {
+            group.unlisted = group.unlisted.saturating_sub(1);
+        }
+
+        if group.len() == 0 {
+            self.groups.take(key);
+        } else if group.unlisted > 0 && group.len() <= MAX_GROUP_TOPICS {
+            let all = self.topics.read_all();
+            let members = all.filter(|(_, entry)| entry.group.as_ref() == Some(key));
+            let group = TopicGroup {
+                topics: members.map(|(topic, _)| topic).collect(),
+                ..TopicGroup::default()
+            };
+            self.groups.insert(key.clone(), group);
+        }
+    }
+
     /// Finds the memories of a group that extend others. Stores the former state of each memory
     /// that changes in `memories_before`.
     pub(super) fn relate_extensions(
         &mut self,
-        group: &String,
+        key: &String,
         memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
     ) {
-        let Some(topics) = self.groups.get(group) else {
+        let Some(group) = self.groups.get(key) else {
             return;
         };
-
-        let mut members: Vec<MemoryId> = Vec::new();
-        for topic in topics.iter() {
-            members.extend(self.topic_memory_ids(topic));
+        let is_small = group.len() <= MAX_GROUP_TOPICS;
+        if is_small || group.has_extensions {
+            self.relate_listed(&group, is_small, memories_before);
         }
+        if group.has_extensions != is_small {
+            self.groups.get_or_default(key).has_extensions = is_small;
+        }
+        if group.topics.len() > MAX_LISTED_TOPICS {
+            let group = self.groups.get_or_default(key);
+            group.unlisted += std::mem::take(&mut group.topics).len();
+        }
+    }
 
-        for id in &members {
-            let Some(memory) = self.memories.fetch(id) else {
-                continue;
-            };
-            let extends = |relation: &MemoryRelation| *relation == MemoryRelation::Extends;
-            if !memory.relations.values().any(extends)
-                && !memory.reverse_relations.values().any(extends)
-            {
-                continue;
+    /// Removes the relations of the latest memories of a group, and relates them again if `relates` is
+    /// true.
+    fn relate_listed(
+        &mut self,
+        group: &TopicGroup,
+        relates: bool,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
+    ) {
+        let mut latest: Vec<MemoryId> = Vec::new();
+        for topic in &group.topics {
+            for id in self.topic_memory_ids(topic) {
+                if self
+                    .memories
+                    .fetch(&id)
+                    .is_some_and(|memory| memory.is_latest)
+                {
+                    latest.push(id);
+                }
             }
-
-            self.change_memory(id, memories_before, |memory| {
-                memory
-                    .relations
-                    .retain(|_, relation| *relation != MemoryRelation::Extends);
-                memory
-                    .reverse_relations
-                    .retain(|_, relation| *relation != MemoryRelation::Extends);
-            });
         }
 
-        if members.len() > MAX_GROUP_SIZE {
+        for id in &latest {
+            self.remove_extensions(id, memories_before);
+        }
+        if !relates {
+            return;
+        }
+        for (longer, shorter) in self.find_extension_pairs(&latest) {
+            self.add_extension(&longer, &shorter, memories_before);
+        }
+    }
+
+    /// Removes the relations of a memory to those that it extends, and to those that extend it.
+    fn remove_extensions(
+        &mut self,
+        id: &MemoryId,
+        memories_before: &mut BTreeMap<MemoryId, Arc<Memory>>,
+    ) {
+        let Some(memory) = self.memories.get(id) else {
+            return;
+        };
+        let extends = |relation: &MemoryRelation| *relation == MemoryRelation::Extends;
+        let mut relations = memory
+            .relations
+            .values()
+            .chain(memory.reverse_relations.values());
+        if !relations.any(extends) {
             return;
         }
 
-        for (longer, shorter) in self.find_extension_pairs(&members) {
-            self.add_extension(&longer, &shorter, memories_before);
-        }
+        self.change_memory(id, memories_before, |memory| {
+            memory.relations.retain(|_, relation| !extends(relation));
+            memory
+                .reverse_relations
+                .retain(|_, relation| !extends(relation));
+        });
     }
 
     /// Returns the pairs of which the first says everything that the second says, and more.

@@ -110,9 +110,14 @@ pub struct Memory {
     /// Current memories of the same topic that contradict it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
-    /// The spans that state it. Empty for versions that callers wrote.
+    /// Spans that state it, at most 32: those with which it began, and the newest. Empty for versions that
+    /// callers wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SupportingSpan>,
+    /// The number of other documents that state it. A document that states it twice, far apart, may count
+    /// twice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlisted_sources: usize,
     /// The forget that hides it, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<ForgetRecord>,
@@ -151,6 +156,13 @@ impl Memory {
         self.forgotten.is_some() || self.forget_after.is_some_and(|after| after <= now)
     }
 
+    /// Checks whether another version has replaced it.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.reverse_relations
+            .values()
+            .any(|relation| *relation == MemoryRelation::Updates)
+    }
+
     /// Checks whether it was inferred from other memories, also if a caller has approved it since.
     pub fn is_derived(&self) -> bool {
         self.relations
@@ -173,8 +185,14 @@ impl Memory {
             self.sources.iter().map(|source| &source.document).collect();
         documents.sort();
         documents.dedup();
-        documents.len()
+        documents.len() + self.unlisted_sources
     }
+}
+
+/// Checks for 0, which is left out of JSON.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(super) fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Ledger {

@@ -40,6 +40,11 @@ pub(super) trait Record: Serialize + DeserializeOwned {
     fn decode(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
+
+    /// Estimates the bytes that it takes in memory. Kinds with few or small records count as 0.
+    fn estimated_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The most records of [`Records::recently_read`], more than a profile reads. Beyond it, they are cleared.
@@ -58,6 +63,8 @@ pub(super) struct Records<K, V> {
     recently_read: Arc<Mutex<HashMap<K, Arc<V>>>>,
     /// The records that were changed, removed or fetched.
     overlay: BTreeMap<K, Held<V>>,
+    /// The estimated bytes of the overlay.
+    overlay_bytes: usize,
 }
 
 /// A record of the overlay.
@@ -67,6 +74,12 @@ enum Held<V> {
     Stored(Arc<V>),
     Changed(Arc<V>),
     Removed,
+}
+
+impl<V: Record> Held<V> {
+    fn estimated_bytes(&self) -> usize {
+        self.value().map_or(0, |value| value.estimated_bytes())
+    }
 }
 
 impl<V> Held<V> {
@@ -92,7 +105,28 @@ where
             all_stored: Arc::default(),
             recently_read: Arc::default(),
             overlay: BTreeMap::new(),
+            overlay_bytes: 0,
         }
+    }
+
+    /// Estimates the bytes of the records that were changed or fetched.
+    pub(super) fn overlay_bytes(&self) -> usize {
+        self.overlay_bytes
+    }
+
+    /// Puts a record into the overlay.
+    fn hold(&mut self, key: K, held: Held<V>) {
+        self.overlay_bytes += held.estimated_bytes();
+        if let Some(former) = self.overlay.insert(key, held) {
+            self.overlay_bytes = self.overlay_bytes.saturating_sub(former.estimated_bytes());
+        }
+    }
+
+    /// Removes a record from the overlay.
+    fn release(&mut self, key: &K) -> Option<Held<V>> {
+        let held = self.overlay.remove(key)?;
+        self.overlay_bytes = self.overlay_bytes.saturating_sub(held.estimated_bytes());
+        Some(held)
     }
 
     /// Returns a record.
@@ -108,7 +142,7 @@ where
         if !self.overlay.contains_key(key)
             && let Some(value) = self.read_stored(key)
         {
-            self.overlay.insert(key.clone(), Held::Stored(value));
+            self.hold(key.clone(), Held::Stored(value));
         }
         self.overlay.get(key)?.value().cloned()
     }
@@ -189,7 +223,7 @@ where
     /// Returns a record to change.
     pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let value = self.take(key)?;
-        self.overlay.insert(key.clone(), Held::Changed(value));
+        self.hold(key.clone(), Held::Changed(value));
         match self.overlay.get_mut(key) {
             Some(Held::Changed(value)) => Some(Arc::make_mut(value)),
             _ => None,
@@ -202,27 +236,26 @@ where
         V: Default,
     {
         let value = self.take(key).unwrap_or_default();
-        let held = self.overlay.entry(key.clone()).or_insert(Held::Removed);
-        *held = Held::Changed(value);
-        match held {
-            Held::Changed(value) => Arc::make_mut(value),
-            Held::Stored(_) | Held::Removed => unreachable!("the record was just changed"),
+        self.hold(key.clone(), Held::Changed(value));
+        match self.overlay.get_mut(key) {
+            Some(Held::Changed(value)) => Arc::make_mut(value),
+            _ => unreachable!("the record was just changed"),
         }
     }
 
     /// Inserts a record, replacing any with the same key.
     pub(super) fn insert(&mut self, key: K, value: impl Into<Arc<V>>) {
-        self.overlay.insert(key, Held::Changed(value.into()));
+        self.hold(key, Held::Changed(value.into()));
     }
 
     /// Removes a record and returns it.
     pub(super) fn take(&mut self, key: &K) -> Option<Arc<V>> {
-        let held = match self.overlay.remove(key) {
+        let held = match self.release(key) {
             Some(held) => held,
             None => Held::Stored(self.read_stored(key)?),
         };
         if self.store.is_some() {
-            self.overlay.insert(key.clone(), Held::Removed);
+            self.hold(key.clone(), Held::Removed);
         }
         held.value().cloned()
     }

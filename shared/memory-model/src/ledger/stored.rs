@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::records::{LedgerStore, Record, Records};
 use super::shortlists::SHORTLIST_LEN;
-use super::{DirtyTopics, Ledger, Memory, Retractions, TopicEntry};
+use super::topics::TopicEntry;
+use super::{DirtyTopics, Ledger, Memory, Retractions};
 
 /// The beginnings of the keys, by kind of record. A memory has its id as the key, because its record is
 /// what a search finds.
 const MEMORIES: &str = "";
 const DOCUMENTS: &str = "documents/";
 const TOPICS: &str = "topics/";
+const BLOCKS: &str = "settled/";
 const EDITS: &str = "edits/";
 const GROUPS: &str = "groups/";
 const SUBJECTS: &str = "subjects/";
@@ -56,6 +58,10 @@ impl Record for Memory {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (_, json) = bytes.split_at_checked(LIVE_UNTIL_BYTES)?;
         serde_json::from_slice(json).ok()
+    }
+
+    fn estimated_bytes(&self) -> usize {
+        800 + self.text.len()
     }
 }
 
@@ -135,6 +141,7 @@ impl Ledger {
             container,
             documents: Records::new(DOCUMENTS, store.clone()),
             topics: Records::new(TOPICS, store.clone()),
+            blocks: Records::new(BLOCKS, store.clone()),
             edits: Records::new(EDITS, store.clone()),
             memories: Records::new(MEMORIES, store.clone()),
             groups: Records::new(GROUPS, store.clone()),
@@ -155,12 +162,12 @@ impl Ledger {
         &self.container
     }
 
-    /// Fetches the records of these topics, of the documents of their statements, and of their present
-    /// memories.
+    /// Fetches the records of these topics, and of the documents and memories that are computed with
+    /// them.
     pub(super) fn fetch_topics(&mut self, topics: &BTreeSet<TopicId>) {
         let entries = topics.iter().map(|topic| self.topics.fetch(topic));
         let entries: Vec<Arc<TopicEntry>> = entries.flatten().collect();
-        let statements = entries.iter().flat_map(|entry| &entry.statements);
+        let statements = entries.iter().flat_map(|entry| entry.computed_statements());
         self.documents
             .fetch_all(statements.map(|(document, _)| document).collect());
         let memories = entries.iter().flat_map(|entry| &entry.memories);
@@ -197,6 +204,7 @@ impl Ledger {
         let mut records = vec![(SUMMARY.to_owned(), Some(summary.encode()))];
         records.extend(self.documents.changes());
         records.extend(self.topics.changes());
+        records.extend(self.blocks.changes());
         records.extend(self.edits.changes());
         records.extend(self.groups.changes());
         records.extend(self.subjects.changes());

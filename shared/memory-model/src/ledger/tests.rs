@@ -5,6 +5,7 @@ mod inferences;
 mod retractions;
 mod rules;
 mod shortlists;
+mod topics;
 mod versions;
 
 use domain::memory::ReviewDecision;

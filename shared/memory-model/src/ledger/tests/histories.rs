@@ -62,7 +62,7 @@ fn any_statement() -> impl Strategy<Value = Statement> {
 }
 
 /// Brings a store up to date with a ledger whose changes were computed, and restores a ledger from it.
-fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
+pub(super) fn store_and_restore(ledger: &Ledger, store: &mut MapStore) -> Ledger {
     for (key, record) in ledger.changed_records(day(9)) {
         match record {
             Some(record) => store.0.insert(key, record),
@@ -80,11 +80,11 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
     let by_core = Ledger::restore(ledger.container.clone(), Arc::new(read_first)).unwrap();
     assert_eq!(by_core.shortlists.all().count(), ProfileGroup::ALL.len());
 
-    let mut reopened = Ledger::restore(ledger.container.clone(), Arc::new(store.clone())).unwrap();
-    assert_eq!(reopened.recompute_memories(), LedgerChanges::default());
-    assert!(reopened.memories().eq(ledger.memories()));
+    let mut restored = Ledger::restore(ledger.container.clone(), Arc::new(store.clone())).unwrap();
+    assert_eq!(restored.recompute_memories(), LedgerChanges::default());
+    assert!(restored.memories().eq(ledger.memories()));
     assert_eq!(
-        reopened.count_live(day(9)),
+        restored.count_live(day(9)),
         ledger
             .memories()
             .filter(|memory| memory.is_live(day(9)))
@@ -97,13 +97,14 @@ fn reopen(ledger: &Ledger, store: &mut MapStore) -> Ledger {
     assert!(computed_anew.memories().eq(ledger.memories()));
     for document in ledger.all_document_statements() {
         let id = &document.document.id;
-        assert_eq!(reopened.forgotten_spans(id), ledger.forgotten_spans(id));
+        assert_eq!(restored.forgotten_spans(id), ledger.forgotten_spans(id));
+        assert_eq!(restored.stated_memories(id), ledger.stated_memories(id));
         assert_eq!(
-            reopened.memories_of_document(id),
-            ledger.memories_of_document(id)
+            computed_anew.stated_memories(id),
+            ledger.stated_memories(id)
         );
     }
-    reopened
+    restored
 }
 
 /// Returns the correction of a memory by a caller.
@@ -118,11 +119,10 @@ fn correct(memory: &Memory, said: i64) -> MemoryEdit {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Checks that any order of arrival, with repetitions, replacements and deletions, with `settle`
-    /// at any point, and with memories that are stored and restored at any point, ends in the state
-    /// of a ledger into which the remaining documents were inserted at once. `settle` reports exactly
-    /// the changes. Corrections are said one after another, because those of one moment apply in the
-    /// order of the log.
+    /// Checks that any order of arrival, with repetitions, replacements and deletions, with memories that
+    /// are recomputed at any point, and stored and restored at any point, ends in the state of a ledger into
+    /// which the remaining documents were inserted at once. Each recomputation reports exactly the changes.
+    /// Corrections are said one after another, because those of one moment apply in the order of the log.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
@@ -133,7 +133,7 @@ proptest! {
         let mut seen = std::collections::BTreeMap::new();
         let mut acts = Vec::new();
         let mut store = MapStore::default();
-        for (which, step, settle) in steps {
+        for (which, step, recomputes) in steps {
             let told = &all[which % all.len()];
             let mut reopens = false;
             match step {
@@ -153,7 +153,7 @@ proptest! {
                 }
                 _ => moved.insert_document(told.clone()),
             }
-            if settle || reopens {
+            if recomputes || reopens {
                 let changed = moved.recompute_memories();
                 for id in &changed.removed {
                     prop_assert!(seen.remove(id).is_some());
@@ -163,10 +163,10 @@ proptest! {
                     prop_assert!(memory.is_some());
                     seen.insert(id, memory.unwrap());
                 }
-                prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
+                prop_assert!(seen.values().eq(moved.memories()), "every change is reported");
             }
             if reopens {
-                moved = reopen(&moved, &mut store);
+                moved = store_and_restore(&moved, &mut store);
             }
         }
 
