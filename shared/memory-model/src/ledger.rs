@@ -45,7 +45,7 @@ pub(crate) use shortlists::{
 use extend::TopicGroup;
 use records::{Record, Records};
 use retract::{PlacedRetraction, Retractions};
-use shortlists::StoredShortlist;
+use shortlists::Shortlist;
 use topics::{Blocks, StatementKey, TopicEntry};
 
 use crate::words::content_words;
@@ -87,7 +87,7 @@ pub struct Ledger {
     /// Topics by their subject.
     subjects: Records<String, BTreeSet<TopicId>>,
     /// The memories from which profiles are chosen, by group, as they were when they were stored.
-    shortlists: Records<String, StoredShortlist>,
+    shortlists: Records<String, Shortlist>,
     /// Topics that name a person or an animal by the relationship to somebody.
     relationship_topics: BTreeSet<TopicId>,
     /// The memories that were inferred from others.

@@ -147,9 +147,9 @@ fn arrange(memories: Vec<Arc<Memory>>, options: &ProfileOptions<'_>) -> Profile 
     static_memories.sort_by(|a, b| {
         kind_rank(a)
             .cmp(&kind_rank(b))
-            .then_with(|| compare_most_certain_first(a, b))
+            .then_with(|| compare_most_certain_first(*a, *b))
     });
-    dynamic_memories.sort_by(|a, b| compare_inferences_last(a, b));
+    dynamic_memories.sort_by(|a, b| compare_inferences_last(*a, *b));
 
     let static_budget = match options.max_tokens {
         Some(tokens) => Budget::strict((tokens as f64 * STATIC_SHARE) as usize),
@@ -226,7 +226,7 @@ fn fill_buckets(
     budget: Budget,
 ) -> Vec<Vec<ProfileLine>> {
     let mut sorted: Vec<&Memory> = memories.iter().map(Arc::as_ref).collect();
-    sorted.sort_by(|a, b| compare_inferences_last(a, b));
+    sorted.sort_by(|a, b| compare_inferences_last(*a, *b));
 
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in sorted {

@@ -78,7 +78,7 @@ impl ProfileGroup {
     }
 
     /// Compares memories of this group by the order in which a profile offers them.
-    fn compare(self, a: &Memory, b: &Memory) -> Ordering {
+    fn compare(self, a: &impl Ranked, b: &impl Ranked) -> Ordering {
         match self {
             Self::StaticRules | Self::Rules => compare_newest_first(a, b),
             Self::StaticFacts => compare_most_certain_first(a, b),
@@ -87,7 +87,7 @@ impl ProfileGroup {
     }
 
     /// Keeps the first memories of this group, at most `limit`, in their order.
-    pub(crate) fn truncate(self, memories: &mut Vec<Arc<Memory>>, limit: usize) {
+    pub(crate) fn truncate(self, memories: &mut Vec<impl Ranked>, limit: usize) {
         if memories.len() > limit {
             memories.select_nth_unstable_by(limit, |a, b| self.compare(a, b));
             memories.truncate(limit);
@@ -105,54 +105,133 @@ pub(crate) fn kind_rank(memory: &Memory) -> u8 {
     }
 }
 
+/// A memory, with what decides its place in a profile.
+pub(crate) trait Ranked {
+    /// Returns the id.
+    fn id(&self) -> &MemoryId;
+    /// Returns the time at which it was first said.
+    fn said_at(&self) -> Timestamp;
+    /// Returns the confidence.
+    fn confidence(&self) -> f32;
+    /// Checks whether it was inferred, and no caller has approved it.
+    fn is_inference(&self) -> bool;
+}
+
+impl Ranked for Memory {
+    fn id(&self) -> &MemoryId {
+        &self.id
+    }
+
+    fn said_at(&self) -> Timestamp {
+        self.said_at
+    }
+
+    fn confidence(&self) -> f32 {
+        self.confidence
+    }
+
+    fn is_inference(&self) -> bool {
+        self.is_inference
+    }
+}
+
+impl Ranked for Arc<Memory> {
+    fn id(&self) -> &MemoryId {
+        &self.as_ref().id
+    }
+
+    fn said_at(&self) -> Timestamp {
+        self.as_ref().said_at
+    }
+
+    fn confidence(&self) -> f32 {
+        self.as_ref().confidence
+    }
+
+    fn is_inference(&self) -> bool {
+        self.as_ref().is_inference
+    }
+}
+
 /// Compares by time, the latest first. Ties are broken by id.
-fn compare_newest_first(a: &Memory, b: &Memory) -> Ordering {
-    (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
+fn compare_newest_first(a: &impl Ranked, b: &impl Ranked) -> Ordering {
+    (Reverse(a.said_at()), a.id()).cmp(&(Reverse(b.said_at()), b.id()))
 }
 
 /// Compares by confidence, and then by time.
-pub(crate) fn compare_most_certain_first(a: &Memory, b: &Memory) -> Ordering {
-    let by_confidence = b.confidence.total_cmp(&a.confidence);
+pub(crate) fn compare_most_certain_first(a: &impl Ranked, b: &impl Ranked) -> Ordering {
+    let by_confidence = b.confidence().total_cmp(&a.confidence());
     by_confidence.then_with(|| compare_newest_first(a, b))
 }
 
 /// Compares by time, with all inferences after what was said.
-pub(crate) fn compare_inferences_last(a: &Memory, b: &Memory) -> Ordering {
-    let by_inference = a.is_inference.cmp(&b.is_inference);
+pub(crate) fn compare_inferences_last(a: &impl Ranked, b: &impl Ranked) -> Ordering {
+    let by_inference = a.is_inference().cmp(&b.is_inference());
     by_inference.then_with(|| compare_newest_first(a, b))
 }
 
-/// The stored form of a shortlist.
+/// The first live memories of a group, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct StoredShortlist {
-    memories: Vec<MemoryId>,
-    is_complete: bool,
-}
-
-impl Record for StoredShortlist {}
-
-/// The first live memories of a group.
-#[derive(Debug, Default)]
-struct Shortlist {
-    memories: Vec<Arc<Memory>>,
+pub(super) struct Shortlist {
+    entries: Vec<ShortlistEntry>,
     /// True if these are all live memories of the group.
     is_complete: bool,
 }
 
+impl Record for Shortlist {}
+
 impl Shortlist {
-    /// Chooses the first of the live memories of a group, at most `limit`.
-    fn choose(group: ProfileGroup, mut memories: Vec<Arc<Memory>>, limit: usize) -> Self {
-        let is_complete = memories.len() <= limit;
-        group.truncate(&mut memories, limit);
-        Self {
-            memories,
-            is_complete,
-        }
+    /// Keeps the first entries, at most `len`.
+    fn truncate(&mut self, group: ProfileGroup, len: usize) {
+        self.is_complete &= self.entries.len() <= len;
+        group.truncate(&mut self.entries, len);
     }
 
     /// Checks whether it has `count` memories, or all that there are.
     fn has_enough(&self, count: usize) -> bool {
-        self.is_complete || self.memories.len() >= count
+        self.is_complete || self.entries.len() >= count
+    }
+}
+
+/// A memory of a shortlist. It has what is needed to find its place among others, so a shortlist is brought
+/// up to date without its memories.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ShortlistEntry {
+    id: MemoryId,
+    said_at: Timestamp,
+    confidence: f32,
+    is_inference: bool,
+    /// The time until which it is live, as [`Memory::live_until`] returns it.
+    live_until: i64,
+}
+
+impl ShortlistEntry {
+    fn new(memory: &Memory) -> Self {
+        Self {
+            id: memory.id.clone(),
+            said_at: memory.said_at,
+            confidence: memory.confidence,
+            is_inference: memory.is_inference,
+            live_until: memory.live_until(),
+        }
+    }
+}
+
+impl Ranked for ShortlistEntry {
+    fn id(&self) -> &MemoryId {
+        &self.id
+    }
+
+    fn said_at(&self) -> Timestamp {
+        self.said_at
+    }
+
+    fn confidence(&self) -> f32 {
+        self.confidence
+    }
+
+    fn is_inference(&self) -> bool {
+        self.is_inference
     }
 }
 
@@ -165,14 +244,20 @@ impl Ledger {
         now: Timestamp,
         limit: impl Fn(ProfileGroup) -> usize,
     ) -> Option<Vec<Arc<Memory>>> {
-        // All are asked for before one is missed, so that a store can fetch them together.
-        let shortlists = ProfileGroup::ALL.map(|group| {
+        let mut memories = Vec::new();
+        for group in ProfileGroup::ALL {
             let limit = limit(group);
-            let shortlist = self.read_shortlist(group, limit, now)?;
-            shortlist.has_enough(limit).then_some(shortlist.memories)
-        });
-        let shortlists: Option<Vec<Vec<Arc<Memory>>>> = shortlists.into_iter().collect();
-        shortlists.map(|shortlists| shortlists.concat())
+            let mut shortlist = self.read_shortlist(group, now)?;
+            if !shortlist.has_enough(limit) {
+                return None;
+            }
+            shortlist.truncate(group, limit);
+            // A memory that is missing is yet to be fetched. All are asked for, so that a store can fetch
+            // them together.
+            let ids = shortlist.entries.iter().map(|entry| &entry.id);
+            memories.extend(ids.filter_map(|id| self.memories.get(id)));
+        }
+        Some(memories)
     }
 
     /// Returns the keys of the records of the shortlists.
@@ -186,99 +271,66 @@ impl Ledger {
         let mut records = Vec::new();
         let mut made = None;
         for group in ProfileGroup::ALL {
-            let read = self.read_shortlist(group, len, now);
+            let read = self.read_shortlist(group, now);
             // A shortlist that has lost more than half of its memories is made anew.
-            let shortlist = read
+            let mut shortlist = read
                 .filter(|read| read.has_enough(len / 2))
                 .unwrap_or_else(|| {
                     let made = made.get_or_insert_with(|| self.make_shortlists(len, now));
                     std::mem::take(&mut made[group as usize])
                 });
-            let memories = shortlist.memories.iter().map(|memory| memory.id.clone());
-            let stored = StoredShortlist {
-                memories: memories.collect(),
-                is_complete: shortlist.is_complete,
-            };
-            records.push((self.shortlists.stored_key(&group.key()), stored.encode()));
+            shortlist.truncate(group, len);
+            records.push((self.shortlists.stored_key(&group.key()), shortlist.encode()));
         }
         records
     }
 
-    /// Returns the first live memories of a group, at most `limit`, as far as the stored shortlist and
-    /// the changes since tell. Returns `None` if no shortlist is stored.
-    fn read_shortlist(
-        &self,
-        group: ProfileGroup,
-        limit: usize,
-        now: Timestamp,
-    ) -> Option<Shortlist> {
-        let mut memories: Vec<Arc<Memory>> = Vec::new();
+    /// Returns the first live memories of a group, as far as the stored shortlist and the changes since
+    /// tell. Returns `None` if no shortlist is stored.
+    fn read_shortlist(&self, group: ProfileGroup, now: Timestamp) -> Option<Shortlist> {
+        let changed = self.memories.changed();
+        let changed = changed.filter(|memory| group.has_live(memory, now));
+        let mut entries: Vec<ShortlistEntry> =
+            changed.map(|memory| ShortlistEntry::new(memory)).collect();
+
         // Without a store, every memory is a change.
-        let mut is_whole_group = true;
+        let mut is_complete = true;
         if self.memories.has_store() {
             let stored = self.shortlists.get(&group.key())?;
-            let mut ids = stored.memories.iter();
-            let mut unreadable = 0;
-            while memories.len() + unreadable < limit
-                && let Some(id) = ids.next()
-            {
-                if self.memories.is_changed(id) {
-                    continue;
-                }
-                match self.memories.get(id) {
-                    Some(memory) if memory.is_live(now) => memories.push(memory),
-                    Some(_) => {}
-                    None => unreadable += 1,
-                }
+            is_complete = stored.is_complete;
+            if !is_complete {
+                // Behind the last one, memories may follow that are not on the list.
+                let last = stored.entries.last();
+                entries.retain(|entry| last.is_some_and(|last| group.compare(entry, last).is_le()));
             }
-            is_whole_group = stored.is_complete && ids.next().is_none();
+            let unchanged = stored.entries.iter().filter(|entry| {
+                now.as_millis() < entry.live_until && !self.memories.is_changed(&entry.id)
+            });
+            entries.extend(unchanged.cloned());
         }
-
-        // Later changes take their places among the stored memories.
-        let last_stored = memories.last().map(|memory| memory.id.clone());
-        let changed = self.memories.changed();
-        memories.extend(
-            changed
-                .filter(|memory| group.has_live(memory, now))
-                .cloned(),
-        );
-        let mut shortlist = Shortlist::choose(group, memories, limit);
-
-        if !is_whole_group {
-            // Behind the last one that was read, memories may follow that are not on the list.
-            let memories = &mut shortlist.memories;
-            let known = match last_stored {
-                Some(last) => {
-                    let position = memories.iter().position(|memory| memory.id == last);
-                    position.map_or(memories.len(), |position| position + 1)
-                }
-                None => 0,
-            };
-            memories.truncate(known);
-            shortlist.is_complete = false;
-        }
-        Some(shortlist)
+        Some(Shortlist {
+            entries,
+            is_complete,
+        })
     }
 
     /// Chooses the first live memories of each group, at most `limit`, from all memories.
     fn make_shortlists(&self, limit: usize, now: Timestamp) -> [Shortlist; 4] {
-        let mut members = ProfileGroup::ALL.map(|_| Vec::new());
+        let mut shortlists = ProfileGroup::ALL.map(|_| Shortlist {
+            entries: Vec::new(),
+            is_complete: true,
+        });
         for (_, memory) in self.memories.read_all() {
             if !memory.is_live(now) {
                 continue;
             }
             let group = ProfileGroup::of(&memory);
-            let members = &mut members[group as usize];
-            members.push(memory);
-            if members.len() > 2 * limit {
-                // One more than the limit tells that they are not all.
-                group.truncate(members, limit + 1);
+            let shortlist = &mut shortlists[group as usize];
+            shortlist.entries.push(ShortlistEntry::new(&memory));
+            if shortlist.entries.len() > 2 * limit {
+                shortlist.truncate(group, limit);
             }
         }
-
-        ProfileGroup::ALL.map(|group| {
-            let members = std::mem::take(&mut members[group as usize]);
-            Shortlist::choose(group, members, limit)
-        })
+        shortlists
     }
 }
