@@ -10,8 +10,8 @@ use axum::Router;
 use axum::body::Body;
 use cli::{ExternalServices, LocalSystem, Workers};
 use container_index::CacheSettings;
-use domain::OrgId;
 use domain::ports::{Connectors, OverdueWork};
+use domain::{ContainerTag, OrgId, Tenant};
 use edge::{App, LoopbackPeer};
 use embedded::{
     ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, MeteredTransport,
@@ -257,6 +257,16 @@ impl BenchSystem {
         Ok(overdue
             .iter()
             .any(|work| matches!(work, OverdueWork::Document(..))))
+    }
+
+    /// Counts the records in the log of a container that are not compacted yet.
+    pub(crate) async fn count_uncovered_records(&self, tag: &str) -> Result<u64> {
+        let ctx = &self.system.ctx;
+        let tenant = Tenant::for_operator(OrgId::parse("local")?);
+        let tag = ContainerTag::parse(tag)?;
+        let container = service::find_existing_container(ctx, &tenant, &tag).await?;
+        let head = ctx.index.get_head(&tenant, container.primary_id()).await?;
+        Ok(head.uncovered_records())
     }
 
     /// Stops the workers.

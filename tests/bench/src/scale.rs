@@ -22,8 +22,8 @@ use crate::text::TextGenerator;
 
 /// The container that is measured.
 const TAG: &str = "scale";
-/// The number of concurrent senders while a container is filled.
-const SENDERS: usize = 8;
+/// The number of documents that are added at the same time while a container is filled.
+const SENDERS: usize = 64;
 /// The length of a document in characters. A default chunk has about 900.
 const DOCUMENT_CHARS: usize = 9_000;
 const CHUNK_CHARS: usize = 900;
@@ -125,6 +125,9 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
     let bar = ProgressBar::new(documents as u64).with_style(style);
     let mut writer = TextGenerator::new(6);
     let mut sent = 0;
+    // The documents a second of each tenth of the filling, or of each batch if those are fewer.
+    let mut rates: Vec<u64> = Vec::new();
+    let mut tenth_begun = (Instant::now(), 0);
     while sent < documents {
         let texts: Vec<String> = (sent..documents.min(sent + SENDERS))
             .map(|_| writer.generate_mixed_text(DOCUMENT_CHARS))
@@ -135,11 +138,16 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
         if let Some(id) = ids.last() {
             rig.wait_until_done(id).await?;
         }
+        if sent * 10 >= documents * (rates.len() + 1) {
+            let (begun, sent_before) = tenth_begun;
+            let rate = (sent - sent_before) as f64 / begun.elapsed().as_secs_f64();
+            rates.push(rate.round() as u64);
+            tenth_begun = (Instant::now(), sent);
+        }
     }
     bar.finish_and_clear();
     rig.wait_until_idle().await?;
-    // The last compaction has no message that could be waited for.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    wait_until_compacted(&rig).await?;
     rig.stop_workers().await;
 
     let list = json!({"containerTags": [TAG], "limit": 1});
@@ -149,10 +157,28 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
         "documents": documents,
         "memories": memories["pagination"]["totalItems"],
         "seconds": begun.elapsed().as_secs(),
+        "documentsPerSecond": rates,
+        "uncompactedRecords": rig.count_uncovered_records(TAG).await?,
         "residentMb": resident_megabytes(),
     });
     std::fs::write(folder.join(COMPLETE), filled.to_string())?;
     println!("filled: {filled}");
+    Ok(())
+}
+
+/// Waits until compaction has caught up with the log, or has done nothing for a while.
+async fn wait_until_compacted(rig: &BenchSystem) -> Result<()> {
+    /// The log of a container is compacted at this number of records or before.
+    const MAX_LEFT: u64 = 64;
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let (mut left, mut changed) = (rig.count_uncovered_records(TAG).await?, Instant::now());
+    while left > MAX_LEFT && changed.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let left_now = rig.count_uncovered_records(TAG).await?;
+        if left_now != left {
+            (left, changed) = (left_now, Instant::now());
+        }
+    }
     Ok(())
 }
 
