@@ -110,11 +110,8 @@ impl Ledger {
         let mut latest: Vec<MemoryId> = Vec::new();
         for topic in &group.topics {
             for id in self.topic_memory_ids(topic) {
-                if self
-                    .memories
-                    .fetch(&id)
-                    .is_some_and(|memory| memory.is_latest)
-                {
+                let memory = self.memories.fetch(&id);
+                if memory.is_some_and(|memory| memory.is_latest) {
                     latest.push(id);
                 }
             }
@@ -158,17 +155,15 @@ impl Ledger {
     }
 
     /// Returns the pairs of which the first says everything that the second says, and more.
-    fn find_extension_pairs(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
+    fn find_extension_pairs(&self, latest: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
         let mut candidates: Vec<(Arc<Memory>, BTreeSet<String>, bool)> = Vec::new();
-        for id in members {
+        for id in latest {
             let Some(memory) = self.memories.get(id) else {
                 continue;
             };
-            if memory.is_latest {
-                let words = content_words(&memory.text).into_iter().collect();
-                let is_negated = is_negated(&memory.text);
-                candidates.push((memory, words, is_negated));
-            }
+            let words = content_words(&memory.text).into_iter().collect();
+            let is_negated = is_negated(&memory.text);
+            candidates.push((memory, words, is_negated));
         }
 
         let mut pairs = Vec::new();

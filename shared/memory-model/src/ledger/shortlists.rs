@@ -105,68 +105,52 @@ pub(crate) fn kind_rank(memory: &Memory) -> u8 {
     }
 }
 
-/// A memory, with what decides its place in a profile.
+/// What decides the place of a memory in a profile.
+pub(crate) struct Rank<'a> {
+    said_at: Timestamp,
+    confidence: f32,
+    is_inference: bool,
+    id: &'a MemoryId,
+}
+
+/// A memory that has a place in a profile.
 pub(crate) trait Ranked {
-    /// Returns the id.
-    fn id(&self) -> &MemoryId;
-    /// Returns the time at which it was first said.
-    fn said_at(&self) -> Timestamp;
-    /// Returns the confidence.
-    fn confidence(&self) -> f32;
-    /// Checks whether it was inferred, and no caller has approved it.
-    fn is_inference(&self) -> bool;
+    /// Returns what decides the place.
+    fn rank(&self) -> Rank<'_>;
 }
 
 impl Ranked for Memory {
-    fn id(&self) -> &MemoryId {
-        &self.id
-    }
-
-    fn said_at(&self) -> Timestamp {
-        self.said_at
-    }
-
-    fn confidence(&self) -> f32 {
-        self.confidence
-    }
-
-    fn is_inference(&self) -> bool {
-        self.is_inference
+    fn rank(&self) -> Rank<'_> {
+        Rank {
+            said_at: self.said_at,
+            confidence: self.confidence,
+            is_inference: self.is_inference,
+            id: &self.id,
+        }
     }
 }
 
-impl Ranked for Arc<Memory> {
-    fn id(&self) -> &MemoryId {
-        &self.as_ref().id
-    }
-
-    fn said_at(&self) -> Timestamp {
-        self.as_ref().said_at
-    }
-
-    fn confidence(&self) -> f32 {
-        self.as_ref().confidence
-    }
-
-    fn is_inference(&self) -> bool {
-        self.as_ref().is_inference
+impl<T: Ranked> Ranked for Arc<T> {
+    fn rank(&self) -> Rank<'_> {
+        self.as_ref().rank()
     }
 }
 
 /// Compares by time, the latest first. Ties are broken by id.
 fn compare_newest_first(a: &impl Ranked, b: &impl Ranked) -> Ordering {
-    (Reverse(a.said_at()), a.id()).cmp(&(Reverse(b.said_at()), b.id()))
+    let (a, b) = (a.rank(), b.rank());
+    (Reverse(a.said_at), a.id).cmp(&(Reverse(b.said_at), b.id))
 }
 
 /// Compares by confidence, and then by time.
 pub(crate) fn compare_most_certain_first(a: &impl Ranked, b: &impl Ranked) -> Ordering {
-    let by_confidence = b.confidence().total_cmp(&a.confidence());
+    let by_confidence = b.rank().confidence.total_cmp(&a.rank().confidence);
     by_confidence.then_with(|| compare_newest_first(a, b))
 }
 
 /// Compares by time, with all inferences after what was said.
 pub(crate) fn compare_inferences_last(a: &impl Ranked, b: &impl Ranked) -> Ordering {
-    let by_inference = a.is_inference().cmp(&b.is_inference());
+    let by_inference = a.rank().is_inference.cmp(&b.rank().is_inference);
     by_inference.then_with(|| compare_newest_first(a, b))
 }
 
@@ -218,20 +202,13 @@ impl ShortlistEntry {
 }
 
 impl Ranked for ShortlistEntry {
-    fn id(&self) -> &MemoryId {
-        &self.id
-    }
-
-    fn said_at(&self) -> Timestamp {
-        self.said_at
-    }
-
-    fn confidence(&self) -> f32 {
-        self.confidence
-    }
-
-    fn is_inference(&self) -> bool {
-        self.is_inference
+    fn rank(&self) -> Rank<'_> {
+        Rank {
+            said_at: self.said_at,
+            confidence: self.confidence,
+            is_inference: self.is_inference,
+            id: &self.id,
+        }
     }
 }
 

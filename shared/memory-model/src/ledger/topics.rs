@@ -162,7 +162,7 @@ impl TopicEntry {
     }
 }
 
-/// What a topic has of its settled statements.
+/// The settled statements of a topic, of which the blocks are records of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settled {
     /// The number of blocks.
@@ -231,7 +231,7 @@ impl Ledger {
 
         let mut entry = Arc::unwrap_or_clone(entry);
         let mut asked = 1;
-        while entry.has_settled(from)
+        'opening: while entry.has_settled(from)
             && let Some(settled) = &entry.settled
         {
             // Twice as many blocks are asked for each time, so that a store can fetch them together.
@@ -247,14 +247,11 @@ impl Ledger {
             self.blocks.fetch_all(keys.iter().collect());
             asked *= 2;
 
-            let mut is_open = true;
             for _ in first..end {
-                is_open = is_open
-                    && (!entry.has_settled(from) || self.open_last_block(topic, &mut entry));
-            }
-            if !is_open {
-                // A block that is missing is yet to be fetched.
-                break;
+                if entry.has_settled(from) && !self.open_last_block(topic, &mut entry) {
+                    // A block that is missing is yet to be fetched.
+                    break 'opening;
+                }
             }
         }
         self.topics.insert(topic.clone(), entry);

@@ -142,7 +142,7 @@ pub(super) fn compute_versions(
         ordered.push((None, place(document, *index)));
     }
     for (memory, version) in &topic_entry.corrections {
-        ordered.push((Some(memory), PlacedStatement::of_caller(version)));
+        ordered.push((Some(memory), PlacedStatement::new(version, None, 0)));
     }
     ordered.sort_by(|(_, a), (_, b)| a.sort_key().cmp(&b.sort_key()));
 
@@ -195,7 +195,7 @@ pub(super) fn compute_versions(
 }
 
 fn place<'a>(document: &'a DocumentStatements, index: usize) -> PlacedStatement<'a> {
-    PlacedStatement::of_document(&document.statements[index], &document.document, index)
+    PlacedStatement::new(&document.statements[index], Some(&document.document), index)
 }
 
 /// The chains of a topic while its statements are applied.
@@ -231,8 +231,8 @@ impl<'a> TopicChains<'a, '_> {
         });
     }
 
-    /// Returns the number of statements that a block ending here must have. It stores the counted statements of all
-    /// chains, so it has more of its own if there are many of those.
+    /// Returns the number of statements that a block ending here must have. A block stores the counted
+    /// statements of all chains, so it has more of its own if there are many of those.
     fn block_statements(&self) -> usize {
         let latest = self.chains.iter().filter_map(VersionChain::latest);
         let counted: usize = latest.map(|version| version.statements().len()).sum();

@@ -19,47 +19,32 @@ use crate::words::{content_words, is_negated, split_words};
 const MAX_VERSION_STATEMENTS: usize = 32;
 
 /// A statement with everything that decides its place in the order.
-#[derive(Clone)]
 pub(super) struct PlacedStatement<'a> {
     pub(super) statement: &'a Statement,
     /// The document of the statement; `None` for a version that a caller wrote.
     pub(super) document: Option<&'a IndexedDocument>,
-    /// The position among the statements of the document.
+    /// The position among the statements of the document; 0 without one.
     index: usize,
     pub(super) answer: String,
     pub(super) negated: bool,
 }
 
 impl<'a> PlacedStatement<'a> {
-    /// Places a statement of a document.
-    pub(super) fn of_document(
+    /// Places the statement at `index` of a document, or a version that a caller wrote.
+    pub(super) fn new(
         statement: &'a Statement,
-        document: &'a IndexedDocument,
+        document: Option<&'a IndexedDocument>,
         index: usize,
     ) -> Self {
         let (answer, negated) = match &statement.topic {
             Some(topic) => (split_words(&topic.value).join(" "), topic.negated),
+            None if document.is_none() => (content_words(&statement.text).join(" "), false),
             None => (String::new(), is_negated(&statement.text)),
         };
         Self {
             statement,
-            document: Some(document),
+            document,
             index,
-            answer,
-            negated,
-        }
-    }
-
-    /// Places a version that a caller wrote.
-    pub(super) fn of_caller(version: &'a Statement) -> Self {
-        let (answer, negated) = match &version.topic {
-            Some(topic) => (split_words(&topic.value).join(" "), topic.negated),
-            None => (content_words(&version.text).join(" "), false),
-        };
-        Self {
-            statement: version,
-            document: None,
-            index: 0,
             answer,
             negated,
         }
@@ -168,11 +153,10 @@ impl<'a> VersionDraft<'a> {
         }
 
         let trust = self.trust();
-        let first_where = |is_kept: &dyn Fn(&PlacedStatement<'_>) -> bool| {
-            self.statements.iter().position(is_kept)
-        };
-        let first_deciding = first_where(&|placed| self.decides(placed));
-        let first_trusted = first_where(&|placed| placed.statement.trust == trust);
+        let mut statements = self.statements.iter();
+        let first_deciding = statements.position(|placed| decides(placed, trust));
+        let mut statements = self.statements.iter();
+        let first_trusted = statements.position(|placed| placed.statement.trust == trust);
         let kept = [Some(0), first_deciding, first_trusted];
         if let Some(dropped) =
             (0..self.statements.len()).find(|position| !kept.contains(&Some(*position)))
@@ -204,18 +188,11 @@ impl<'a> VersionDraft<'a> {
             .unwrap_or_default()
     }
 
-    /// Checks whether a statement of the version decides its content. If the user's own words are among
-    /// them, those of others do not.
-    fn decides(&self, placed: &PlacedStatement<'_>) -> bool {
-        !self.trust().is_own_words() || placed.statement.trust.is_own_words()
-    }
-
     /// Returns the statements that decide the content of the version.
     pub(super) fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
-        let is_own = self.trust().is_own_words();
-        self.statements
-            .iter()
-            .filter(move |placed| !is_own || placed.statement.trust.is_own_words())
+        let trust = self.trust();
+        let statements = self.statements.iter();
+        statements.filter(move |placed| decides(placed, trust))
     }
 
     /// Returns where the version was read, if it is not in the user's own words.
@@ -251,16 +228,16 @@ impl<'a> VersionDraft<'a> {
     /// independent. Claims of others do not add to the confidence of the user's own words.
     pub(super) fn confidence(&self) -> f32 {
         const MAX_CONFIDENCE: f32 = 0.99;
-        let mut by_document: BTreeMap<&DocumentId, f32> = BTreeMap::new();
-        for placed in &self.statements {
-            let Some(document) = placed.document else {
-                // A caller wrote it.
-                return 1.0;
-            };
-            if self.decides(placed) {
-                let best = by_document.entry(&document.id).or_insert(0.0);
-                *best = best.max(placed.statement.confidence.clamp(0.0, 1.0));
-            }
+        let mut statements = self.statements.iter();
+        let is_written_by_caller = statements.any(|placed| placed.document.is_none());
+        if is_written_by_caller {
+            return 1.0;
+        }
+
+        let mut by_document: BTreeMap<Option<&DocumentId>, f32> = BTreeMap::new();
+        for placed in self.deciding() {
+            let best = by_document.entry(placed.document_id()).or_insert(0.0);
+            *best = best.max(placed.statement.confidence.clamp(0.0, 1.0));
         }
 
         let error_probability: f32 = by_document
@@ -305,4 +282,10 @@ impl<'a> VersionDraft<'a> {
 
         Map::new()
     }
+}
+
+/// Checks whether a statement of a version with this trust decides its content. If the version has the
+/// user's own words, those of others do not.
+fn decides(placed: &PlacedStatement<'_>, trust: Trust) -> bool {
+    !trust.is_own_words() || placed.statement.trust.is_own_words()
 }
