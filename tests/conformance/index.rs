@@ -323,6 +323,7 @@ fn new_segment(name: &str, through: u64) -> SegmentRef {
         chunks: 3,
         bytes: 99,
         core_bytes: None,
+        search_bytes: None,
         memories: None,
         memory_index: None,
     }

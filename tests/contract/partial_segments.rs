@@ -17,8 +17,9 @@ use crate::memories_update::correct_memory;
 const DOCUMENTS: usize = 60;
 
 /// Every segment is read by pages.
-const BY_PAGES: SegmentReading = SegmentReading::Cores {
+const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
     above: 0,
+    searches: true,
     completes: false,
 };
 
@@ -262,8 +263,9 @@ async fn views_of_one_process_share_segments_and_a_check_reads_the_files() {
 async fn a_container_that_is_asked_again_is_completed() {
     let client = filled_client().await;
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
-    let reading = SegmentReading::Cores {
+    let reading = SegmentReading::Beginnings {
         above: 0,
+        searches: true,
         completes: true,
     };
     let warm = restart(&client, reading).await;

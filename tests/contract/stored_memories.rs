@@ -149,6 +149,7 @@ async fn make_former(client: &OrgClient, has_index: bool) {
             rules: 2,
             bytes: 0,
             core_bytes: None,
+            search_bytes: None,
         });
     })
     .await;

@@ -141,16 +141,20 @@ const PARALLEL_CONTAINERS: usize = 8;
 pub(crate) struct NeededViews {
     pub(crate) memories: bool,
     pub(crate) chunks: bool,
+    /// False if the views are only read.
+    pub(crate) searches: bool,
 }
 
 impl NeededViews {
     const CHUNKS: Self = Self {
         memories: false,
         chunks: true,
+        searches: true,
     };
-    const MEMORIES: Self = Self {
+    const READ_MEMORIES: Self = Self {
         memories: true,
         chunks: false,
+        searches: false,
     };
 }
 
@@ -190,8 +194,8 @@ async fn open_container(
     let memories = needed.memories.then_some(&*state.memories);
     let chunks = needed.chunks.then_some(&*state.chunks);
     Ok(tokio::try_join!(
-        open_view(memories, ctx, tenant, id, &current),
-        open_view(chunks, ctx, tenant, id, &current),
+        open_view(memories, ctx, tenant, id, &current, needed.searches),
+        open_view(chunks, ctx, tenant, id, &current, needed.searches),
     )?)
 }
 
@@ -202,9 +206,12 @@ async fn open_view<V: ContainerView>(
     tenant: &Tenant,
     id: &ContainerId,
     current: &ContainerState,
+    searches: bool,
 ) -> PortResult<V> {
+    let current = current.clone();
     match cache {
-        Some(cache) => cache.open_at(ctx, tenant, id, current.clone()).await,
+        Some(cache) if searches => cache.open_at(ctx, tenant, id, current).await,
+        Some(cache) => cache.open_without_search(ctx, tenant, id, current).await,
         None => Ok(V::empty(id)),
     }
 }
@@ -222,7 +229,7 @@ pub(crate) async fn open_chunks(
     Ok(chunks)
 }
 
-/// Opens the memories of these containers.
+/// Opens the memories of these containers, which are read and not searched.
 ///
 /// # Errors
 /// Those of the ports.
@@ -231,7 +238,7 @@ pub(crate) async fn open_memories(
     tenant: &Tenant,
     ids: &[ContainerId],
 ) -> Result<Vec<IndexedMemories>> {
-    let (memories, _) = open_containers(state, tenant, ids, NeededViews::MEMORIES).await?;
+    let (memories, _) = open_containers(state, tenant, ids, NeededViews::READ_MEMORIES).await?;
     Ok(memories)
 }
 

@@ -168,6 +168,7 @@ impl Search<'_> {
         let needed = NeededViews {
             memories: self.mode != SearchMode::Documents,
             chunks: self.mode != SearchMode::Memories || self.includes_chunks,
+            searches: true,
         };
         let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {

@@ -143,6 +143,33 @@ impl<V: ContainerView> ViewCache<V> {
         id: &ContainerId,
         state: ContainerState,
     ) -> PortResult<V> {
+        self.open_with(ctx, tenant, id, state, self.reading).await
+    }
+
+    /// Returns the container's view, as [`Self::open_at`] does, for a request that does not search it. If it
+    /// was not warm, less is read of it, and the first search reads the rest.
+    ///
+    /// # Errors
+    /// Returns the errors of the ports.
+    pub async fn open_without_search(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        state: ContainerState,
+    ) -> PortResult<V> {
+        let reading = self.reading.without_search();
+        self.open_with(ctx, tenant, id, state, reading).await
+    }
+
+    async fn open_with(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        state: ContainerState,
+        reading: SegmentReading,
+    ) -> PortResult<V> {
         self.drop_deleted_view(ctx).await;
         let head = &state.head;
         let key = (tenant.org().clone(), id.clone());
@@ -168,7 +195,7 @@ impl<V: ContainerView> ViewCache<V> {
         }
 
         let (mut next, is_followed) = self
-            .follow_or_load(ctx, tenant, &key, state, cached.take())
+            .follow_or_load(ctx, tenant, &key, state, reading, cached.take())
             .await?;
 
         let unreadable = next.view.take_unreadable();
@@ -195,12 +222,13 @@ impl<V: ContainerView> ViewCache<V> {
         tenant: &Tenant,
         key: &(OrgId, ContainerId),
         state: ContainerState,
+        reading: SegmentReading,
         cached: Option<Loaded<V>>,
     ) -> PortResult<(Loaded<V>, bool)> {
         let (head, id) = (&state.head, &key.1);
         let reading = match cached.as_ref().is_some_and(is_lost) {
             true => SegmentReading::Whole,
-            false => self.reading,
+            false => reading,
         };
 
         if let Some(mut reusable) = cached

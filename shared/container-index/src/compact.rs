@@ -14,7 +14,7 @@ use tracing::info;
 
 use crate::chunks::IndexedChunks;
 use crate::memories::{EditsFile, IndexedMemories, read_edits};
-use crate::segments::{SegmentReading, measure_file, open_whole};
+use crate::segments::{FileSizes, SegmentReading, open_whole};
 use crate::tail::ChunkTail;
 use crate::view::{ContainerState, ContainerView, Loaded, read_views};
 
@@ -353,7 +353,7 @@ async fn store(
     let bytes = bytes::Bytes::from(chunks);
     let segment = Segment::open(bytes.clone()).map_err(index_error)?;
     let path = format!("{id}/segments/{}", Revision::random());
-    let (size, core_bytes) = measure_file(&bytes);
+    let sizes = FileSizes::of(&bytes);
     let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
     let memory_index = store_index(ctx, tenant, &format!("{path}-index"), memory_index).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
@@ -363,8 +363,9 @@ async fn store(
         blob,
         through,
         chunks,
-        bytes: size,
-        core_bytes,
+        bytes: sizes.bytes,
+        core_bytes: sizes.core_bytes,
+        search_bytes: sizes.search_bytes,
         memories: None,
         edits,
         memory_index,
@@ -395,12 +396,13 @@ async fn store_index(
     let Some(file) = file else {
         return Ok(None);
     };
-    let (bytes, core_bytes) = measure_file(&file);
+    let sizes = FileSizes::of(&file);
     Ok(Some(MemoryIndexRef {
         blob: ctx.blobs.put(tenant, path, file.into()).await?,
         rules: Ledger::RULES_VERSION,
-        bytes,
-        core_bytes,
+        bytes: sizes.bytes,
+        core_bytes: sizes.core_bytes,
+        search_bytes: sizes.search_bytes,
     }))
 }
 

@@ -496,9 +496,10 @@ impl<I: MemoryIndex> Inner<I> {
         reading: SegmentReading,
     ) -> PortResult<bool> {
         let are_current = use_current_rules(indexes);
-        // All statements are read if the memories have to be computed from them.
         let reading = match reading {
-            SegmentReading::Cores { .. } if !are_current => SegmentReading::Shared,
+            // All statements are read if the memories have to be computed from them.
+            SegmentReading::Beginnings { .. } if !are_current => SegmentReading::Shared,
+            reading if !I::IS_SEARCHED => reading.without_search(),
             reading => reading,
         };
         let files: Vec<StoredFile<'_>> = indexes

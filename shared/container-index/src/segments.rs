@@ -21,11 +21,13 @@ pub enum SegmentReading {
     Whole,
     /// Everything. Segments that another view of this process has open are shared, not read again.
     Shared,
-    /// The cores, if the segments of a view have more bytes than this together. The rest is read when a
-    /// search needs it ([`read_until_fetched`]).
-    Cores {
+    /// The beginnings, if the segments of a view have more bytes than this together. The rest is read when
+    /// it is needed ([`read_until_fetched`]).
+    Beginnings {
         /// The bytes.
         above: u64,
+        /// True if the beginning is what a search needs first, false for readers of documents and memories.
+        searches: bool,
         /// True if a view that is asked for again is completed in the background. It then answers
         /// without waiting for pages, also after the segments were replaced.
         completes: bool,
@@ -39,24 +41,49 @@ const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
 impl SegmentReading {
     /// For functions, which read over a network. Up to this size, everything arrives as fast as a search
     /// by pages is done (docs/scale.md).
-    pub const OVER_NETWORK: Self = Self::Cores {
+    pub const OVER_NETWORK: Self = Self::Beginnings {
         above: 6 * 1024 * 1024,
+        searches: true,
         completes: true,
     };
 
-    /// Checks whether only the cores of these files are read when they are opened.
-    fn reads_cores(self, files: &[StoredFile<'_>]) -> bool {
+    /// Returns how a view is read that is not searched.
+    pub(crate) fn without_search(self) -> Self {
         match self {
-            Self::Whole | Self::Shared => false,
-            Self::Cores { above, .. } => files.iter().map(|file| file.bytes).sum::<u64>() > above,
+            Self::Whole | Self::Shared => self,
+            Self::Beginnings {
+                above, completes, ..
+            } => Self::Beginnings {
+                above,
+                searches: false,
+                completes,
+            },
         }
+    }
+
+    /// Returns the bytes of the beginning that is read of each of these files, `None` for a file that is
+    /// read as a whole.
+    fn beginnings(self, files: &[StoredFile<'_>]) -> Vec<Option<u64>> {
+        let (above, searches) = match self {
+            Self::Whole | Self::Shared => return vec![None; files.len()],
+            Self::Beginnings {
+                above, searches, ..
+            } => (above, searches),
+        };
+        let reads_all = files.iter().map(|file| file.bytes).sum::<u64>() <= above;
+        let beginnings = files.iter().map(|file| {
+            let searched = file.search_bytes.filter(|_| searches);
+            let beginning = searched.or(file.core_bytes);
+            beginning.filter(|bytes| !reads_all && *bytes < file.bytes)
+        });
+        beginnings.collect()
     }
 
     /// Checks whether a view that is asked for again is completed.
     pub(crate) fn completes(self) -> bool {
         matches!(
             self,
-            Self::Cores {
+            Self::Beginnings {
                 completes: true,
                 ..
             }
@@ -65,12 +92,8 @@ impl SegmentReading {
 
     /// Returns the bytes that are read of these files when they are opened.
     pub(crate) fn bytes_of(self, files: &[StoredFile<'_>]) -> u64 {
-        let reads_cores = self.reads_cores(files);
-        let files = files.iter();
-        let sizes = files.map(|file| match file.core_bytes {
-            Some(core_bytes) if reads_cores => core_bytes,
-            _ => file.bytes,
-        });
+        let beginnings = zip(files, self.beginnings(files));
+        let sizes = beginnings.map(|(file, beginning)| beginning.unwrap_or(file.bytes));
         sizes.sum()
     }
 }
@@ -81,6 +104,7 @@ pub(crate) struct StoredFile<'a> {
     blob: &'a BlobRef,
     bytes: u64,
     core_bytes: Option<u64>,
+    search_bytes: Option<u64>,
 }
 
 impl<'a> StoredFile<'a> {
@@ -89,6 +113,7 @@ impl<'a> StoredFile<'a> {
             blob: &segment.blob,
             bytes: segment.bytes,
             core_bytes: segment.core_bytes,
+            search_bytes: segment.search_bytes,
         }
     }
 
@@ -97,6 +122,7 @@ impl<'a> StoredFile<'a> {
             blob: &index.blob,
             bytes: index.bytes,
             core_bytes: index.core_bytes,
+            search_bytes: index.search_bytes,
         }
     }
 
@@ -213,7 +239,7 @@ fn lost_part() -> PortError {
 }
 
 /// Opens stored segments. Returns them in order, with `None` for one that is missing or damaged, and those
-/// of which only the core was read.
+/// of which only the beginning was read.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -223,47 +249,46 @@ pub(crate) async fn open_segments(
     files: &[StoredFile<'_>],
     reading: SegmentReading,
 ) -> PortResult<(Vec<Option<Arc<Segment>>>, Vec<PartialSegment>)> {
-    let reads_cores = reading.reads_cores(files);
     let mut shared: Vec<Option<Arc<Segment>>> = Vec::with_capacity(files.len());
     let mut whole: Vec<BlobRef> = Vec::new();
-    let mut cores: Vec<BlobPart> = Vec::new();
-    for file in files {
+    let mut beginnings: Vec<BlobPart> = Vec::new();
+    for (file, beginning) in zip(files, reading.beginnings(files)) {
         let opened = match reading {
             SegmentReading::Shared => find_opened(tenant, file.blob),
-            SegmentReading::Whole | SegmentReading::Cores { .. } => None,
+            SegmentReading::Whole | SegmentReading::Beginnings { .. } => None,
         };
-        match file.core_bytes {
+        match beginning {
             _ if opened.is_some() => {}
-            Some(core_bytes) if reads_cores && core_bytes < file.bytes => cores.push(BlobPart {
+            Some(bytes) => beginnings.push(BlobPart {
                 blob: file.blob.clone(),
-                bytes: 0..core_bytes,
+                bytes: 0..bytes,
             }),
-            _ => whole.push(file.blob.clone()),
+            None => whole.push(file.blob.clone()),
         }
         shared.push(opened);
     }
-    let (whole, core_contents) = tokio::try_join!(
+    let (whole, beginning_contents) = tokio::try_join!(
         ctx.blobs.read(tenant, &whole),
-        ctx.blobs.read_parts(tenant, &cores),
+        ctx.blobs.read_parts(tenant, &beginnings),
     )?;
 
-    let (mut whole, mut core_contents) = (whole.into_iter(), core_contents.into_iter());
-    let mut cores = cores.into_iter().peekable();
+    let (mut whole, mut beginning_contents) = (whole.into_iter(), beginning_contents.into_iter());
+    let mut beginnings = beginnings.into_iter().peekable();
     let (mut opened, mut partial) = (Vec::with_capacity(files.len()), Vec::new());
     for (file, shared) in zip(files, shared) {
         if shared.is_some() {
             opened.push(shared);
             continue;
         }
-        let core = cores.next_if(|core| core.blob == *file.blob);
-        let segment = match core {
-            Some(core) => {
-                let segment = core_contents
-                    .next()
-                    .and_then(|core| open_core(core, file.bytes));
+        let beginning = beginnings.next_if(|beginning| beginning.blob == *file.blob);
+        let segment = match beginning {
+            Some(beginning) => {
+                let content = beginning_contents.next();
+                let segment = content.and_then(|content| open_beginning(content, file.bytes));
                 let opened = segment.iter().cloned();
-                partial
-                    .extend(opened.map(|segment| PartialSegment::new(core.blob.clone(), segment)));
+                partial.extend(
+                    opened.map(|segment| PartialSegment::new(beginning.blob.clone(), segment)),
+                );
                 segment
             }
             None => {
@@ -285,17 +310,29 @@ pub(crate) fn open_whole(stored: BlobContent) -> Option<Segment> {
     Segment::open(bytes).ok()
 }
 
-/// Opens the core of a stored segment of this many bytes, unless its blob is missing or damaged.
-fn open_core(stored: BlobContent, bytes: u64) -> Option<Arc<Segment>> {
-    let core = stored.into_intact_bytes()?;
-    let segment = Segment::open_core(core, usize::try_from(bytes).ok()?);
+/// Opens the beginning of a stored segment of this many bytes, unless its blob is missing or damaged.
+fn open_beginning(stored: BlobContent, bytes: u64) -> Option<Arc<Segment>> {
+    let beginning = stored.into_intact_bytes()?;
+    let segment = Segment::open_beginning(beginning, usize::try_from(bytes).ok()?);
     segment.ok().map(Arc::new)
 }
 
-/// Returns the size of a file of a segment and of its core.
-pub(crate) fn measure_file(file: &[u8]) -> (u64, Option<u64>) {
-    let core_bytes = Segment::core_len(file).ok().map(|len| len as u64);
-    (file.len() as u64, core_bytes)
+/// The sizes of a file of a segment and of its beginnings.
+pub(crate) struct FileSizes {
+    pub(crate) bytes: u64,
+    pub(crate) core_bytes: Option<u64>,
+    pub(crate) search_bytes: Option<u64>,
+}
+
+impl FileSizes {
+    pub(crate) fn of(file: &[u8]) -> Self {
+        let first_reads = Segment::first_reads(file).ok();
+        Self {
+            bytes: file.len() as u64,
+            core_bytes: first_reads.map(|reads| reads.core as u64),
+            search_bytes: first_reads.map(|reads| reads.search as u64),
+        }
+    }
 }
 
 /// Runs `read` until it finds every page that it needs, and fetches the missing pages between the runs.

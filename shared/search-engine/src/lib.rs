@@ -29,5 +29,5 @@ pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
     SearchQuery, WiderLimit, search_containers,
 };
-pub use segment::{Segment, StoredDocument};
+pub use segment::{FirstReads, Segment, StoredDocument};
 pub use vector::{DIMENSIONS, MAX_MODEL_DIMENSIONS, ModelVector, QuantizedVector};

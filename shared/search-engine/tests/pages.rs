@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, QuantizedVector, SearchHit,
-    SearchQuery, Segment, SegmentError, StaticEmbedder, search_containers,
+    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, FirstReads, QuantizedVector,
+    SearchHit, SearchQuery, Segment, SegmentError, StaticEmbedder, search_containers,
 };
 
 /// The most times that a search may have to wait for pages: for posting lists, for vectors and texts of
@@ -22,15 +22,20 @@ struct StoredSegment {
 }
 
 impl StoredSegment {
+    /// Opens a file for searches: its core and its search part.
     fn open(file: Vec<u8>) -> Self {
+        Self::open_beginning(file, |first_reads| first_reads.search)
+    }
+
+    fn open_beginning(file: Vec<u8>, choose: impl Fn(FirstReads) -> usize) -> Self {
         let file = Bytes::from(file);
-        let core_len = Segment::core_len(&file).expect("what the test wrote is valid");
-        let core = Bytes::copy_from_slice(&file[..core_len]);
-        let segment = Segment::open_core(core, file.len()).expect("a core");
+        let len = choose(Segment::first_reads(&file).expect("what the test wrote is valid"));
+        let beginning = Bytes::copy_from_slice(&file[..len]);
+        let segment = Segment::open_beginning(beginning, file.len()).expect("a beginning");
         Self {
             segment: Arc::new(segment),
             file,
-            fetched: core_len,
+            fetched: len,
         }
     }
 
@@ -402,6 +407,26 @@ fn a_search_of_a_large_segment_fetches_a_small_part_of_it() {
 }
 
 #[test]
+fn documents_are_read_without_the_search_part_and_searches_fetch_it() {
+    let file = segment_of((0..3_000).map(|number| document(number, 3)));
+    let first_reads = Segment::first_reads(&file).expect("what the test wrote is valid");
+    assert!(first_reads.core * 4 < first_reads.search, "{first_reads:?}");
+
+    let query = SearchQuery::new("topic7 place3", StaticEmbedder.embed("topic7 place3"));
+    let (expected, rounds) = search_fetching(&mut [StoredSegment::open(file.clone())], &query);
+    let mut stored = [StoredSegment::open_beginning(file, |reads| reads.core)];
+    let index = index_of([stored[0].segment.clone()]);
+    let read = || index.document("doc-000042")?.attributes().ok();
+    assert_eq!(read(), None);
+    stored[0].fetch_missing();
+    assert!(read().is_some());
+    let fetched = stored[0].fetched - first_reads.core;
+    assert!(fetched <= 64 * 1024, "{fetched} bytes for one document");
+
+    assert_eq!(search_fetching(&mut stored, &query), (expected, rounds + 1));
+}
+
+#[test]
 fn other_bytes_than_those_of_the_file_are_refused() {
     let stored = StoredSegment::open(segment_of((0..400).map(|number| document(number, 3))));
     stored.segment.ask_for_all();
@@ -424,9 +449,9 @@ fn other_bytes_than_those_of_the_file_are_refused() {
         let changed = range.start + range.len() / 2;
         assert!(still_missing.iter().any(|range| range.contains(&changed)));
     }
-    assert!(Segment::open_core(stored.file.slice(..100), stored.file.len()).is_err());
+    assert!(Segment::open_beginning(stored.file.slice(..100), stored.file.len()).is_err());
     assert!(
-        Segment::open_core(
+        Segment::open_beginning(
             stored.file.slice(..stored.file.len() - 1),
             stored.file.len()
         )

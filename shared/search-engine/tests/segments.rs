@@ -155,10 +155,10 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 7;
+    file[8] = 8;
     assert_eq!(
         Segment::open(Bytes::from(file)).err(),
-        Some(SegmentError::UnknownVersion(7))
+        Some(SegmentError::UnknownVersion(8))
     );
 }
 
@@ -201,7 +201,9 @@ fn segments_of_earlier_versions_are_read() {
     let fourth = read_earlier(include_bytes!("data/segment-version-4.bin"));
     assert_eq!(fourth, expected);
 
-    // The fifth version has attributes in the core.
+    // The fifth version has attributes in the core, and the sixth one packed sections.
     let fifth = read_earlier(include_bytes!("data/segment-version-5.bin"));
     assert_eq!(fifth, documents());
+    let sixth = read_earlier(include_bytes!("data/segment-version-6.bin"));
+    assert_eq!(sixth, documents());
 }

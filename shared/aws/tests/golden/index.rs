@@ -92,6 +92,7 @@ fn largest_segment() -> SegmentRef {
         chunks: u64::MAX,
         bytes: u64::MAX,
         core_bytes: Some(u64::MAX),
+        search_bytes: Some(u64::MAX),
         memories: Some(BlobRef::Object("memories".to_owned())),
         edits: Some(BlobRef::Object("actions".to_owned())),
         memory_index: None,
@@ -104,6 +105,7 @@ fn smallest_segment() -> SegmentRef {
         chunks: 0,
         bytes: 0,
         core_bytes: None,
+        search_bytes: None,
         memories: None,
         edits: None,
         memory_index: None,
@@ -236,6 +238,7 @@ async fn check_heads(world: &World, pending_listed: bool) {
     let core_bytes = pending_listed.then_some(u64::MAX);
     let largest = SegmentRef {
         core_bytes,
+        search_bytes: core_bytes,
         ..largest_segment()
     };
     let wanted = [

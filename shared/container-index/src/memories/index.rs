@@ -13,6 +13,9 @@ const MIN_SEGMENT_CHUNKS: usize = 512;
 
 /// An index in which memories are found by a query; `()` for readers that never search.
 pub trait MemoryIndex: Clone + Default + Send + Sync {
+    /// False if the index is never searched.
+    const IS_SEARCHED: bool;
+
     /// Creates the index of stored memories.
     fn restore(stored: &ContainerIndex) -> Self;
     /// Adds a memory, or replaces it.
@@ -26,6 +29,8 @@ pub trait MemoryIndex: Clone + Default + Send + Sync {
 }
 
 impl MemoryIndex for () {
+    const IS_SEARCHED: bool = false;
+
     fn restore(_: &ContainerIndex) -> Self {}
     fn put(&mut self, _: &Memory) {}
     fn remove(&mut self, _: &MemoryId) {}
@@ -36,6 +41,8 @@ impl MemoryIndex for () {
 }
 
 impl MemoryIndex for ContainerIndex {
+    const IS_SEARCHED: bool = true;
+
     fn restore(stored: &ContainerIndex) -> Self {
         stored.clone()
     }

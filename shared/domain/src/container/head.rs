@@ -84,10 +84,14 @@ pub struct SegmentRef {
     pub chunks: u64,
     /// The size in bytes.
     pub bytes: u64,
-    /// The size of its core in bytes, the beginning that a search needs first. `None` for segments of
+    /// The size of its core in bytes, the beginning that every reader needs first. `None` for segments of
     /// earlier versions, which are read as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_bytes: Option<u64>,
+    /// The size in bytes of the beginning that a search needs first: the core, and what a search reads of
+    /// all chunks. `None` for segments of earlier versions, which have both in the core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_bytes: Option<u64>,
     /// The statements of its documents and the edits of memories, if an earlier version of the program
     /// wrote the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +120,9 @@ pub struct MemoryIndexRef {
     /// The size of its core in bytes, as for [`SegmentRef::core_bytes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_bytes: Option<u64>,
+    /// The size of what a search needs first, as for [`SegmentRef::search_bytes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_bytes: Option<u64>,
 }
 
 impl SegmentRef {

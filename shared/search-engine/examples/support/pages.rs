@@ -18,17 +18,17 @@ struct PageFigures {
     bytes: f64,
 }
 
-/// Asks every question of the core of a file, and prints how many of the ten hits of the whole file are
+/// Asks every question of the core and the search part of a file, and prints how many of the ten hits of the whole file are
 /// found, and what is read.
 #[expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 pub(crate) fn compare_pages(file: &Bytes, questions: &[&str]) -> Result<(), Box<dyn Error>> {
-    let core = file.slice(..Segment::core_len(file)?);
+    let first_read = file.slice(..Segment::first_reads(file)?.search);
     let whole = index_of(Segment::open(file.clone())?.into());
     let mut sum = PageFigures::default();
     for question in questions {
         let query = SearchQuery::new(question, StaticEmbedder.embed(question));
         let expected = search_containers(&[&whole], &query)?.hits;
-        let found = search_pages(file, &core, &query, &mut sum)?;
+        let found = search_pages(file, &first_read, &query, &mut sum)?;
         let is_found = |hit: &&SearchHit| found.iter().any(|other| is_same(hit, other));
         let shared = expected.iter().filter(is_found).count();
         sum.shared += shared as f64 / expected.len().max(1) as f64;
@@ -41,9 +41,9 @@ pub(crate) fn compare_pages(file: &Bytes, questions: &[&str]) -> Result<(), Box<
 
     let count = questions.len() as f64;
     println!(
-        "  by pages: core {:.1} of {:.1} MB; of {count} questions, shared hits {:.4}, same first \
+        "  by pages: {:.1} of {:.1} MB first; of {count} questions, shared hits {:.4}, same first \
          hit {:.4}; {:.2} rounds and {:.0} KB each",
-        core.len() as f64 / 1e6,
+        first_read.len() as f64 / 1e6,
         file.len() as f64 / 1e6,
         sum.shared / count,
         sum.same_first / count,
@@ -63,14 +63,14 @@ fn is_same(a: &SearchHit, b: &SearchHit) -> bool {
     (&a.document, a.position) == (&b.document, b.position)
 }
 
-/// Searches the core of a file, and reads the pages that the search needs. Adds what was read to `sum`.
+/// Searches the beginning of a file, and reads the pages that the search needs. Adds what was read to `sum`.
 fn search_pages(
     file: &Bytes,
-    core: &Bytes,
+    first_read: &Bytes,
     query: &SearchQuery<'_>,
     sum: &mut PageFigures,
 ) -> Result<Vec<SearchHit>, SegmentError> {
-    let segment = Arc::new(Segment::open_core(core.clone(), file.len())?);
+    let segment = Arc::new(Segment::open_beginning(first_read.clone(), file.len())?);
     let index = index_of(segment.clone());
     loop {
         let found = search_containers(&[&index], query);

@@ -61,10 +61,10 @@ fn write_documents(
         let part = parts[live.part];
         for chunk in part.chunks_of(live.document) {
             let row = ChunkRow {
-                place: part.chunk_place(chunk),
+                place: part.chunk_place(chunk)?,
                 length: part.lengths()[chunk as usize],
                 vector: part.vector(chunk)?,
-                inverse_norm: part.inverse_norms()[chunk as usize],
+                inverse_norm: part.inverse_norms()?[chunk as usize],
                 model_row: part.model_row(chunk),
                 text: texts[live.part].read(chunk)?,
             };

@@ -107,9 +107,13 @@ impl IndexPart {
     }
 
     /// Estimates the cosine of a chunk's vector with `query` in a part that has codes; 0 in any other.
-    pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
+    pub(crate) fn estimate_cosine(
+        &self,
+        query: &RotatedVector,
+        chunk: u32,
+    ) -> Result<f32, SegmentError> {
         let segment = self.coded_segment();
-        segment.map_or(0.0, |segment| segment.estimate_cosine(query, chunk))
+        segment.map_or(Ok(0.0), |segment| segment.estimate_cosine(query, chunk))
     }
 
     /// Returns the vector of a chunk by a model that the operator chose.
@@ -129,14 +133,17 @@ impl IndexPart {
             .chain(of_tail.into_iter().flatten())
     }
 
-    pub(crate) fn inverse_norms(&self) -> &[f32] {
-        of_source!(self, source => source.inverse_norms())
+    pub(crate) fn inverse_norms(&self) -> Result<&[f32], SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.inverse_norms(),
+            PartSource::Tail(tail) => Ok(tail.inverse_norms()),
+        }
     }
 
-    pub(crate) fn signs(&self) -> &[u8] {
+    pub(crate) fn signs(&self) -> Result<&[u8], SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => segment.signs(),
-            PartSource::Tail(_) => &[],
+            PartSource::Tail(_) => Ok(&[]),
         }
     }
 
@@ -144,7 +151,7 @@ impl IndexPart {
     /// [`Self::postings_of`].
     pub(super) fn terms(&self) -> Result<fst::Map<Bytes>, SegmentError> {
         match &self.source {
-            PartSource::Segment(segment) => Ok(segment.terms().clone()),
+            PartSource::Segment(segment) => segment.terms().cloned(),
             PartSource::Tail(tail) => {
                 let mut terms: Vec<&str> = tail.terms().collect();
                 terms.sort_unstable();
@@ -248,8 +255,11 @@ impl IndexPart {
     }
 
     /// Returns the position, start and end of a chunk.
-    pub(super) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
-        of_source!(self, source => source.chunk_place(chunk))
+    pub(super) fn chunk_place(&self, chunk: u32) -> Result<[u32; 3], SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.chunk_place(chunk),
+            PartSource::Tail(tail) => Ok(tail.chunk_place(chunk)),
+        }
     }
 
     /// Returns a reader of the texts of chunks.
@@ -268,7 +278,7 @@ impl IndexPart {
                 [headings.to_owned(), text.to_owned()]
             }
         };
-        let [position, start, end] = self.chunk_place(chunk);
+        let [position, start, end] = self.chunk_place(chunk)?;
         Ok(ChunkView {
             position,
             text,

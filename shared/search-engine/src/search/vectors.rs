@@ -51,7 +51,7 @@ pub(super) fn offer_nearest(
             offer_chunks(scope, part, query, admission, top, all)
         }
         (true, false) => offer_by_signs(scope, part, query, admission, top),
-        (false, false) if is_large && !source.signs().is_empty() => {
+        (false, false) if is_large && !source.signs()?.is_empty() => {
             offer_by_signs(scope, part, query, admission, top)
         }
         (false, _) => offer_all(scope, part, query, has_models, admission, top),
@@ -72,7 +72,7 @@ fn offer_all(
     let vectors = source.vectors()?;
     let rows = vectors.chunks(STRIDE * DIMENSIONS);
 
-    for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
+    for (block, (rows, norms)) in rows.zip(source.inverse_norms()?.chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
         kernel::write_cosines(&query.vector, rows, norms, cosines);
         if has_models {
@@ -108,7 +108,7 @@ fn offer_by_signs(
         true => scope.rotated_query.sign_bits(),
         false => query.vector.sign_bits(),
     };
-    kernel::write_sign_distances(&query_signs, source.signs(), &mut distances);
+    kernel::write_sign_distances(&query_signs, source.signs()?, &mut distances);
     if admission.filters() || source.liveness.has_deletions {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
@@ -194,7 +194,7 @@ pub(super) fn chunk_cosine(
     if scope.estimated[part] {
         let source = scope.parts[part].1;
         return Ok(ChunkCosine {
-            value: source.estimate_cosine(&scope.rotated_query, chunk),
+            value: source.estimate_cosine(&scope.rotated_query, chunk)?,
             is_estimated: true,
         });
     }
@@ -218,7 +218,7 @@ pub(super) fn exact_cosine(
     kernel::write_cosines(
         &query.vector,
         &row.0,
-        &source.inverse_norms()[norm],
+        &source.inverse_norms()?[norm],
         &mut out,
     );
     Ok(out[0])

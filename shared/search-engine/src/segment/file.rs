@@ -1,7 +1,8 @@
 //! The bytes of a segment's file, of which a reader may have only the core and some pages.
 //!
-//! The core is the first part of the file. It has everything that a search reads of all documents. The
-//! rest is read in pages: texts, attributes, long posting lists, and the vectors of most segments.
+//! The core is the beginning of the file, which every reader needs. Behind it are pages: first those of the
+//! search part, with what a search reads of all chunks, and then those with texts, attributes, long posting
+//! lists, and the vectors of most segments.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -27,8 +28,9 @@ const MAX_RANGES: usize = 64;
 /// The bytes of a file.
 pub(super) struct SegmentFile {
     len: usize,
-    /// The first part of the file, or all of it.
-    core: Bytes,
+    core_len: usize,
+    /// The core, with the pages that were read together with it. All of the file if it is whole.
+    beginning: Bytes,
     /// The pages behind the core.
     pages: Pages,
 }
@@ -76,7 +78,8 @@ impl SegmentFile {
     pub(super) fn whole(file: Bytes) -> Self {
         Self {
             len: file.len(),
-            core: file,
+            core_len: file.len(),
+            beginning: file,
             pages: Pages {
                 page_bytes: PAGE_BYTES,
                 ..Pages::default()
@@ -84,36 +87,42 @@ impl SegmentFile {
         }
     }
 
-    /// Creates a file of `len` bytes of which only the core is known. The others are in pages of
-    /// `page_bytes`.
+    /// Creates a file of `len` bytes of which the `beginning` is known: the core and some pages behind it,
+    /// each of `page_bytes`.
     ///
     /// # Errors
-    /// [`SegmentError::Corrupt`] if there is not one checksum for each page.
+    /// [`SegmentError::Corrupt`] if there is not one checksum for each page, or if a page is not what was
+    /// written.
     pub(super) fn partial(
-        core: Bytes,
+        beginning: Bytes,
+        core_len: usize,
         len: usize,
         page_bytes: usize,
         checksums: Bytes,
     ) -> Result<Self, SegmentError> {
-        let count = len.saturating_sub(core.len()).div_ceil(page_bytes);
+        let count = len.saturating_sub(core_len).div_ceil(page_bytes);
         if checksums.len() != count * 4 {
             return Err(SegmentError::Corrupt("page checksums"));
         }
-        Ok(Self {
+        let (known, first_pages) = (beginning.len(), beginning.slice(core_len..));
+        let file = Self {
             len,
-            core,
+            core_len,
+            beginning,
             pages: Pages {
                 page_bytes,
                 checksums,
                 fetched: std::iter::repeat_with(OnceLock::new).take(count).collect(),
                 ..Pages::default()
             },
-        })
+        };
+        file.insert(core_len..known, &first_pages)?;
+        Ok(file)
     }
 
     /// Returns the bytes of the file that are in memory.
     pub(super) fn bytes_in_memory(&self) -> usize {
-        self.core.len() + self.pages.fetched_bytes.load(Ordering::Relaxed)
+        self.core_len + self.pages.fetched_bytes.load(Ordering::Relaxed)
     }
 
     /// Returns the size of the file in bytes.
@@ -131,16 +140,16 @@ impl SegmentFile {
     /// # Errors
     /// [`SegmentError::NotFetched`] if a page of it is missing. [`Self::missing`] then has it.
     pub(super) fn read(&self, range: Range<usize>) -> Result<Bytes, SegmentError> {
-        if range.end <= self.core.len() {
-            return Ok(self.core.slice(range));
+        if range.end <= self.beginning.len() {
+            return Ok(self.beginning.slice(range));
         }
-        if range.start < self.core.len() || range.end > self.len {
+        if range.start < self.core_len || range.end > self.len {
             return Err(SegmentError::Corrupt("cut off"));
         }
 
         let page_bytes = self.pages.page_bytes;
-        let from = range.start - self.core.len();
-        let to = range.end - self.core.len();
+        let from = range.start - self.core_len;
+        let to = range.end - self.core_len;
         let pages = from / page_bytes..to.div_ceil(page_bytes);
         let fetched: Vec<Option<&Bytes>> = pages
             .clone()
@@ -218,7 +227,7 @@ impl SegmentFile {
 
     /// Returns the position of a page in the file, or the end of the file.
     fn place(&self, page: usize) -> usize {
-        (self.core.len() + page * self.pages.page_bytes).min(self.len)
+        (self.core_len + page * self.pages.page_bytes).min(self.len)
     }
 
     /// Takes the bytes of a range that [`Self::missing`] or [`Self::first_unfetched`] returned.
@@ -226,7 +235,7 @@ impl SegmentFile {
     /// # Errors
     /// [`SegmentError::Corrupt`] if they are not the bytes of the file.
     pub(super) fn insert(&self, range: Range<usize>, bytes: &Bytes) -> Result<(), SegmentError> {
-        let behind_core = range.start.checked_sub(self.core.len());
+        let behind_core = range.start.checked_sub(self.core_len);
         let Some(first) = behind_core.filter(|_| bytes.len() == range.len()) else {
             return Err(SegmentError::Corrupt("cut off"));
         };

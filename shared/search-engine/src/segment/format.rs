@@ -6,12 +6,14 @@
 //! per section: offset u64 | length u64 | crc32 u32 | form (`StoredForm`) u32
 //! crc32 of everything above u32
 //! sections of the core, each starting at a multiple of 64
-//! pages of 4 KiB with the other sections, each starting at a multiple of 64
+//! pages of 4 KiB: sections of the search part, then sections that are read in pages, each starting at a
+//! multiple of 64
 //! ```
-//! All numbers are little endian. The section of page checksums verifies the pages, so they have no
-//! crc32 in the table. No section is packed in files of versions 1 to 5. Pages of version 4 have 16 KiB. In
-//! files of versions 1 to 3, everything is core, and blocks of texts and attributes are verified when they
-//! are read.
+//! All numbers are little endian. The section of page checksums verifies the pages, so what is in them has no
+//! crc32 in the table. Files of versions 1 to 6 have no search part: everything that a search reads of all
+//! chunks is in the core. No section is packed in files of versions 1 to 5. Pages of version 4 have 16 KiB.
+//! In files of versions 1 to 3, everything is core, and blocks of texts and attributes are verified when
+//! they are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,10 +35,14 @@ const BLOCK_VERSION: u32 = 3;
 const PAGED_VERSION: u32 = 4;
 /// The version with codes of vectors, and some attributes in the core.
 const CODE_VERSION: u32 = 5;
-/// The version that is written. It has packed sections.
-const VERSION: u32 = 6;
+/// The version with packed sections.
+const PACKED_VERSION: u32 = 6;
+/// The version that is written. It has a search part.
+const VERSION: u32 = 7;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
+/// The bit of a section's form that tells that it is in the search part.
+const IN_SEARCH_PART: u32 = 1 << 8;
 
 /// The sections in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,19 +101,34 @@ const SORTED: [SectionKind; 3] = [
 ];
 
 /// The verified header of a file, and its sections.
+#[derive(Debug)]
 pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
     pub(super) documents: u32,
     pub(super) file: Arc<SegmentFile>,
+    /// True if the search part is known.
+    pub(super) knows_search_part: bool,
     sections: Vec<StoredSection>,
 }
 
 /// A section of a file.
+#[derive(Debug)]
 enum StoredSection {
     /// It is stored as it is.
     InFile(Range<usize>),
     /// It was packed.
     Unpacked(Bytes),
+    /// It is in the search part, in this form.
+    InSearchPart(Range<usize>, StoredForm),
+}
+
+impl StoredSection {
+    fn len(&self) -> usize {
+        match self {
+            Self::InFile(range) | Self::InSearchPart(range, _) => range.len(),
+            Self::Unpacked(bytes) => bytes.len(),
+        }
+    }
 }
 
 impl SegmentHeader {
@@ -118,15 +139,55 @@ impl SegmentHeader {
                 PagedSection::new(self.file.clone(), range.clone())
             }
             Some(StoredSection::Unpacked(bytes)) => PagedSection::whole(bytes.clone()),
-            None => PagedSection::new(self.file.clone(), 0..0),
+            Some(StoredSection::InSearchPart(..)) | None => {
+                PagedSection::new(self.file.clone(), 0..0)
+            }
         }
+    }
+
+    /// Returns a section of the search part, or of the core in files without one.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if it is not known, and [`SegmentError::Corrupt`] if it cannot be
+    /// unpacked.
+    pub(super) fn searched(&self, section: SectionKind) -> Result<Bytes, SegmentError> {
+        let Some(StoredSection::InSearchPart(range, form)) = self.sections.get(section as usize)
+        else {
+            return self.section(section);
+        };
+        let stored = self.file.read(range.clone())?;
+        let unpacked = packing::unpack(*form, &stored)?;
+        Ok(unpacked.unwrap_or(stored))
+    }
+
+    /// Checks whether a section is in the search part.
+    pub(super) fn is_in_search_part(&self, section: SectionKind) -> bool {
+        let section = self.sections.get(section as usize);
+        matches!(section, Some(StoredSection::InSearchPart(..)))
+    }
+
+    /// Checks whether [`Self::searched`] copies a section of the search part.
+    pub(super) fn copies(&self, section: SectionKind) -> bool {
+        match self.sections.get(section as usize) {
+            Some(StoredSection::InSearchPart(_, form)) => {
+                *form != StoredForm::Plain || !self.knows_search_part
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the bytes that a section takes in the file, or unpacked if it was unpacked.
+    pub(super) fn section_len(&self, section: SectionKind) -> usize {
+        self.sections
+            .get(section as usize)
+            .map_or(0, StoredSection::len)
     }
 
     /// Returns the bytes of the sections that were unpacked.
     pub(super) fn unpacked_bytes(&self) -> usize {
         let sections = self.sections.iter();
         let sizes = sections.map(|section| match section {
-            StoredSection::InFile(_) => 0,
+            StoredSection::InFile(_) | StoredSection::InSearchPart(..) => 0,
             StoredSection::Unpacked(bytes) => bytes.len(),
         });
         sizes.sum()
@@ -142,8 +203,24 @@ impl SegmentHeader {
     }
 }
 
-/// Joins the sections, given in order, into a file. Those of `paged` come behind the core, in this
-/// order.
+/// The sections that are not in the core.
+pub(super) struct Placement<'a> {
+    /// Those of the search part, in the order of the file.
+    pub(super) searched: &'a [SectionKind],
+    /// Those that are read in pages, in the order of the file.
+    pub(super) paged: &'a [SectionKind],
+}
+
+/// A section as it is written.
+struct PlacedSection {
+    form: u32,
+    /// The bytes of a section of the core; empty for others.
+    stored: Bytes,
+    /// The place of any other section behind the core.
+    place: Range<usize>,
+}
+
+/// Joins the sections, given in order, into a file.
 ///
 /// # Errors
 /// [`SegmentError::TooLarge`] if a section cannot be packed.
@@ -151,29 +228,53 @@ pub(super) fn write_file(
     chunks: u32,
     documents: u32,
     mut sections: [Vec<u8>; SECTIONS],
-    paged: &[SectionKind],
+    placement: &Placement<'_>,
 ) -> Result<Vec<u8>, SegmentError> {
     let mut pages = Vec::new();
-    let mut places = [const { 0..0 }; SECTIONS];
-    for &section in paged {
-        pages.resize(pages.len().next_multiple_of(64), 0);
-        let start = pages.len();
-        pages.append(&mut sections[section as usize]);
-        places[section as usize] = start..pages.len();
+    let mut placed: [Option<PlacedSection>; SECTIONS] = [const { None }; SECTIONS];
+    for &section in placement.searched {
+        let content = std::mem::take(&mut sections[section as usize]);
+        let (form, stored) = pack_section(section as usize, content)?;
+        let place = append(&mut pages, &stored);
+        placed[section as usize] = Some(PlacedSection {
+            form: form as u32 | IN_SEARCH_PART,
+            stored: Bytes::new(),
+            place,
+        });
+    }
+    // Sections begin at pages behind the search part.
+    pages.resize(pages.len().next_multiple_of(PAGE_BYTES), 0);
+    for &section in placement.paged {
+        let content = std::mem::take(&mut sections[section as usize]);
+        let place = append(&mut pages, &content);
+        placed[section as usize] = Some(PlacedSection {
+            form: StoredForm::Paged as u32,
+            stored: Bytes::new(),
+            place,
+        });
     }
     sections[SectionKind::PageChecksums as usize] = page_checksums(&pages, PAGE_BYTES);
 
-    let mut core = Vec::with_capacity(SECTIONS);
-    for (index, section) in sections.into_iter().enumerate() {
-        let is_sorted = SORTED.iter().any(|kind| *kind as usize == index);
-        core.push(packing::pack(section.into(), is_sorted)?);
-    }
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
-    let core_len = core
-        .iter()
-        .fold(table_end.next_multiple_of(64), |end, (_, stored)| {
-            (end + stored.len()).next_multiple_of(64)
-        });
+    let mut core_len = table_end.next_multiple_of(64);
+    let mut entries = Vec::with_capacity(SECTIONS);
+    for (index, (section, place)) in sections.into_iter().zip(placed).enumerate() {
+        // An empty section may be anywhere.
+        let behind = place.filter(|section| !section.place.is_empty());
+        let entry = match behind {
+            Some(section) => section,
+            None => {
+                let (form, stored) = pack_section(index, section)?;
+                PlacedSection {
+                    form: form as u32,
+                    stored,
+                    place: 0..0,
+                }
+            }
+        };
+        core_len = (core_len + entry.stored.len()).next_multiple_of(64);
+        entries.push(entry);
+    }
 
     let mut file = Vec::with_capacity(core_len + pages.len());
     file.extend_from_slice(MAGIC);
@@ -181,27 +282,41 @@ pub(super) fn write_file(
         file.extend_from_slice(&number.to_le_bytes());
     }
     let mut offset = table_end.next_multiple_of(64);
-    for ((form, stored), place) in core.iter().zip(places) {
-        let (start, len, form) = match place.is_empty() {
-            true => (offset, stored.len(), *form),
-            false => (core_len + place.start, place.len(), StoredForm::Paged),
+    for entry in &entries {
+        let (start, len) = match entry.place.is_empty() {
+            true => (offset, entry.stored.len()),
+            false => (core_len + entry.place.start, entry.place.len()),
         };
         file.extend_from_slice(&(start as u64).to_le_bytes());
         file.extend_from_slice(&(len as u64).to_le_bytes());
-        file.extend_from_slice(&crc32fast::hash(stored).to_le_bytes());
-        file.extend_from_slice(&(form as u32).to_le_bytes());
-        offset = (offset + stored.len()).next_multiple_of(64);
+        file.extend_from_slice(&crc32fast::hash(&entry.stored).to_le_bytes());
+        file.extend_from_slice(&entry.form.to_le_bytes());
+        offset = (offset + entry.stored.len()).next_multiple_of(64);
     }
     let crc = crc32fast::hash(&file);
     file.extend_from_slice(&crc.to_le_bytes());
 
-    for (_, stored) in &core {
+    for entry in &entries {
         file.resize(file.len().next_multiple_of(64), 0);
-        file.extend_from_slice(stored);
+        file.extend_from_slice(&entry.stored);
     }
     file.resize(core_len, 0);
     file.extend_from_slice(&pages);
     Ok(file)
+}
+
+/// Packs the section of this index.
+fn pack_section(index: usize, section: Vec<u8>) -> Result<(StoredForm, Bytes), SegmentError> {
+    let is_sorted = SORTED.iter().any(|kind| *kind as usize == index);
+    packing::pack(section.into(), is_sorted)
+}
+
+/// Appends a section, and returns its place.
+fn append(pages: &mut Vec<u8>, section: &[u8]) -> Range<usize> {
+    pages.resize(pages.len().next_multiple_of(64), 0);
+    let start = pages.len();
+    pages.extend_from_slice(section);
+    start..pages.len()
 }
 
 /// An entry of the table of sections.
@@ -209,6 +324,13 @@ struct SectionEntry {
     range: Range<usize>,
     crc: u32,
     form: StoredForm,
+    is_in_search_part: bool,
+}
+
+impl SectionEntry {
+    fn is_in_core(&self) -> bool {
+        self.form != StoredForm::Paged && !self.is_in_search_part
+    }
 }
 
 /// Reads the table of sections of a file, or of its core.
@@ -223,7 +345,7 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         MODEL_VERSION => MODEL_SECTIONS,
         BLOCK_VERSION => BLOCK_SECTIONS,
         PAGED_VERSION => PAGED_SECTIONS,
-        CODE_VERSION | VERSION => SECTIONS,
+        CODE_VERSION | PACKED_VERSION | VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),
     };
@@ -243,50 +365,73 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         let Some(end) = end else {
             return Err(SegmentError::Corrupt("cut off"));
         };
+        let form = u32_at(file, entry + 20)?;
         entries.push(SectionEntry {
             range: end - length as usize..end,
             crc: u32_at(file, entry + 16)?,
-            form: StoredForm::from_number(u32_at(file, entry + 20)?)?,
+            form: StoredForm::from_number(form & !IN_SEARCH_PART)?,
+            is_in_search_part: form & IN_SEARCH_PART != 0,
         });
     }
     Ok(entries)
 }
 
-/// Returns the length of the core of a file: the whole file if nothing is read in pages.
+/// The lengths of the beginnings of a file that are read first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstReads {
+    /// The length of the core. The whole file if nothing is read in pages.
+    pub core: usize,
+    /// The length of the core and the search part, up to the end of a page.
+    pub search: usize,
+}
+
+/// Returns the lengths of the beginnings of a file.
 ///
 /// # Errors
 /// [`SegmentError`] if the file is not one that this version reads.
-pub(super) fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
-    Ok(core_end(&read_table(file)?, file.len()))
+pub(super) fn first_reads(file: &[u8]) -> Result<FirstReads, SegmentError> {
+    Ok(measure_beginnings(&read_table(file)?, file.len()))
 }
 
-/// Returns the end of the core of a file of `len` bytes.
-fn core_end(entries: &[SectionEntry], len: usize) -> usize {
-    let paged = entries
-        .iter()
-        .filter(|entry| entry.form == StoredForm::Paged);
-    paged.map(|entry| entry.range.start).min().unwrap_or(len)
+/// Returns the lengths of the beginnings of a file of `len` bytes.
+fn measure_beginnings(entries: &[SectionEntry], len: usize) -> FirstReads {
+    let behind_core = entries.iter().filter(|entry| !entry.is_in_core());
+    let core = behind_core.map(|entry| entry.range.start).min();
+    let core = core.unwrap_or(len);
+    let searched = entries.iter().filter(|entry| entry.is_in_search_part);
+    let search = match searched.map(|entry| entry.range.end).max() {
+        Some(end) => len.min(core + end.saturating_sub(core).next_multiple_of(PAGE_BYTES)),
+        None => core,
+    };
+    FirstReads { core, search }
 }
 
-/// Opens a file of `len` bytes, of which `known` is the core or the whole. Verifies everything that is
-/// known.
+/// Opens a file of `len` bytes, of which `known` is the beginning: the core, or the search part too, or
+/// everything. Verifies everything that is known.
 pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, SegmentError> {
     let entries = read_table(&known)?;
-    let core_len = core_end(&entries, len);
+    let FirstReads {
+        core: core_len,
+        search: search_len,
+    } = measure_beginnings(&entries, len);
     let is_whole = known.len() == len;
-    if known.len() < core_len || !is_whole && known.len() > core_len {
+    let is_beginning = known.len() == core_len || known.len() == search_len;
+    if known.len() < core_len || !is_whole && !is_beginning {
         return Err(SegmentError::Corrupt("cut off"));
     }
+    let knows_search_part = known.len() >= search_len;
 
     let mut sections = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
-        let is_paged = entry.form == StoredForm::Paged;
-        let end = if is_paged { len } else { core_len };
+        let end = if entry.is_in_core() { core_len } else { len };
         if entry.range.end > end {
             return Err(SegmentError::Corrupt("cut off"));
         }
-        if is_paged {
-            sections.push(StoredSection::InFile(entry.range));
+        if !entry.is_in_core() {
+            sections.push(match entry.is_in_search_part {
+                true => StoredSection::InSearchPart(entry.range, entry.form),
+                false => StoredSection::InFile(entry.range),
+            });
             continue;
         }
 
@@ -300,7 +445,9 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
 
     let checksums = match sections.get(SectionKind::PageChecksums as usize) {
         Some(StoredSection::InFile(range)) if range.end <= core_len => known.slice(range.clone()),
-        Some(StoredSection::InFile(_)) => return Err(SegmentError::Corrupt("page checksums")),
+        Some(StoredSection::InFile(_) | StoredSection::InSearchPart(..)) => {
+            return Err(SegmentError::Corrupt("page checksums"));
+        }
         Some(StoredSection::Unpacked(checksums)) => checksums.clone(),
         None => Bytes::new(),
     };
@@ -316,8 +463,9 @@ pub(super) fn open_file(known: Bytes, len: usize) -> Result<SegmentHeader, Segme
         documents: u32_at(&known, 16)?,
         file: Arc::new(match is_whole {
             true => SegmentFile::whole(known),
-            false => SegmentFile::partial(known, len, page_bytes, checksums)?,
+            false => SegmentFile::partial(known, core_len, len, page_bytes, checksums)?,
         }),
+        knows_search_part,
         sections,
     })
 }

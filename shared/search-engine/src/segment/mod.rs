@@ -8,15 +8,17 @@ mod format;
 mod models;
 mod packing;
 mod postings;
+mod search_part;
 mod texts;
 mod writer;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use fst::{IntoStreamer, Streamer};
 
+pub use format::FirstReads;
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
 pub(crate) use writer::{ChangesToOlder, ChunkRow, DocumentRow, SegmentWriter};
@@ -27,39 +29,36 @@ pub type StoredDocument = Document;
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
-use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
-use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
+use crate::vector_code::RotatedVector;
 use attributes::{AttributeReader, CoreAttributes, ExpiryReader, OtherAttributes};
 use blocks::BlockReader;
 use file::{PagedSection, SegmentFile};
 use format::{SectionKind, SegmentHeader, StringTable};
 use models::ModelVectorReader;
+use search_part::SearchPart;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file that are known, sections that
 /// were packed, about 6 bytes for each chunk, and up to 12 MB of texts and attributes that were read.
 ///
-/// Of a file of which only the core is known, reads fail with [`SegmentError::NotFetched`] until the
+/// Of a file of which only the beginning is known, reads fail with [`SegmentError::NotFetched`] until the
 /// caller has fetched what [`Segment::missing`] returns.
 #[derive(Debug)]
 pub struct Segment {
     file: Arc<SegmentFile>,
-    /// The bytes of the sections that were unpacked, of which some are not kept.
-    unpacked_bytes: usize,
+    header: SegmentHeader,
     ids: StringTable,
     attributes: AttributeReader,
     expiries: ExpiryReader,
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     stemmers: Bytes,
-    chunk_positions: Bytes,
     lengths: Vec<u16>,
     vectors: PagedSection,
-    inverse_norms: Vec<f32>,
-    signs: Bytes,
-    magnitudes: Bytes,
     model_vectors: ModelVectorReader,
-    terms: fst::Map<Bytes>,
+    /// What a search reads of all chunks, once it was read.
+    search_part: OnceLock<SearchPart>,
+    /// The posting lists, unless they are in the search part.
     postings: PagedSection,
     removed: StringTable,
     patched: StringTable,
@@ -76,47 +75,40 @@ impl Segment {
     /// newer version.
     pub fn open(file: Bytes) -> Result<Self, SegmentError> {
         let len = file.len();
-        Self::open_header(&format::open_file(file, len)?)
+        Self::open_header(format::open_file(file, len)?)
     }
 
-    /// Opens a file of `len` bytes of which only the core is known.
+    /// Opens a file of `len` bytes of which only the beginning is known: the core, or the search part too.
     ///
     /// # Errors
     /// As [`Segment::open`].
-    pub fn open_core(core: Bytes, len: usize) -> Result<Self, SegmentError> {
-        Self::open_header(&format::open_file(core, len)?)
+    pub fn open_beginning(beginning: Bytes, len: usize) -> Result<Self, SegmentError> {
+        Self::open_header(format::open_file(beginning, len)?)
     }
 
-    /// Returns the length of the core of a file, its beginning that [`Segment::open_core`] needs.
+    /// Returns the lengths of the beginnings of a file that [`Segment::open_beginning`] takes.
     ///
     /// # Errors
     /// As [`Segment::open`].
-    pub fn core_len(file: &[u8]) -> Result<usize, SegmentError> {
-        format::core_len(file)
+    pub fn first_reads(file: &[u8]) -> Result<FirstReads, SegmentError> {
+        format::first_reads(file)
     }
 
-    fn open_header(header: &SegmentHeader) -> Result<Self, SegmentError> {
+    fn open_header(header: SegmentHeader) -> Result<Self, SegmentError> {
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
         let section = |section| header.section(section);
-        let terms = fst::Map::new(section(SectionKind::Terms)?)
-            .map_err(|_| SegmentError::Corrupt("terms"))?;
         let segment = Self {
             file: header.file.clone(),
-            unpacked_bytes: header.unpacked_bytes(),
             ids: StringTable::open(section(SectionKind::DocumentIds)?)?,
-            attributes: open_attributes(header)?,
+            attributes: open_attributes(&header)?,
             expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
             document_chunks: decode_numbers(
                 &section(SectionKind::DocumentChunks)?,
                 u32::from_le_bytes,
             ),
             stemmers: section(SectionKind::DocumentStemmers)?,
-            chunk_positions: section(SectionKind::ChunkPositions)?,
             lengths: decode_numbers(&section(SectionKind::ChunkLengths)?, u16::from_le_bytes),
             vectors: header.paged(SectionKind::Vectors),
-            inverse_norms: decode_numbers(&section(SectionKind::InverseNorms)?, f32::from_le_bytes),
-            signs: section(SectionKind::Signs)?,
-            magnitudes: section(SectionKind::Magnitudes)?,
             model_vectors: ModelVectorReader::open(
                 chunks,
                 section(SectionKind::ModelNames)?,
@@ -124,7 +116,7 @@ impl Segment {
                 &section(SectionKind::ChunkModels)?,
                 section(SectionKind::ModelVectors)?,
             )?,
-            terms,
+            search_part: OnceLock::new(),
             postings: header.paged(SectionKind::Postings),
             removed: StringTable::open(section(SectionKind::RemovedIds)?)?,
             patched: StringTable::open(section(SectionKind::PatchedIds)?)?,
@@ -133,9 +125,13 @@ impl Segment {
                 section(SectionKind::TextBlocks)?,
                 header.paged(SectionKind::Texts),
             )?,
+            header,
         };
 
         segment.check_sections(chunks, documents)?;
+        if segment.header.knows_search_part {
+            segment.search_part()?;
+        }
         Ok(segment)
     }
 
@@ -151,13 +147,8 @@ impl Segment {
             && starts.last().is_some_and(|&last| last as usize == chunks)
             && starts.is_sorted()
             && self.stemmers.len() == documents
-            && self.chunk_positions.len() == chunks * 12
             && self.lengths.len() == chunks
             && self.vectors.len() == chunks * DIMENSIONS
-            && self.inverse_norms.len() == chunks
-            && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
-            && (self.magnitudes.is_empty()
-                || self.magnitudes.len() == chunks * MAGNITUDE_BYTES && !self.signs.is_empty())
             && self.patched.len() == self.patches.len()
             && self
                 .expiries
@@ -171,11 +162,25 @@ impl Segment {
         }
     }
 
+    /// Returns what a search reads of all chunks.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if it is missing, and [`SegmentError::Corrupt`] if it is damaged.
+    fn search_part(&self) -> Result<&SearchPart, SegmentError> {
+        if let Some(part) = self.search_part.get() {
+            return Ok(part);
+        }
+        let part = SearchPart::open(&self.header, self.len_chunks())?;
+        Ok(self.search_part.get_or_init(|| part))
+    }
+
     /// Estimates the memory of the segment in bytes: what is known of the file, its unpacked sections, 6
     /// bytes for each chunk, and the blocks that stay decompressed.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
-        let known = self.file.bytes_in_memory() + self.unpacked_bytes;
+        let search_part = self.search_part.get();
+        let search_part = search_part.map_or(0, |part| part.unpacked_bytes);
+        let known = self.file.bytes_in_memory() + self.header.unpacked_bytes() + search_part;
         known + self.len_chunks() * 6 + recent.min(known * blocks::EXPANSION)
     }
 
@@ -269,7 +274,7 @@ impl Segment {
     }
 
     fn chunk_input(&self, chunk: u32, text: ChunkText<'_>) -> Result<ChunkInput, SegmentError> {
-        let [position, start, end] = self.chunk_place(chunk);
+        let [position, start, end] = self.chunk_place(chunk)?;
         Ok(ChunkInput {
             text: text.text.to_owned(),
             headings: text.headings.to_owned(),
@@ -346,10 +351,8 @@ impl Segment {
     }
 
     /// Returns the position, start and end of a chunk.
-    pub(crate) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
-        [0, 1, 2].map(|i| {
-            format::u32_at(&self.chunk_positions, chunk as usize * 12 + i * 4).unwrap_or_default()
-        })
+    pub(crate) fn chunk_place(&self, chunk: u32) -> Result<[u32; 3], SegmentError> {
+        Ok(self.search_part()?.place(chunk))
     }
 
     pub(crate) fn lengths(&self) -> &[u16] {
@@ -375,55 +378,64 @@ impl Segment {
         self.model_vectors.row(chunk)
     }
 
-    pub(crate) fn inverse_norms(&self) -> &[f32] {
-        &self.inverse_norms
+    pub(crate) fn inverse_norms(&self) -> Result<&[f32], SegmentError> {
+        Ok(&self.search_part()?.inverse_norms)
     }
 
     /// Returns the sign bits, 32 bytes per chunk; empty in small segments and in some of earlier
     /// versions.
-    pub(crate) fn signs(&self) -> &[u8] {
-        &self.signs
+    pub(crate) fn signs(&self) -> Result<&[u8], SegmentError> {
+        Ok(&self.search_part()?.signs)
     }
 
     /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.
     pub(crate) fn has_codes(&self) -> bool {
-        !self.magnitudes.is_empty()
+        self.header.section_len(SectionKind::Magnitudes) > 0
     }
 
     /// Estimates the cosine of a chunk's vector with `query` from its code.
-    pub(crate) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
-        let row = |bytes: usize| chunk as usize * bytes..(chunk as usize + 1) * bytes;
-        let signs = &self.signs[row(SIGN_BYTES)];
-        query.estimate_cosine(signs, &self.magnitudes[row(MAGNITUDE_BYTES)])
+    pub(crate) fn estimate_cosine(
+        &self,
+        query: &RotatedVector,
+        chunk: u32,
+    ) -> Result<f32, SegmentError> {
+        Ok(self.search_part()?.estimate_cosine(query, chunk))
     }
 
     /// Returns all terms, each with the offset of its postings.
-    pub(crate) fn terms(&self) -> &fst::Map<Bytes> {
-        &self.terms
+    pub(crate) fn terms(&self) -> Result<&fst::Map<Bytes>, SegmentError> {
+        Ok(&self.search_part()?.terms)
     }
 
     /// Returns the list of a term.
     pub(crate) fn postings(&self, term: &str) -> Result<Option<PostingList<'_>>, SegmentError> {
-        let Some(start) = self.terms.get(term) else {
+        let terms = self.terms()?;
+        let Some(start) = terms.get(term) else {
             return Ok(None);
         };
         // Lists are in the order of their terms.
-        let mut next = self.terms.range().gt(term).into_stream();
+        let mut next = terms.range().gt(term).into_stream();
         let end = match next.next() {
             Some((_, end)) => usize::try_from(end).unwrap_or(usize::MAX),
-            None => self.postings.len(),
+            None => usize::MAX,
         };
         self.postings_within(start, end).map(Some)
     }
 
     /// Returns the list of the term that has this value in [`Self::terms`], of a file that is whole.
     pub(crate) fn postings_at(&self, value: u64) -> Result<PostingList<'_>, SegmentError> {
-        self.postings_within(value, self.postings.len())
+        self.postings_within(value, usize::MAX)
     }
 
+    /// Returns the list within these offsets, of which the second may be behind the end.
     fn postings_within(&self, start: u64, end: usize) -> Result<PostingList<'_>, SegmentError> {
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        Ok(PostingList::open(self.postings.read(start..end)?))
+        let list = match &self.search_part()?.postings {
+            Some(lists) if start <= lists.len() => lists.slice(start..end.min(lists.len())),
+            Some(_) => return Err(SegmentError::Corrupt("cut off")),
+            None => self.postings.read(start..end.min(self.postings.len()))?,
+        };
+        Ok(PostingList::open(list))
     }
 }
 

@@ -12,7 +12,8 @@ const SIZE_BYTES: usize = 4;
 /// The bytes in front of shortened strings: their number, and the bytes of all of them.
 const STRINGS_HEADER_BYTES: usize = 8;
 
-/// The form in which a section is stored, as its number in the table of sections.
+/// The form in which a section is stored, as its number in the table of sections. What is in the search
+/// part has one more bit there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum StoredForm {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::attributes::AttributeWriter;
 use super::blocks::BlockWriter;
-use super::format::{self, SECTIONS, SectionKind, StringTable};
+use super::format::{self, Placement, SECTIONS, SectionKind, StringTable};
 use super::models::ModelVectorWriter;
 use super::postings::write_postings;
 use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
@@ -13,12 +13,21 @@ use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
 
-/// The number of chunks from which vectors are read in pages. Searches of such segments estimate the
-/// cosines from codes in the core, and read the vectors of the best chunks.
+/// The number of chunks from which a segment has a search part, and vectors are read in pages. Searches of
+/// such segments estimate the cosines from codes, and read the vectors of the best chunks.
 const MIN_PAGED_VECTORS: usize = 1_024;
-/// The most bytes of posting lists in the core. Longer ones are read in pages: to fetch a few of them
-/// takes less time than to read all of them with the core.
-const MAX_CORE_POSTINGS: usize = 4 * 1024 * 1024;
+/// The most bytes of posting lists in the search part. Longer ones are read in pages: to fetch a few of them
+/// takes less time than to read all of them.
+const MAX_SEARCHED_POSTINGS: usize = 4 * 1024 * 1024;
+/// The sections of the search part, in the order of the file.
+const SEARCHED: [SectionKind; 6] = [
+    SectionKind::Terms,
+    SectionKind::Postings,
+    SectionKind::Signs,
+    SectionKind::Magnitudes,
+    SectionKind::InverseNorms,
+    SectionKind::ChunkPositions,
+];
 /// The sections that may be read in pages, in the order of the file.
 const PAGED: [SectionKind; 4] = [
     SectionKind::Vectors,
@@ -211,16 +220,24 @@ impl SegmentWriter {
             attributes.core_table,
             attributes.core_blocks,
         ];
-        // Rows of vectors begin at pages, so that no row is in two of them.
+        let has_long_lists = sections[SectionKind::Postings as usize].len() > MAX_SEARCHED_POSTINGS;
+        let mut searched = match self.has_codes {
+            true => Vec::from(SEARCHED),
+            false => Vec::new(),
+        };
+        searched.retain(|section| *section != SectionKind::Postings || !has_long_lists);
+        // Vectors come first, so that no row is in two pages.
         let mut paged = Vec::from(PAGED);
         paged.retain(|section| match section {
             SectionKind::Vectors => self.has_codes,
-            SectionKind::Postings => {
-                sections[SectionKind::Postings as usize].len() > MAX_CORE_POSTINGS
-            }
+            SectionKind::Postings => has_long_lists,
             _ => true,
         });
 
-        format::write_file(self.next_chunk, document_count, sections, &paged)
+        let placement = Placement {
+            searched: &searched,
+            paged: &paged,
+        };
+        format::write_file(self.next_chunk, document_count, sections, &placement)
     }
 }

@@ -93,8 +93,9 @@ impl TestEnvironment {
             caps: OrganizationCaps::default(),
             provider_names: ProviderNames::default(),
             reading: match std::env::var_os(CORES_VARIABLE) {
-                Some(_) => SegmentReading::Cores {
+                Some(_) => SegmentReading::Beginnings {
                     above: 0,
+                    searches: true,
                     completes: false,
                 },
                 None => SegmentReading::Whole,
