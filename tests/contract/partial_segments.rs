@@ -194,6 +194,22 @@ async fn searches_by_pages_find_what_searches_of_whole_segments_find() {
 }
 
 #[tokio::test]
+async fn a_search_by_pages_without_results_knows_that_there_are_memories() {
+    let client = filled_client().await;
+    let body = json!({"q": "xylophone", "containerTag": "box", "searchMode": "memories",
+        "threshold": 1});
+    let mut hints = Vec::new();
+    for reading in [SegmentReading::Whole, BY_PAGES] {
+        let cold = restart(&client, reading).await;
+        let found = cold.post("/v4/search", body.clone()).await.body;
+        assert_eq!(found["results"], json!([]));
+        hints.push(found["hint"].as_str().expect("a hint").to_owned());
+    }
+    assert_eq!(hints[0], hints[1]);
+    assert!(!hints[0].contains("No memories"), "{}", hints[0]);
+}
+
+#[tokio::test]
 async fn each_first_request_of_a_process_may_read_by_pages() {
     let client = filled_client().await;
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;

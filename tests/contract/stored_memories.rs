@@ -1,10 +1,12 @@
 //! Memories that compaction has stored: cold readers answer from them as if they had computed them,
 //! also beside segments that an earlier version or other rules have written.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use container_index::rewrite_index;
-use domain::{MemoryIndexRef, SegmentRef};
-use search_engine::Segment;
+use domain::{BlobRef, MemoryIndexRef, SegmentRef};
+use search_engine::{ContainerIndex, Replacing, Segment};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -106,6 +108,50 @@ async fn change_rules(client: &OrgClient) {
     .await;
 }
 
+/// Opens the memory index of a segment.
+async fn stored_memory_index(client: &OrgClient, segment: &SegmentRef) -> Segment {
+    let index = segment.memory_index.clone().expect("a memory index");
+    let blobs = &client.app.system.ctx.blobs;
+    let stored = blobs.get_intact(&client.tenant, &[index.blob]).await;
+    let file = stored.expect("an answer").pop().flatten();
+    Segment::open(file.expect("a memory index")).expect("a segment")
+}
+
+/// Stores a file of an earlier version for `box`.
+async fn put_former(client: &OrgClient, name: &str, bytes: Bytes) -> BlobRef {
+    let container = physical_container(client, "box").await;
+    let path = format!("{container}/segments/former-{name}");
+    let stored = client
+        .app
+        .system
+        .ctx
+        .blobs
+        .put(&client.tenant, &path, bytes);
+    stored.await.expect("a blob")
+}
+
+/// Makes the memory index of `box` like one of an earlier version, which has all ids in its core.
+async fn make_index_by_id(client: &OrgClient) {
+    let mut index = ContainerIndex::new();
+    let segments = index_head(client, "box").await.segments;
+    for segment in &segments {
+        let stored = stored_memory_index(client, segment).await;
+        index.push_segment(Arc::new(stored)).expect("an index");
+    }
+    assert!(index.replaces_by_number());
+    let file = index.build_compacted(Replacing::ById).expect("a file");
+    let blob = put_former(client, "index", file.into()).await;
+    let newest = segments.last().expect("a segment").blob.clone();
+    publish(client, |segment| {
+        let index = segment.memory_index.take();
+        segment.memory_index = index.filter(|_| segment.blob == newest);
+        if let Some(index) = &mut segment.memory_index {
+            index.blob = blob.clone();
+        }
+    })
+    .await;
+}
+
 /// Makes the newest segment of `box`, which is its only one, like one that an earlier version wrote:
 /// with the statements in a file of their own, and perhaps with a memory index, which nobody reads.
 async fn make_former(client: &OrgClient, has_index: bool) {
@@ -113,18 +159,8 @@ async fn make_former(client: &OrgClient, has_index: bool) {
     let [segment] = segments.as_slice() else {
         panic!("{segments:?}");
     };
-    let index = segment.memory_index.clone().expect("a memory index");
-    let blobs = &client.app.system.ctx.blobs;
-    let file = blobs
-        .get_intact(&client.tenant, &[index.blob])
-        .await
-        .expect("an answer")
-        .pop()
-        .flatten()
-        .expect("a memory index");
-
     let mut told: Vec<Value> = Vec::new();
-    for record in Segment::open(file).expect("a segment").documents() {
+    for record in stored_memory_index(client, segment).await.documents() {
         let record = record.expect("a record");
         if record.id.starts_with("documents/") {
             told.push(serde_json::from_slice(&record.attributes).expect("statements"));
@@ -133,14 +169,13 @@ async fn make_former(client: &OrgClient, has_index: bool) {
     assert!(!told.is_empty());
     let file = json!({"v": 1, "told": told, "gone": [], "actions": []});
     let file = zstd::bulk::compress(file.to_string().as_bytes(), 3).expect("bytes");
-    let container = physical_container(client, "box").await;
-    let put = async |name: &str, bytes: Bytes| {
-        let path = format!("{container}/segments/former-{name}");
-        let stored = blobs.put(&client.tenant, &path, bytes).await;
-        stored.expect("a blob")
-    };
-    let statements = put("memories", file.into()).await;
-    let unread = put("index", Bytes::from_static(b"of an earlier version")).await;
+    let statements = put_former(client, "memories", file.into()).await;
+    let unread = put_former(
+        client,
+        "index",
+        Bytes::from_static(b"of an earlier version"),
+    )
+    .await;
 
     publish(client, |segment| {
         segment.memories = Some(statements.clone());
@@ -234,6 +269,40 @@ async fn check_former(has_index: bool) {
     assert!(segments.iter().all(|segment| segment.memories.is_none()));
     let newest = segments.last().expect("a segment");
     assert!(newest.memory_index.is_some());
+}
+
+#[tokio::test]
+async fn memory_indexes_with_all_ids_in_their_cores_are_read_and_converted() {
+    let client = OrgClient::new().await;
+    write_round(&client, ROUNDS[0]).await;
+    compact(&client, "box").await;
+    write_round(&client, ROUNDS[1]).await;
+    forget_memory(&client, json!({"content": "User is allergic to nuts."})).await;
+    compact(&client, "box").await;
+    let restored = read_cold(&client).await;
+    make_index_by_id(&client).await;
+    assert_eq!(read_cold(&client).await, restored);
+
+    write_round(&client, ROUNDS[2]).await;
+    forget_memory(&client, json!({"content": "User prefers green tea."})).await;
+    let followed = read_cold(&client).await;
+    assert_ne!(followed, restored);
+    compact(&client, "box").await;
+    assert_eq!(read_cold(&client).await, followed);
+    let segments = index_head(&client, "box").await.segments;
+    let mut index = ContainerIndex::new();
+    for segment in segments
+        .iter()
+        .filter(|segment| segment.memory_index.is_some())
+    {
+        let stored = stored_memory_index(&client, segment).await;
+        index.push_segment(Arc::new(stored)).expect("an index");
+    }
+    assert!(index.replaces_by_number());
+
+    // The edits are stored a second time.
+    change_rules(&client).await;
+    assert_eq!(read_cold(&client).await, followed);
 }
 
 #[tokio::test]

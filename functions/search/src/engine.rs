@@ -151,11 +151,14 @@ impl NeededViews {
         chunks: true,
         searches: true,
     };
-    const READ_MEMORIES: Self = Self {
-        memories: true,
-        chunks: false,
-        searches: false,
-    };
+    /// Returns the memories, which are searched or only read.
+    fn memories(searches: bool) -> Self {
+        Self {
+            memories: true,
+            chunks: false,
+            searches,
+        }
+    }
 }
 
 /// Opens these containers. A view that is not needed is empty.
@@ -229,7 +232,7 @@ pub(crate) async fn open_chunks(
     Ok(chunks)
 }
 
-/// Opens the memories of these containers, which are read and not searched.
+/// Opens the memories of these containers, which are searched or only read.
 ///
 /// # Errors
 /// Those of the ports.
@@ -237,8 +240,10 @@ pub(crate) async fn open_memories(
     state: &SearchState,
     tenant: &Tenant,
     ids: &[ContainerId],
+    searches: bool,
 ) -> Result<Vec<IndexedMemories>> {
-    let (memories, _) = open_containers(state, tenant, ids, NeededViews::READ_MEMORIES).await?;
+    let needed = NeededViews::memories(searches);
+    let (memories, _) = open_containers(state, tenant, ids, needed).await?;
     Ok(memories)
 }
 

@@ -151,20 +151,22 @@ pub(crate) async fn get_profile(
         tokens => tokens.map(|tokens| tokens as usize),
     };
 
+    // Some clients send an empty question if they have none.
+    let question = request.q.as_deref().filter(|q| !q.trim().is_empty());
     let selection = ProfileSelection {
         filter: filter.as_ref(),
         with_buckets: request.includes_part(ProfilePart::Buckets),
         max_tokens,
+        is_searched: question.is_some(),
     };
     let sections = read_profile(&state, &tenant, &scope, selection).await?;
 
-    // Some clients send an empty question if they have none.
-    let search_results = match request.q.as_deref() {
-        Some(q) if !q.trim().is_empty() => {
+    let search_results = match question {
+        Some(q) => {
             let filters = request.filters.clone();
             Some(search_for_question(&state, &tenant, q, &scope, threshold, filters).await?)
         }
-        _ => None,
+        None => None,
     };
 
     let response = ProfileResponse {

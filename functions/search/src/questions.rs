@@ -60,7 +60,8 @@ impl QuestionEmbedder {
         for (id, chunks) in zip(ids, indexed_chunks) {
             let models = chunks.index.model_names().into_iter();
             names.extend(models.filter(|name| model.can_embed_by(name)));
-            if !chunks.index.documents_without(model.name(), 1).is_empty() {
+            let without = chunks.index.documents_without(model.name(), 1);
+            if without.is_ok_and(|ids| !ids.is_empty()) {
                 self.request_embedding(ctx, tenant, id).await;
             }
         }

@@ -4,7 +4,6 @@ use container_index::{
     IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_until_fetched,
 };
 use domain::{ContainerId, Result, Tenant, Timestamp};
-use memory_model::Ledger;
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
@@ -281,11 +280,10 @@ impl Search<'_> {
             self.threshold,
         ));
 
-        let has_memories = || {
-            let mut ledgers = sources.memories.iter().map(IndexedMemories::ledger);
-            ledgers.any(Ledger::has_memories)
-        };
-        if self.mode == SearchMode::Memories && !sources.memories.is_empty() && !has_memories() {
+        // Every latest memory has a chunk, also a forgotten one.
+        let mut indexes = sources.memories.iter().map(IndexedMemories::index);
+        let has_memories = indexes.any(|index| index.len_chunks() > 0);
+        if self.mode == SearchMode::Memories && !sources.memories.is_empty() && !has_memories {
             reasons.push(
                 "No memories were found in the documents. `searchMode`: `hybrid` searches their \
                  text as well."

@@ -75,10 +75,8 @@ impl ContainerView for IndexedChunks {
 
         let mut is_complete = true;
         for segment in opened {
-            match segment {
-                Some(segment) => self.index.push_segment(segment),
-                None => is_complete = false,
-            }
+            let pushed = segment.map(|segment| self.index.push_segment(segment));
+            is_complete &= pushed.is_some_and(|pushed| pushed.is_ok());
         }
 
         Ok(is_complete)
@@ -110,8 +108,11 @@ impl ContainerView for IndexedChunks {
 
         let mut stale_ids: Vec<String> = Vec::new();
         for held in self.index.documents() {
-            if !served_ids.contains(held.id) {
-                stale_ids.push(held.id.to_owned());
+            let id = held
+                .id()
+                .map_err(|error| PortError::Corrupt(error.to_string()))?;
+            if !served_ids.contains(&*id) {
+                stale_ids.push(id.into_owned());
             }
         }
         for id in stale_ids {

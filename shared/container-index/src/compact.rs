@@ -8,7 +8,7 @@ use domain::{
     ContainerId, IndexHead, MemoryEdit, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant,
 };
 use memory_model::Ledger;
-use search_engine::{Segment, SegmentError, merge_segments};
+use search_engine::{Replacing, Segment, SegmentError, merge_segments};
 use service::Ctx;
 use tracing::info;
 
@@ -59,8 +59,8 @@ pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Port
 
     let mut levels = segments.clone();
     let mut replaced: Vec<BlobRef> = Vec::new();
-    if !memories.view.is_restored() {
-        // The tail has all memories, because those of the segments could not be restored.
+    if !memories.view.extends_stored() {
+        // The tail has all memories.
         for segment in &mut levels {
             replaced.extend(segment.memory_index.take().map(|index| index.blob));
             replaced.extend(segment.memories.take());
@@ -119,7 +119,8 @@ async fn merge_levels(
             < LEVEL_FACTOR * level_weight(levels, levels.len() - 1)
     {
         let pair = [older.clone(), newer.clone()];
-        let Some(merged) = merge(ctx, tenant, &pair, levels.len() == 2).await? else {
+        let before = &levels[..levels.len() - 2];
+        let Some(merged) = merge(ctx, tenant, before, &pair).await? else {
             return Ok(false);
         };
         let merged = store(ctx, tenant, id, merged).await?;
@@ -197,7 +198,11 @@ async fn replace_all(
     let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
     let now = ctx.clock.now();
     let whole = NewSegment {
-        chunks: chunks.view.index.build_compacted().map_err(index_error)?,
+        chunks: chunks
+            .view
+            .index
+            .build_compacted(Replacing::ById)
+            .map_err(index_error)?,
         edits: memories.view.ledger().list_edits(),
         memory_index: memories.view.seal_whole_index(now).map_err(index_error)?,
         through: chunks.seq,
@@ -406,15 +411,16 @@ async fn store_index(
     }))
 }
 
-/// Merges two neighbouring segments, the older first. Returns `None` if a part of them cannot be read.
+/// Merges the newest two segments, which follow those `before`, the older first. Returns `None` if a part
+/// of them cannot be read.
 async fn merge(
     ctx: &Ctx,
     tenant: &Tenant,
+    before: &[SegmentRef],
     pair: &[SegmentRef; 2],
-    is_oldest: bool,
 ) -> PortResult<Option<NewSegment>> {
     let chunks = pair.each_ref().map(|segment| segment.blob.clone());
-    let Some(chunks) = merge_stored(ctx, tenant, &chunks, is_oldest).await? else {
+    let Some(chunks) = merge_stored(ctx, tenant, before.len(), &chunks).await? else {
         return Ok(None);
     };
 
@@ -435,7 +441,10 @@ async fn merge(
 
     let mut memory_index = None;
     if !indexes.is_empty() {
-        memory_index = merge_stored(ctx, tenant, &indexes, is_oldest).await?;
+        let before = before
+            .iter()
+            .filter(|segment| segment.memory_index.is_some());
+        memory_index = merge_stored(ctx, tenant, before.count(), &indexes).await?;
         if memory_index.is_none() {
             return Ok(None);
         }
@@ -449,12 +458,13 @@ async fn merge(
     }))
 }
 
-/// Merges stored segments of chunks or of memories. Returns `None` if one of them cannot be read.
+/// Merges stored segments of chunks or of memories, which follow this many `older` ones. Returns `None` if
+/// one of them cannot be read.
 async fn merge_stored(
     ctx: &Ctx,
     tenant: &Tenant,
+    older: usize,
     blobs: &[BlobRef],
-    is_oldest: bool,
 ) -> PortResult<Option<Vec<u8>>> {
     let contents = ctx.blobs.read(tenant, blobs).await?;
     let opened = contents
@@ -463,7 +473,7 @@ async fn merge_stored(
     let Some(segments) = opened.collect::<Option<Vec<Arc<Segment>>>>() else {
         return Ok(None);
     };
-    match merge_segments(&segments, is_oldest) {
+    match merge_segments(&segments, older) {
         Ok(merged) => Ok(Some(merged)),
         Err(SegmentError::Corrupt(_)) => Ok(None),
         Err(error) => Err(index_error(error)),

@@ -17,7 +17,7 @@ use domain::{
     MemoryEdit, MemoryIndexRef, SegmentRef, StatementSet, Tenant, Timestamp,
 };
 use memory_model::{DocumentStatements, Ledger};
-use search_engine::{ContainerIndex, Document, Segment, SegmentError};
+use search_engine::{ContainerIndex, Document, Replacing, Segment, SegmentError};
 use service::Ctx;
 use tracing::debug;
 
@@ -108,20 +108,21 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         }
     }
 
-    /// Returns the callers' edits after the segments, or all edits if the memories of the segments were
-    /// not restored.
+    /// Returns the callers' edits after the segments, or all edits if [`IndexedMemories::extends_stored`] is
+    /// false.
     pub(crate) fn edits_to_seal(&self) -> Vec<MemoryEdit> {
-        match self.inner.restored {
-            Some(_) => self.inner.tail.edits.clone(),
-            None => self.inner.ledger.list_edits(),
+        match self.inner.extends_stored() {
+            true => self.inner.tail.edits.clone(),
+            false => self.inner.ledger.list_edits(),
         }
     }
 }
 
 impl IndexedMemories {
-    /// Checks whether the memories of the segments were restored rather than computed.
-    pub(crate) fn is_restored(&self) -> bool {
-        self.inner.restored.is_some()
+    /// Checks whether what has changed after the segments is stored beside them. Everything is stored anew
+    /// if the memories of the segments were computed, or if an earlier version wrote their index.
+    pub(crate) fn extends_stored(&self) -> bool {
+        self.inner.extends_stored()
     }
 
     /// Returns the number of memories that are live at `now`. Only latest versions have chunks, and a
@@ -131,20 +132,21 @@ impl IndexedMemories {
     }
 
     /// Returns what has changed in the index and the ledger after the segments as a file for the next
-    /// segment, or `None` if nothing has. If the memories of the segments were not restored, the file
-    /// has everything. Its shortlists have the memories that are live at `now`.
+    /// segment, or `None` if nothing has. If [`IndexedMemories::extends_stored`] is false, the file has
+    /// everything. Its shortlists have the memories that are live at `now`.
     ///
     /// # Errors
     /// [`SegmentError`] if a stored memory cannot be read.
     pub(crate) fn seal_tail_index(&self, now: Timestamp) -> Result<Option<Vec<u8>>, SegmentError> {
         let inner = &self.inner;
-        if inner.restored.is_none() {
+        if !inner.extends_stored() {
             return self.seal_whole_index(now);
         }
         if inner.tail.is_empty() {
             return Ok(None);
         }
-        inner.index_with_ledger(now).build_tail_segment().map(Some)
+        let index = inner.index_with_ledger(now);
+        index.build_tail_segment(Replacing::ByNumber).map(Some)
     }
 
     /// Returns the index and the ledger as one file that replaces all others, or `None` if nothing is
@@ -160,7 +162,8 @@ impl IndexedMemories {
         if is_empty {
             return Ok(None);
         }
-        inner.index_with_ledger(now).build_compacted().map(Some)
+        let index = inner.index_with_ledger(now);
+        index.build_compacted(Replacing::ByNumber).map(Some)
     }
 }
 
@@ -440,6 +443,11 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
 }
 
 impl<I: MemoryIndex> Inner<I> {
+    fn extends_stored(&self) -> bool {
+        let restored = self.restored.as_ref();
+        restored.is_some_and(|stored| stored.index().replaces_by_number())
+    }
+
     /// Applies changes of the log.
     fn apply(&mut self, changes: &LogChanges<'_>) {
         for id in &changes.removed {
@@ -513,7 +521,9 @@ impl<I: MemoryIndex> Inner<I> {
 
         let mut index = ContainerIndex::new();
         for segment in opened {
-            index.push_segment(segment);
+            if index.push_segment(segment).is_err() {
+                return Ok(false);
+            }
         }
         let stored = Arc::new(StoredLedger::new(index));
         let is_restored =

@@ -34,6 +34,9 @@ pub enum SegmentReading {
     },
 }
 
+/// About the most ranges of segments that are fetched at once. More would wait for others.
+const MAX_RANGES: usize = 128;
+
 /// The most bytes of one read when a view is completed in the background. A request at the same time may
 /// wait for one such read.
 const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
@@ -48,17 +51,11 @@ impl SegmentReading {
     };
 
     /// Returns how a view is read that is not searched.
-    pub(crate) fn without_search(self) -> Self {
-        match self {
-            Self::Whole | Self::Shared => self,
-            Self::Beginnings {
-                above, completes, ..
-            } => Self::Beginnings {
-                above,
-                searches: false,
-                completes,
-            },
+    pub(crate) fn without_search(mut self) -> Self {
+        if let Self::Beginnings { searches, .. } = &mut self {
+            *searches = false;
         }
+        self
     }
 
     /// Returns the bytes of the beginning that is read of each of these files, `None` for a file that is
@@ -285,10 +282,9 @@ pub(crate) async fn open_segments(
             Some(beginning) => {
                 let content = beginning_contents.next();
                 let segment = content.and_then(|content| open_beginning(content, file.bytes));
-                let opened = segment.iter().cloned();
-                partial.extend(
-                    opened.map(|segment| PartialSegment::new(beginning.blob.clone(), segment)),
-                );
+                if let Some(segment) = &segment {
+                    partial.push(PartialSegment::new(beginning.blob, segment.clone()));
+                }
                 segment
             }
             None => {
@@ -386,9 +382,17 @@ fn count_misses(segments: &[PartialSegment]) -> usize {
 
 /// Fetches the missing pages that were asked for.
 async fn fetch_missing(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
+    let counts = segments.iter();
+    let counts: Vec<usize> = counts
+        .map(|partial| partial.0.segment.missing(MAX_RANGES).len())
+        .collect();
+    let total: usize = counts.iter().sum();
+
     let (mut places, mut parts) = (Vec::new(), Vec::new());
-    for partial in segments {
-        for range in partial.0.segment.missing() {
+    for (partial, count) in zip(segments, counts) {
+        // Each segment gets as many as is its part of what was asked for.
+        let max_ranges = (MAX_RANGES * count / total.max(MAX_RANGES)).max(1);
+        for range in partial.0.segment.missing(max_ranges) {
             parts.push(partial.part(&range));
             places.push((partial, range));
         }

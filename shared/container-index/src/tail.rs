@@ -6,7 +6,7 @@ use domain::ports::PortResult;
 use domain::{
     BlobRef, ContainerId, Document as Record, DocumentId, IndexHead, LogRecord, SegmentRef, Tenant,
 };
-use search_engine::{ContainerIndex, SegmentError};
+use search_engine::{ContainerIndex, Replacing, SegmentError};
 use service::Ctx;
 
 use crate::chunks::{IndexedChunks, puts_and_removals, read_packs, to_index};
@@ -25,7 +25,7 @@ impl ChunkTail {
     /// # Errors
     /// [`SegmentError::TooLarge`] if they do not fit into one.
     pub(crate) fn build_segment(&self) -> Result<Vec<u8>, SegmentError> {
-        self.index.build_tail_segment()
+        self.index.build_tail_segment(Replacing::ById)
     }
 }
 

@@ -324,11 +324,6 @@ impl Ledger {
         self.memories.get(id)
     }
 
-    /// Checks whether there is any memory.
-    pub fn has_memories(&self) -> bool {
-        !self.memories.is_empty()
-    }
-
     /// Checks whether there is a memory with this id.
     pub fn has_memory(&self, id: &MemoryId) -> bool {
         self.memories.contains(id)

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, SearchQuery, Segment,
+    ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, Replacing, SearchQuery, Segment,
     StaticEmbedder, search_containers,
 };
 
@@ -166,14 +166,14 @@ fn build_documents(size: usize) -> (ContainerIndex, Vec<String>, Duration) {
 fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
     let (documents, questions, embedding) = build_documents(size);
     let started = Instant::now();
-    let file = Bytes::from(documents.build_compacted()?);
+    let file = Bytes::from(documents.build_compacted(Replacing::ById)?);
     drop(documents);
     let (build, bytes) = (started.elapsed(), file.len());
     let started = Instant::now();
     let segment = Arc::new(Segment::open(file.clone())?);
     let open = started.elapsed();
     let mut index = ContainerIndex::new();
-    index.push_segment(segment);
+    index.push_segment(segment)?;
     println!(
         "{size} chunks: embed {:.0} texts/s, build {:.0} chunks/s, file {:.1} MB, resident {:.1} MB, open {open:?}, push {:?}",
         size as f64 / embedding.as_secs_f64(),

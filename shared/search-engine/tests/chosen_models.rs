@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use search_engine::{
     ChunkInput, ContainerIndex, CosineLevels, CosineScale, Document, Embedder, ModelVector,
-    QuantizedVector, QueryModel, SearchQuery, Segment, StaticEmbedder, search_containers,
+    QuantizedVector, QueryModel, Replacing, SearchQuery, Segment, StaticEmbedder,
+    search_containers,
 };
 
 fn vector(model: &str, values: &[f32]) -> ModelVector {
@@ -51,7 +52,7 @@ fn mixed_documents() -> Vec<Document> {
 
 fn built(documents: Vec<Document>) -> Vec<u8> {
     index_of(documents, false)
-        .build_compacted()
+        .build_compacted(Replacing::ById)
         .expect("a segment")
 }
 
@@ -62,7 +63,9 @@ fn opened(file: Vec<u8>) -> Arc<Segment> {
 fn index_of(documents: Vec<Document>, is_sealed: bool) -> ContainerIndex {
     let mut index = ContainerIndex::new();
     if is_sealed {
-        index.push_segment(opened(built(documents)));
+        index
+            .push_segment(opened(built(documents)))
+            .expect("a segment");
     } else {
         for document in documents {
             index.upsert_document(document);
@@ -114,9 +117,12 @@ fn an_index_names_its_models_and_what_lacks_them() {
             .map(ToString::to_string)
             .collect();
         assert_eq!(names, ["large", "small"]);
-        assert_eq!(index.documents_without("small", 10), ["b", "c"]);
-        assert_eq!(index.documents_without("small", 1), ["b"]);
-        assert_eq!(index.documents_without("other", 10).len(), 4);
+        assert_eq!(
+            index.documents_without("small", 10).expect("ids"),
+            ["b", "c"]
+        );
+        assert_eq!(index.documents_without("small", 1).expect("ids"), ["b"]);
+        assert_eq!(index.documents_without("other", 10).expect("ids").len(), 4);
 
         index.remove_document("c");
         assert_eq!(index.model_names().len(), 1, "a model without live chunks");

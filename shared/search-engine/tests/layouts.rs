@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
+    ChunkInput, ContainerIndex, Document, Embedder, Replacing, SearchHit, SearchQuery, Segment,
     StaticEmbedder, merge_segments, search_containers,
 };
 use support::build_anew;
@@ -43,7 +43,6 @@ const EXPIRY: i64 = 1_000;
 enum Step {
     Upsert(u8, Vec<String>),
     Remove(u8),
-    Patch(u8, u8),
     Seal,
     Merge,
 }
@@ -57,7 +56,6 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (0u8..12, proptest::collection::vec(text(), 0..4)).prop_map(|(id, texts)| Step::Upsert(id, texts)),
         2 => (0u8..12).prop_map(Step::Remove),
-        2 => (0u8..12, any::<u8>()).prop_map(|(id, value)| Step::Patch(id, value)),
         2 => Just(Step::Seal),
         1 => Just(Step::Merge),
     ]
@@ -89,18 +87,27 @@ fn document(id: u8, texts: &[String]) -> Document {
 }
 
 /// Segments with a tail, as a store keeps them.
-#[derive(Default)]
 struct Layered {
+    replacing: Replacing,
     segments: Vec<Arc<Segment>>,
     index: ContainerIndex,
 }
 
 impl Layered {
+    fn new(replacing: Replacing) -> Self {
+        Self {
+            replacing,
+            segments: Vec::new(),
+            index: ContainerIndex::new(),
+        }
+    }
+
     fn rebuild(&mut self) {
         self.index = ContainerIndex::new();
-        self.segments
-            .iter()
-            .for_each(|segment| self.index.push_segment(segment.clone()));
+        for segment in &self.segments {
+            let pushed = self.index.push_segment(segment.clone());
+            pushed.expect("what the test wrote is valid");
+        }
     }
 
     fn apply(&mut self, step: &Step) {
@@ -108,7 +115,7 @@ impl Layered {
             Step::Seal => {
                 let file = self
                     .index
-                    .build_tail_segment()
+                    .build_tail_segment(self.replacing)
                     .expect("what the test wrote is valid");
                 self.segments.push(Arc::new(
                     Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
@@ -117,7 +124,7 @@ impl Layered {
             }
             Step::Merge if self.segments.len() >= 2 && self.index.is_tail_empty() => {
                 let from = self.segments.len() / 2;
-                let file = merge_segments(&self.segments[from..], from == 0)
+                let file = merge_segments(&self.segments[from..], from)
                     .expect("what the test wrote is valid");
                 self.segments.truncate(from);
                 self.segments.push(Arc::new(
@@ -135,9 +142,6 @@ fn write(index: &mut ContainerIndex, step: &Step) {
         Step::Upsert(id, texts) => index.upsert_document(document(*id, texts)),
         Step::Remove(id) => {
             index.remove_document(&format!("d{id}"));
-        }
-        Step::Patch(id, value) => {
-            index.update_attributes(&format!("d{id}"), Bytes::from(format!("{{\"p\":{value}}}")));
         }
         Step::Seal | Step::Merge => {}
     }
@@ -179,7 +183,8 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Bytes, Option<i64>, u3
         .documents()
         .map(|d| {
             let attributes = d.attributes().expect("what the test wrote is valid");
-            (d.id.to_owned(), attributes, d.expires_at(), d.chunks)
+            let id = d.id().expect("what the test wrote is valid").into_owned();
+            (id, attributes, d.expires_at(), d.chunks)
         })
         .collect();
     all.sort();
@@ -199,27 +204,46 @@ proptest! {
 
     #[test]
     fn layout_changes_no_answer(steps in proptest::collection::vec(step(), 1..40)) {
-        let (mut plain, mut layered) = (ContainerIndex::new(), Layered::default());
-        for step in &steps {
-            write(&mut plain, step);
-            layered.apply(step);
+        for replacing in [Replacing::ById, Replacing::ByNumber] {
+            check_layouts(&steps, replacing)?;
         }
-
-        prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
-        prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
-        for now in [EXPIRY - 1, EXPIRY] {
-            prop_assert_eq!(layered.index.count_live_chunks(now), count_live_chunks(&plain, now));
-        }
-        let expected = answer_queries(&plain);
-        prop_assert_eq!(&expected, &answer_queries(&layered.index));
-        let compacted = layered.index.build_compacted().expect("what the test wrote is valid");
-        prop_assert!(compacted == build_anew(&plain), "a merge writes what the documents alone would give");
-        let compacted = Segment::open(Bytes::from(compacted)).expect("what the test wrote is valid");
-        let mut single = ContainerIndex::new();
-        single.push_segment(Arc::new(compacted));
-        prop_assert_eq!(&expected, &answer_queries(&single));
-        prop_assert_eq!(list_documents(&plain), list_documents(&single));
     }
+}
+
+/// Applies steps to an index without segments and to one with segments, and compares their answers.
+fn check_layouts(steps: &[Step], replacing: Replacing) -> Result<(), TestCaseError> {
+    let (mut plain, mut layered) = (ContainerIndex::new(), Layered::new(replacing));
+    for step in steps {
+        write(&mut plain, step);
+        layered.apply(step);
+    }
+
+    prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
+    prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
+    for now in [EXPIRY - 1, EXPIRY] {
+        prop_assert_eq!(
+            layered.index.count_live_chunks(now),
+            count_live_chunks(&plain, now)
+        );
+    }
+    let expected = answer_queries(&plain);
+    prop_assert_eq!(&expected, &answer_queries(&layered.index));
+    let compacted = layered
+        .index
+        .build_compacted(replacing)
+        .expect("what the test wrote is valid");
+    prop_assert!(
+        compacted == build_anew(&plain, replacing),
+        "a merge writes what the documents alone would give"
+    );
+    let compacted = Segment::open(Bytes::from(compacted)).expect("what the test wrote is valid");
+    let mut single = ContainerIndex::new();
+    single
+        .push_segment(Arc::new(compacted))
+        .expect("what the test wrote is valid");
+    prop_assert_eq!(&expected, &answer_queries(&single));
+    prop_assert_eq!(list_documents(&plain), list_documents(&single));
+    Ok(())
 }
 
 fn note(id: &str, text: &str) -> Document {
@@ -271,14 +295,16 @@ fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
     let segment = Arc::new(
         Segment::open(Bytes::from(
             older
-                .build_tail_segment()
+                .build_tail_segment(Replacing::ById)
                 .expect("what the test wrote is valid"),
         ))
         .expect("what the test wrote is valid"),
     );
     let mut index = ContainerIndex::new();
     index.upsert_document(note("a", "the piano is in the kitchen"));
-    index.push_segment(segment);
+    index
+        .push_segment(segment)
+        .expect("what the test wrote is valid");
     assert_eq!(index.len_documents(), 2);
     assert!(find_ids(&index, "violin library").is_empty());
     assert_eq!(find_ids(&index, "train Paris"), ["a train to Paris"]);
@@ -309,11 +335,11 @@ fn an_empty_index_answers_nothing() {
     );
 
     let file = index
-        .build_tail_segment()
+        .build_tail_segment(Replacing::ById)
         .expect("what the test wrote is valid");
     let mut index = ContainerIndex::new();
-    index.push_segment(Arc::new(
-        Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
-    ));
+    let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
+    let pushed = index.push_segment(Arc::new(segment));
+    pushed.expect("what the test wrote is valid");
     assert!(find_ids(&index, "anything").is_empty());
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, ModelVector, Segment, StaticEmbedder,
-    merge_segments,
+    ChunkInput, ContainerIndex, Document, Embedder, ModelVector, Replacing, Segment, SegmentError,
+    StaticEmbedder, merge_segments,
 };
 use support::build_anew;
 
@@ -53,14 +53,14 @@ fn open(file: Vec<u8>) -> Arc<Segment> {
 fn index_of(segments: &[Arc<Segment>]) -> ContainerIndex {
     let mut index = ContainerIndex::new();
     for segment in segments {
-        index.push_segment(segment.clone());
+        index.push_segment(segment.clone()).expect("a segment");
     }
     index
 }
 
-/// Writes, in each round, half of the documents anew, removes some and changes some. Returns a
+/// Writes, in each round, half of the documents anew, and removes some. Returns a
 /// segment for each round but the last, which stays in the tail of the index.
-fn layers(rounds: u32) -> (Vec<Arc<Segment>>, ContainerIndex) {
+fn layers(rounds: u32, replacing: Replacing) -> (Vec<Arc<Segment>>, ContainerIndex) {
     let mut segments = Vec::new();
     let mut index = ContainerIndex::new();
     for round in 0..rounds {
@@ -70,37 +70,63 @@ fn layers(rounds: u32) -> (Vec<Arc<Segment>>, ContainerIndex) {
         for number in (round..DOCUMENTS).step_by(17) {
             index.remove_document(&format!("note-{number:03}"));
         }
-        for number in (round..DOCUMENTS).step_by(11) {
-            let attributes = Bytes::from(format!("{{\"changed\":{round}}}"));
-            index.update_attributes(&format!("note-{number:03}"), attributes);
-        }
         if round + 1 < rounds {
-            segments.push(open(index.build_tail_segment().expect("a segment")));
+            segments.push(open(
+                index.build_tail_segment(replacing).expect("a segment"),
+            ));
             index = index_of(&segments);
         }
     }
     (segments, index)
 }
 
+const BOTH: [Replacing; 2] = [Replacing::ById, Replacing::ByNumber];
+
 #[test]
 fn segments_and_a_tail_become_what_their_documents_give() {
-    let (_, index) = layers(4);
-    assert!(index.len_chunks() > 700 && index.len_segments() == 3);
-    assert!(index.build_compacted().expect("a segment") == build_anew(&index));
+    for replacing in BOTH {
+        let (_, index) = layers(4, replacing);
+        assert!(index.len_chunks() > 700 && index.len_segments() == 3);
+        let compacted = index.build_compacted(replacing).expect("a segment");
+        assert!(compacted == build_anew(&index, replacing));
+    }
 }
 
 #[test]
 fn the_oldest_segments_become_what_their_documents_give() {
-    let (segments, _) = layers(4);
-    let merged = merge_segments(&segments, true).expect("a segment");
-    assert!(merged == build_anew(&index_of(&segments)));
+    for replacing in BOTH {
+        let (segments, _) = layers(4, replacing);
+        let merged = merge_segments(&segments, 0).expect("a segment");
+        assert!(merged == build_anew(&index_of(&segments), replacing));
+    }
 }
 
 #[test]
-fn newer_segments_keep_removals_and_changes_of_the_oldest() {
-    let (segments, _) = layers(4);
-    let merged = open(merge_segments(&segments[1..], false).expect("a segment"));
-    assert!(merged.removed_ids().len() > 0 && merged.patched_attributes().len() > 0);
-    let layered = index_of(&[segments[0].clone(), merged]);
-    assert!(build_anew(&layered) == build_anew(&index_of(&segments)));
+fn newer_segments_keep_removals_from_the_oldest() {
+    for replacing in BOTH {
+        let (segments, _) = layers(4, replacing);
+        let merged = open(merge_segments(&segments[1..], 1).expect("a segment"));
+        let has_ids = merged.removed_ids().len() > 0;
+        assert_eq!(has_ids, replacing == Replacing::ById);
+        let layered = index_of(&[segments[0].clone(), merged]);
+        let expected = build_anew(&index_of(&segments), replacing);
+        assert!(build_anew(&layered, replacing) == expected);
+    }
+}
+
+#[test]
+fn segments_of_different_kinds_are_refused() {
+    let (by_id, _) = layers(2, Replacing::ById);
+    let (by_number, _) = layers(3, Replacing::ByNumber);
+    let kinds = SegmentError::Corrupt("segments of different kinds");
+    let pair = [by_number[0].clone(), by_id[0].clone()];
+    assert_eq!(merge_segments(&pair, 0), Err(kinds.clone()));
+    assert_eq!(
+        merge_segments(&[by_id[0].clone(), by_number[1].clone()], 0),
+        Err(kinds)
+    );
+
+    // A segment that is not behind its older ones is damage.
+    let misplaced = index_of(&[]).push_segment(by_number[1].clone());
+    assert_eq!(misplaced, Err(SegmentError::Corrupt("deletions")));
 }

@@ -254,9 +254,9 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
     let admit = |document: &search_engine::DocumentView<'_>| {
         *admit_calls
             .borrow_mut()
-            .entry(document.id.to_owned())
+            .entry(document.id().expect("an id").into_owned())
             .or_default() += 1;
-        document.id != "d1"
+        document.id().is_ok_and(|id| id != "d1")
     };
 
     let query = SearchQuery {

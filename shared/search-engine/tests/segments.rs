@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment, SegmentError,
-    StaticEmbedder, search_containers,
+    ChunkInput, ContainerIndex, Document, Embedder, Replacing, SearchHit, SearchQuery, Segment,
+    SegmentError, StaticEmbedder, search_containers,
 };
 
 fn documents() -> Vec<Document> {
@@ -43,20 +43,20 @@ fn built() -> Vec<u8> {
         ..Document::default()
     }));
     let older = index
-        .build_compacted()
+        .build_compacted(Replacing::ById)
         .expect("what the test wrote is valid");
     let older = Segment::open(Bytes::from(older)).expect("what the test wrote is valid");
     index = ContainerIndex::new();
-    index.push_segment(Arc::new(older));
+    let pushed = index.push_segment(Arc::new(older));
+    pushed.expect("what the test wrote is valid");
 
     for document in documents().into_iter().rev() {
         index.upsert_document(document);
     }
     index.remove_document("gone-2");
     index.remove_document("gone-1");
-    index.update_attributes("old", Bytes::from_static(b"{\"patched\":true}"));
     index
-        .build_tail_segment()
+        .build_tail_segment(Replacing::ById)
         .expect("what the test wrote is valid")
 }
 
@@ -77,11 +77,6 @@ fn documents_come_back_with_texts_and_vectors() {
         segment.removed_ids().collect::<Vec<_>>(),
         ["gone-1", "gone-2"]
     );
-    let patches: Vec<(&str, Bytes)> = segment.patched_attributes().collect();
-    assert_eq!(
-        patches,
-        [("old", Bytes::from_static(b"{\"patched\":true}"))]
-    );
 }
 
 #[test]
@@ -100,7 +95,7 @@ fn of_documents_with_one_id_the_last_is_kept() {
         ..Document::default()
     }));
     let file = index
-        .build_compacted()
+        .build_compacted(Replacing::ById)
         .expect("what the test wrote is valid");
     let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
     let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
@@ -112,7 +107,7 @@ fn use_all(file: Vec<u8>) -> Result<(Vec<Document>, Vec<SearchHit>), SegmentErro
     let segment = Arc::new(Segment::open(Bytes::from(file))?);
     let documents = segment.documents().collect::<Result<Vec<_>, _>>()?;
     let mut index = ContainerIndex::new();
-    index.push_segment(segment);
+    index.push_segment(segment)?;
     let text = "document 7 topic-3 section";
     let hits = search_containers(
         &[&index],

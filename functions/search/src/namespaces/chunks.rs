@@ -185,9 +185,12 @@ fn find_documents(
             if view.chunks == 0 || filter.is_some_and(|filter| !filter.matches(&metadata)) {
                 continue;
             }
+            let id = view
+                .id()
+                .map_err(|error| PortError::Corrupt(error.to_string()))?;
             found.push(ChunkedDocument {
                 container,
-                id: view.id.to_owned(),
+                id: id.into_owned(),
                 created_at: document.created_at,
                 updated_at: document.updated_at,
                 chunk_count: view.chunks as usize,

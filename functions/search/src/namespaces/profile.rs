@@ -80,7 +80,7 @@ pub(crate) async fn get_namespace_profile(
     let selection = ProfileSelection {
         filter: filter.as_ref(),
         with_buckets: true,
-        max_tokens: None,
+        ..ProfileSelection::default()
     };
     let mut sections = read_profile(&state, &tenant, &scope, selection).await?;
     sections.retain_buckets(bucket_keys);

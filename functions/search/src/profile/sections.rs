@@ -30,6 +30,8 @@ pub(crate) struct ProfileSelection<'a> {
     pub(crate) with_buckets: bool,
     /// The most estimated tokens, as [`ProfileOptions::max_tokens`].
     pub(crate) max_tokens: Option<usize>,
+    /// True if the same request searches the memories as well.
+    pub(crate) is_searched: bool,
 }
 
 /// Returns the profile of the container in scope, which is empty if there is no such container.
@@ -120,7 +122,7 @@ pub(super) async fn load_profile(
         Some(container) => container.ids.as_slice(),
         None => &[],
     };
-    let indexed_memories = open_memories(state, tenant, ids).await?;
+    let indexed_memories = open_memories(state, tenant, ids, selection.is_searched).await?;
     let ledgers: Vec<&Ledger> = indexed_memories
         .iter()
         .map(|memories| memories.ledger())

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use domain::MemoryId;
 use memory_model::Memory;
 use memory_model::asking::{aspect_question_words, topic_question_words};
-use search_engine::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
+use search_engine::{
+    ChunkInput, ContainerIndex, Document, Embedder, Replacing, Segment, StaticEmbedder,
+};
 
 /// The number of memories from which a newly read index becomes a segment. As a tail, it would be
 /// copied with each change.
@@ -60,11 +62,12 @@ impl MemoryIndex for ContainerIndex {
             return;
         }
         // If the index cannot be sealed, only its speed is lost.
-        if let Ok(file) = self.build_compacted()
+        let mut sealed = Self::new();
+        if let Ok(file) = self.build_compacted(Replacing::ByNumber)
             && let Ok(segment) = Segment::open(file.into())
+            && sealed.push_segment(Arc::new(segment)).is_ok()
         {
-            *self = Self::new();
-            self.push_segment(Arc::new(segment));
+            *self = sealed;
         }
     }
 

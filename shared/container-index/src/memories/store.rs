@@ -1,5 +1,7 @@
 //! The store of a ledger: documents without chunks, in the index of its memories.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use memory_model::LedgerStore;
 use search_engine::ContainerIndex;
@@ -33,7 +35,7 @@ impl LedgerStore for StoredLedger {
         self.index.document(key).is_some()
     }
 
-    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        Box::new(self.index.documents().map(|record| record.id))
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        self.index.ids_with(prefix).map(Cow::into_owned).collect()
     }
 }

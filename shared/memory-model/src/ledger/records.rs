@@ -23,7 +23,7 @@ pub trait LedgerStore: Debug + Send + Sync {
     fn contains(&self, key: &str) -> bool;
 
     /// Returns the keys of all records, in any order.
-    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_>;
+    fn keys(&self, prefix: &str) -> Vec<String>;
 }
 
 /// A value that can be stored.
@@ -310,11 +310,6 @@ where
         stored.chain(overlay)
     }
 
-    /// Checks whether there are no records.
-    pub(super) fn is_empty(&self) -> bool {
-        self.keys().next().is_none()
-    }
-
     /// Returns the stored form of all records that the overlay has no part in.
     pub(super) fn unchanged_bytes(&self) -> impl Iterator<Item = Bytes> {
         self.stored_bytes()
@@ -329,13 +324,16 @@ where
 
     fn stored_bytes(&self) -> impl Iterator<Item = (K, Bytes)> {
         self.stored_keys()
-            .filter_map(|(key, stored_key)| Some((key, self.store.as_ref()?.get(stored_key)?)))
+            .filter_map(|(key, stored_key)| Some((key, self.store.as_ref()?.get(&stored_key)?)))
     }
 
     /// Returns the keys of the stored records, each with the key in the store.
-    fn stored_keys(&self) -> impl Iterator<Item = (K, &str)> {
+    fn stored_keys(&self) -> impl Iterator<Item = (K, String)> {
         let store = self.store.as_ref();
-        let keys = store.map(|store| store.keys()).into_iter().flatten();
+        let keys = store
+            .map(|store| store.keys(self.prefix))
+            .into_iter()
+            .flatten();
         keys.filter_map(|stored_key| {
             let key = stored_key.strip_prefix(self.prefix)?;
             // The keys of memories have no prefix, and those of all other records have one.
@@ -343,7 +341,8 @@ where
                 return None;
             }
             let key: StrDeserializer<'_, KeyError> = key.into_deserializer();
-            Some((K::deserialize(key).ok()?, stored_key))
+            let key = K::deserialize(key).ok()?;
+            Some((key, stored_key))
         })
     }
 
@@ -381,8 +380,9 @@ impl LedgerStore for MapStore {
         self.0.contains_key(key)
     }
 
-    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        Box::new(self.0.keys().map(String::as_str))
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        let keys = self.0.keys().filter(|key| key.starts_with(prefix));
+        keys.cloned().collect()
     }
 }
 

@@ -17,7 +17,7 @@ mod tune;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use search_engine::{ContainerIndex, RankingConfig};
+use search_engine::{ContainerIndex, RankingConfig, Replacing};
 
 use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
@@ -83,7 +83,7 @@ fn compare_pages(conversations: &[data::Conversation]) -> Result<(), Box<dyn std
     for (number, conversation) in conversations.iter().enumerate() {
         let (part, _) = data::index(conversation, chunking);
         for view in part.documents() {
-            if let Some(mut document) = part.load_document(view.id)? {
+            if let Some(mut document) = part.load_document(&view.id()?)? {
                 document.id = format!("{number}-{}", document.id);
                 all.upsert_document(document);
             }
@@ -92,7 +92,10 @@ fn compare_pages(conversations: &[data::Conversation]) -> Result<(), Box<dyn std
 
     let questions = conversations.iter().flat_map(|c| &c.questions);
     let questions: Vec<&str> = questions.map(|question| question.text.as_str()).collect();
-    pages::compare_pages(&Bytes::from(all.build_compacted()?), &questions)
+    pages::compare_pages(
+        &Bytes::from(all.build_compacted(Replacing::ById)?),
+        &questions,
+    )
 }
 
 type Change = fn(&mut RankingConfig);

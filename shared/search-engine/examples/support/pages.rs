@@ -9,6 +9,9 @@ use search_engine::{
     search_containers,
 };
 
+/// The most ranges that are fetched at once.
+const MAX_RANGES: usize = 128;
+
 /// Sums over all questions.
 #[derive(Default)]
 struct PageFigures {
@@ -23,7 +26,7 @@ struct PageFigures {
 #[expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 pub(crate) fn compare_pages(file: &Bytes, questions: &[&str]) -> Result<(), Box<dyn Error>> {
     let first_read = file.slice(..Segment::first_reads(file)?.search);
-    let whole = index_of(Segment::open(file.clone())?.into());
+    let whole = index_of(Segment::open(file.clone())?.into())?;
     let mut sum = PageFigures::default();
     for question in questions {
         let query = SearchQuery::new(question, StaticEmbedder.embed(question));
@@ -53,10 +56,10 @@ pub(crate) fn compare_pages(file: &Bytes, questions: &[&str]) -> Result<(), Box<
     Ok(())
 }
 
-fn index_of(segment: Arc<Segment>) -> ContainerIndex {
+fn index_of(segment: Arc<Segment>) -> Result<ContainerIndex, SegmentError> {
     let mut index = ContainerIndex::new();
-    index.push_segment(segment);
-    index
+    index.push_segment(segment)?;
+    Ok(index)
 }
 
 fn is_same(a: &SearchHit, b: &SearchHit) -> bool {
@@ -71,10 +74,10 @@ fn search_pages(
     sum: &mut PageFigures,
 ) -> Result<Vec<SearchHit>, SegmentError> {
     let segment = Arc::new(Segment::open_beginning(first_read.clone(), file.len())?);
-    let index = index_of(segment.clone());
+    let index = index_of(segment.clone())?;
     loop {
         let found = search_containers(&[&index], query);
-        let missing = segment.missing();
+        let missing = segment.missing(MAX_RANGES);
         if missing.is_empty() {
             return Ok(found?.hits);
         }

@@ -1,16 +1,24 @@
 //! The documents of one container as a reader sees them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use bytes::Bytes;
 
 use super::merge::write_segment;
 use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
 use crate::error::SegmentError;
-use crate::segment::{ChangesToOlder, Segment};
+use crate::segment::{Deletions, ReplacedDocuments, Segment};
+
+/// How a segment tells which documents of older segments it replaces and removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replacing {
+    /// By their ids. A reader compares those of all segments, so they are in the cores.
+    ById,
+    /// By their numbers, which are looked up when the segment is written. The ids are read in pages.
+    ByNumber,
+}
 
 /// The index of a container: older segments, and a tail of recent writes.
 ///
@@ -24,8 +32,6 @@ pub struct ContainerIndex {
     tail: IndexPart,
     /// The ids that the tail removed from the segments.
     removed: Arc<BTreeSet<String>>,
-    /// The ids whose attributes in the segments the tail changed.
-    patched: Arc<BTreeSet<String>>,
 }
 
 impl Default for ContainerIndex {
@@ -43,35 +49,38 @@ impl ContainerIndex {
             segments: Vec::new(),
             tail,
             removed: Arc::default(),
-            patched: Arc::default(),
         }
     }
 
     /// Adds a segment that is newer than all segments so far and older than everything in the tail.
-    pub fn push_segment(&mut self, segment: Arc<Segment>) {
-        let mut part = IndexPart::new(PartSource::Segment(segment.clone()));
-        for id in segment.removed_ids() {
-            delete_in_parts(&mut self.segments, id);
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if it does not fit the segments so far.
+    pub fn push_segment(&mut self, segment: Arc<Segment>) -> Result<(), SegmentError> {
+        self.push_behind(0, segment)
+    }
+
+    /// Adds a segment to an index that lacks the first `older` segments.
+    fn push_behind(&mut self, older: usize, segment: Arc<Segment>) -> Result<(), SegmentError> {
+        match segment.replaces_by_number() {
+            true => delete_by_number(&mut self.segments, older, &segment.deletions()?)?,
+            false => delete_by_id(&mut self.segments, &segment)?,
         }
 
-        for (id, attributes) in segment.patched_attributes() {
-            patch_in_parts(&mut self.segments, id, &attributes);
-        }
-
-        for older in &mut self.segments {
-            delete_superseded(older, &segment);
-        }
-
-        let superseded: Vec<u32> = self.tail_ids().filter_map(|id| part.find(id)).collect();
-        superseded
-            .into_iter()
-            .for_each(|document| part.kill(document));
+        let mut part = IndexPart::new(PartSource::Segment(segment));
+        let superseded = self.tail_ids().filter_map(|id| part.find(id).transpose());
+        let superseded = superseded.collect::<Result<Vec<u32>, _>>()?;
+        part.kill_all(superseded);
         self.segments.push(part);
+        Ok(())
     }
 
     /// Returns the ids that are in the tail or were removed by it.
     fn tail_ids(&self) -> impl Iterator<Item = &str> {
-        let tail = self.tail.living().map(|document| self.tail.id(document));
+        let tail = self
+            .tail
+            .living()
+            .filter_map(|document| self.tail.tail_id(document));
         tail.chain(self.removed.iter().map(String::as_str))
     }
 
@@ -119,7 +128,7 @@ impl ContainerIndex {
 
     /// Removes a document. Returns `false` if there is none.
     pub fn remove_document(&mut self, id: &str) -> bool {
-        if let Some(document) = self.tail.find(id) {
+        if let Ok(Some(document)) = self.tail.find(id) {
             self.tail_mut().forget_id(id);
             self.tail.kill(document);
             if self.segments.iter().any(|part| part_has_id(part, id)) {
@@ -131,9 +140,6 @@ impl ContainerIndex {
         let found = delete_in_parts(&mut self.segments, id);
         if found {
             Arc::make_mut(&mut self.removed).insert(id.to_owned());
-            if self.patched.contains(id) {
-                Arc::make_mut(&mut self.patched).remove(id);
-            }
         }
 
         found
@@ -146,20 +152,6 @@ impl ContainerIndex {
         Arc::make_mut(&mut self.removed).insert(id.to_owned());
     }
 
-    /// Replaces a document's attributes without touching its chunks. Returns `false` if there is
-    /// none.
-    pub fn update_attributes(&mut self, id: &str, attributes: Bytes) -> bool {
-        if let Some(document) = self.tail.find(id) {
-            self.tail.set_attributes(document, attributes);
-            return true;
-        }
-        let found = patch_in_parts(&mut self.segments, id, &attributes);
-        if found {
-            Arc::make_mut(&mut self.patched).insert(id.to_owned());
-        }
-        found
-    }
-
     pub(crate) fn parts(&self) -> impl Iterator<Item = &IndexPart> {
         self.segments.iter().chain([&self.tail])
     }
@@ -170,11 +162,22 @@ impl ContainerIndex {
             .flat_map(|part| part.living().map(|document| part.view(document)))
     }
 
-    /// Returns the document `id`.
+    /// Returns the ids of all documents that begin with `prefix`, in arbitrary order. Leaves out the segments
+    /// of which some of them are missing: [`Segment::misses`] counts that.
+    pub fn ids_with(&self, prefix: &str) -> impl Iterator<Item = Cow<'_, str>> {
+        let parts = self.parts();
+        parts.flat_map(move |part| {
+            let living = part.living_with(prefix).unwrap_or_default();
+            living.into_iter().map(|(_, id)| id)
+        })
+    }
+
+    /// Returns the document `id`. While its id is missing in a segment, it seems not to exist:
+    /// [`Segment::misses`] counts that.
     #[must_use]
     pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
-        self.parts()
-            .find_map(|part| part.find(id).map(|document| part.view(document)))
+        let (part, document) = self.find(id)?;
+        Some(part.view(document))
     }
 
     /// Returns the document `id` with texts and vectors.
@@ -182,12 +185,15 @@ impl ContainerIndex {
     /// # Errors
     /// [`SegmentError::Corrupt`] if its stored texts cannot be read.
     pub fn load_document(&self, id: &str) -> Result<Option<Document>, SegmentError> {
-        let found = self
-            .parts()
-            .find_map(|part| part.find(id).map(|document| (part, document)));
+        let found = self.find(id);
         found
             .map(|(part, document)| part.document(document))
             .transpose()
+    }
+
+    fn find(&self, id: &str) -> Option<(&IndexPart, u32)> {
+        let mut parts = self.parts();
+        parts.find_map(|part| Some((part, part.find(id).ok()??)))
     }
 
     /// Returns the models whose vectors some live chunks have, besides the built-in embedder.
@@ -214,24 +220,30 @@ impl ContainerIndex {
     }
 
     /// Returns the ids of up to `limit` documents with a chunk that has no vector of `model`.
-    #[must_use]
-    pub fn documents_without(&self, model: &str, limit: usize) -> Vec<&str> {
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if an id is missing.
+    pub fn documents_without(
+        &self,
+        model: &str,
+        limit: usize,
+    ) -> Result<Vec<Cow<'_, str>>, SegmentError> {
         let mut ids = Vec::new();
         for part in self.parts() {
             for document in part.living() {
                 if ids.len() == limit {
-                    return ids;
+                    return Ok(ids);
                 }
                 let has_vector = |chunk| match part.model_row(chunk) {
                     Some(row) => **row.model == *model,
                     None => false,
                 };
                 if !part.chunks_of(document).all(has_vector) {
-                    ids.push(part.id(document));
+                    ids.push(part.id(document)?);
                 }
             }
         }
-        ids
+        Ok(ids)
     }
 
     /// Returns the number of live documents.
@@ -286,82 +298,117 @@ impl ContainerIndex {
     /// Checks whether the tail holds nothing that a segment would have to record.
     #[must_use]
     pub fn is_tail_empty(&self) -> bool {
-        self.tail.liveness.documents == 0 && self.removed.is_empty() && self.patched.is_empty()
+        self.tail.liveness.documents == 0 && self.removed.is_empty()
     }
 
-    /// Writes the tail as a segment that follows the current segments: its documents, removals and
-    /// changed attributes.
+    /// Checks whether all segments tell by numbers which documents of older ones they replace.
+    #[must_use]
+    pub fn replaces_by_number(&self) -> bool {
+        self.segments.iter().all(|part| {
+            matches!(&part.source, PartSource::Segment(segment) if segment.replaces_by_number())
+        })
+    }
+
+    /// Writes the tail as a segment that follows the current segments: its documents and removals.
     ///
     /// # Errors
-    /// [`SegmentError`] if texts cannot be read or do not fit.
-    pub fn build_tail_segment(&self) -> Result<Vec<u8>, SegmentError> {
-        let mut changes = ChangesToOlder::default();
-        for id in self.removed.iter() {
-            if self.tail.find(id).is_none() {
-                changes.removed.push(id.clone());
+    /// [`SegmentError`] if texts cannot be read or do not fit, and [`SegmentError::NotFetched`] if a document
+    /// that is replaced by its number cannot be looked up.
+    pub fn build_tail_segment(&self, replacing: Replacing) -> Result<Vec<u8>, SegmentError> {
+        let replaced = match replacing {
+            Replacing::ById => {
+                let removed = self.removed.iter().map(String::as_str);
+                let is_gone = |id: &&str| self.tail.find(id) == Ok(None);
+                ReplacedDocuments::Ids(removed.filter(is_gone).collect())
+            }
+            Replacing::ByNumber => {
+                let mut deletions = Deletions::default();
+                for id in self.tail_ids() {
+                    if let Some((segment, document)) = self.find_in_segments(id)? {
+                        deletions.insert(segment, document);
+                    }
+                }
+                ReplacedDocuments::Numbers(deletions)
+            }
+        };
+        write_segment(&[&self.tail], replaced)
+    }
+
+    /// Returns the newest document of the segments that has this id, deleted or not, and the place of its
+    /// segment.
+    fn find_in_segments(&self, id: &str) -> Result<Option<(usize, u32)>, SegmentError> {
+        for (place, part) in self.segments.iter().enumerate().rev() {
+            if let PartSource::Segment(segment) = &part.source
+                && let Some(document) = segment.find_document(id, |_| true)?
+            {
+                return Ok(Some((place, document)));
             }
         }
-        for id in self.patched.iter() {
-            let mut parts = self.segments.iter();
-            let found = parts.find_map(|part| Some(part.attributes_of(part.find(id)?)));
-            if let Some(attributes) = found {
-                changes.patched.push((id.clone(), attributes?));
-            }
-        }
-        write_segment(&[&self.tail], &changes)
+        Ok(None)
     }
 
     /// Writes all live documents as one segment that replaces the whole index.
     ///
     /// # Errors
     /// [`SegmentError`] if texts cannot be read or do not fit.
-    pub fn build_compacted(&self) -> Result<Vec<u8>, SegmentError> {
+    pub fn build_compacted(&self, replacing: Replacing) -> Result<Vec<u8>, SegmentError> {
         let parts: Vec<&IndexPart> = self.parts().collect();
-        write_segment(&parts, &ChangesToOlder::default())
+        let replaced = match replacing {
+            Replacing::ById => ReplacedDocuments::Ids(Vec::new()),
+            Replacing::ByNumber => ReplacedDocuments::Numbers(Deletions::default()),
+        };
+        write_segment(&parts, replaced)
     }
 }
 
-/// Merges `segments` (adjacent, oldest first) into one segment that can replace them.
-///
-/// With `oldest_included`, no older segment exists, so removals and changed attributes are dropped.
+/// Merges `segments`, which are the newest of an index, the oldest first, into one segment that can replace
+/// them, behind this many `older` ones. Removals are dropped if there are none.
 ///
 /// # Errors
 /// [`SegmentError`] if texts cannot be read or do not fit.
-pub fn merge_segments(
-    segments: &[Arc<Segment>],
-    oldest_included: bool,
-) -> Result<Vec<u8>, SegmentError> {
+pub fn merge_segments(segments: &[Arc<Segment>], older: usize) -> Result<Vec<u8>, SegmentError> {
     let mut index = ContainerIndex::new();
     for segment in segments {
-        index.push_segment(segment.clone());
+        index.push_behind(older, segment.clone())?;
     }
 
-    let mut removed = BTreeSet::new();
-    let mut patched = BTreeMap::new();
-    if !oldest_included {
-        for segment in segments {
-            for id in segment.removed_ids() {
-                if index.document(id).is_none() {
-                    removed.insert(id.to_owned());
-                }
-            }
-            for (id, attributes) in segment.patched_attributes() {
-                patched.insert(id.to_owned(), attributes);
-            }
-        }
-    }
-
-    let parts: Vec<&IndexPart> = index.parts().collect();
-    let changes = ChangesToOlder {
-        removed: removed.into_iter().collect(),
-        patched: patched.into_iter().collect(),
+    let replaced = if index.replaces_by_number() {
+        ReplacedDocuments::Numbers(merge_deletions(segments, older)?)
+    } else if segments.iter().any(|segment| segment.replaces_by_number()) {
+        return Err(DIFFERENT_KINDS);
+    } else if older == 0 {
+        ReplacedDocuments::Ids(Vec::new())
+    } else {
+        ReplacedDocuments::Ids(merge_removals(segments, &index))
     };
-    write_segment(&parts, &changes)
+    let parts: Vec<&IndexPart> = index.parts().collect();
+    write_segment(&parts, replaced)
 }
+
+/// Returns the documents of older segments that `segments` replace or remove by numbers.
+fn merge_deletions(segments: &[Arc<Segment>], older: usize) -> Result<Deletions, SegmentError> {
+    let mut merged = Deletions::default();
+    for segment in segments {
+        merged.extend_for_older(older, &segment.deletions()?);
+    }
+    Ok(merged)
+}
+
+/// Returns the sorted ids that `segments` remove, without those that are in their `index` again.
+fn merge_removals<'a>(segments: &'a [Arc<Segment>], index: &ContainerIndex) -> Vec<&'a str> {
+    let ids = segments.iter().flat_map(|segment| segment.removed_ids());
+    let mut removed: Vec<&str> = ids.filter(|id| index.document(id).is_none()).collect();
+    removed.sort_unstable();
+    removed.dedup();
+    removed
+}
+
+/// The error of segments that tell in different ways which documents they replace.
+const DIFFERENT_KINDS: SegmentError = SegmentError::Corrupt("segments of different kinds");
 
 fn part_has_id(part: &IndexPart, id: &str) -> bool {
     match &part.source {
-        PartSource::Segment(segment) => segment.find_document(id, 0).is_ok(),
+        PartSource::Segment(segment) => matches!(segment.find_document(id, |_| true), Ok(Some(_))),
         PartSource::Tail(tail) => tail.find_document(id).is_some(),
     }
 }
@@ -370,43 +417,49 @@ fn delete_in_parts(parts: &mut [IndexPart], id: &str) -> bool {
     let found = parts
         .iter()
         .enumerate()
-        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+        .find_map(|(index, part)| Some((index, part.find(id).ok()??)));
     if let Some((index, document)) = found {
         parts[index].kill(document);
     }
     found.is_some()
 }
 
-fn patch_in_parts(parts: &mut [IndexPart], id: &str, attributes: &Bytes) -> bool {
-    let found = parts
-        .iter()
-        .enumerate()
-        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
-    if let Some((index, document)) = found {
-        parts[index].set_attributes(document, attributes.clone());
+/// Deletes what a newer segment replaces or removes by numbers, in `parts` that follow this many `older`
+/// ones.
+fn delete_by_number(
+    parts: &mut [IndexPart],
+    older: usize,
+    deletions: &Deletions,
+) -> Result<(), SegmentError> {
+    for (segment, documents) in deletions.iter() {
+        let Some(place) = segment.checked_sub(older) else {
+            continue;
+        };
+        let part = parts.get_mut(place);
+        let part = part.ok_or(SegmentError::Corrupt("deletions"))?;
+        let documents: Vec<u32> = documents.collect();
+        if documents
+            .iter()
+            .any(|&document| document >= part.len_documents())
+        {
+            return Err(SegmentError::Corrupt("deletions"));
+        }
+        part.kill_all(documents);
     }
-    found.is_some()
+    Ok(())
 }
 
-/// Marks the documents of `older` as deleted whose ids `newer` holds. Both are sorted, so each
-/// search starts where the last one ended.
-fn delete_superseded(older: &mut IndexPart, newer: &Segment) {
-    let PartSource::Segment(segment) = &older.source else {
-        return;
-    };
-
-    let segment = segment.clone();
-    let mut from = 0;
-
-    for document in 0..newer.len_documents() as u32 {
-        match segment.find_document(newer.id(document), from) {
-            Ok(index) => {
-                from = index + 1;
-                if !older.liveness.is_deleted(index as u32) {
-                    older.kill(index as u32);
-                }
-            }
-            Err(index) => from = index,
-        }
+/// Deletes what a newer segment replaces or removes by ids.
+fn delete_by_id(parts: &mut [IndexPart], newer: &Segment) -> Result<(), SegmentError> {
+    for id in newer.removed_ids() {
+        delete_in_parts(parts, id);
     }
+    for part in parts {
+        let PartSource::Segment(older) = &part.source else {
+            continue;
+        };
+        let superseded = older.superseded_by(newer).ok_or(DIFFERENT_KINDS)?;
+        part.kill_all(superseded);
+    }
+    Ok(())
 }

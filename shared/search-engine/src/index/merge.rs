@@ -1,55 +1,58 @@
 //! Writes parts of an index as one segment.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use fst::map::OpBuilder;
 use fst::{Map, Streamer};
 
 use super::part::IndexPart;
 use crate::error::SegmentError;
-use crate::segment::{ChangesToOlder, ChunkRow, DocumentRow, SegmentWriter};
+use crate::segment::{ChunkRow, DocumentRow, ReplacedDocuments, SegmentWriter};
 
 /// The new number of a chunk that is not written, because its document was deleted.
 const NOT_WRITTEN: u32 = u32::MAX;
 
 /// A live document of a part.
 struct LiveDocument<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     part: usize,
     document: u32,
 }
 
-/// Writes the live documents of `parts` as one segment, in the order of their ids.
+/// Writes the live documents of `parts` as one segment, in the order of their ids, with the documents of older
+/// segments that it replaces.
 ///
 /// Terms, lengths and vectors are copied, not computed from the texts again. After a change of the
 /// analysis, old indexes therefore have to be rebuilt from their documents.
 pub(super) fn write_segment(
     parts: &[&IndexPart],
-    changes: &ChangesToOlder,
+    replaced: ReplacedDocuments<'_>,
 ) -> Result<Vec<u8>, SegmentError> {
     let mut documents = Vec::new();
     for (number, part) in parts.iter().enumerate() {
-        documents.extend(part.living().map(|document| LiveDocument {
-            id: part.id(document),
+        let living = part.living_with("")?.into_iter();
+        documents.extend(living.map(|(document, id)| LiveDocument {
+            id,
             part: number,
             document,
         }));
     }
-    documents.sort_unstable_by_key(|document| document.id);
+    documents.sort_unstable_by(|a, b| a.id.cmp(&b.id));
 
     let chunks = parts.iter().map(|part| part.liveness.chunks).sum();
-    let mut writer = SegmentWriter::new(chunks)?;
+    let mut writer = SegmentWriter::new(chunks, replaced)?;
     let new_numbers = write_documents(parts, &documents, &mut writer)?;
     write_terms(parts, &new_numbers, &mut writer)?;
 
-    let ids = documents.iter().map(|document| document.id);
-    writer.finish(ids, changes)
+    writer.finish()
 }
 
 /// Writes the documents and their chunks. Returns the new number of each chunk of each part.
 fn write_documents(
     parts: &[&IndexPart],
     documents: &[LiveDocument<'_>],
-    writer: &mut SegmentWriter,
+    writer: &mut SegmentWriter<'_>,
 ) -> Result<Vec<Vec<u32>>, SegmentError> {
     let mut new_numbers: Vec<Vec<u32>> = parts
         .iter()
@@ -71,6 +74,7 @@ fn write_documents(
             new_numbers[live.part][chunk as usize] = writer.push_chunk(&row)?;
         }
         writer.end_document(&DocumentRow {
+            id: &live.id,
             stemmer_number: part.stemmer_number(live.document),
             attributes: part.attributes_of(live.document)?,
             is_in_core: part.is_in_core(live.document),
@@ -84,7 +88,7 @@ fn write_documents(
 fn write_terms(
     parts: &[&IndexPart],
     new_numbers: &[Vec<u32>],
-    writer: &mut SegmentWriter,
+    writer: &mut SegmentWriter<'_>,
 ) -> Result<(), SegmentError> {
     let tables: Vec<Map<Bytes>> = parts
         .iter()

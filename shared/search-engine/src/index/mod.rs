@@ -8,10 +8,12 @@ mod merge;
 mod part;
 mod tail;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 pub(crate) use analyzer::ChunkAnalyzer;
-pub use container::{ContainerIndex, merge_segments};
+pub use container::{ContainerIndex, Replacing, merge_segments};
 pub(crate) use liveness::BitSet;
 pub(crate) use part::IndexPart;
 
@@ -72,15 +74,21 @@ pub struct ChunkInput {
 /// A document as a filter sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentView<'a> {
-    /// The document's id.
-    pub id: &'a str,
     /// The number of its chunks.
     pub chunks: u32,
     part: &'a IndexPart,
     number: u32,
 }
 
-impl DocumentView<'_> {
+impl<'a> DocumentView<'a> {
+    /// Returns the document's id.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if it is missing.
+    pub fn id(&self) -> Result<Cow<'a, str>, SegmentError> {
+        self.part.id(self.number)
+    }
+
     /// Returns the document's attributes, as last written.
     ///
     /// # Errors

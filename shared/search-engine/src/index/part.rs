@@ -1,17 +1,17 @@
 //! The unit of a search: a segment or the tail, with the documents in it that were deleted since.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 use super::liveness::Liveness;
 use super::tail::Tail;
 use super::{ChunkView, Document, DocumentView};
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
-use crate::segment::{ChunkText, PostingList, Segment, TextCursor};
+use crate::segment::{ChunkText, PostingList, Segment, TextCursor, id_hash};
 use crate::vector::{ModelRow, QuantizedVector};
 use crate::vector_code::RotatedVector;
 
@@ -26,8 +26,6 @@ pub(crate) enum PartSource {
 pub(crate) struct IndexPart {
     pub(super) source: PartSource,
     pub(crate) liveness: Arc<Liveness>,
-    /// Attributes that are newer than those of the source, by document number.
-    attributes: Arc<HashMap<u32, Bytes>>,
 }
 
 macro_rules! of_source {
@@ -44,7 +42,6 @@ impl IndexPart {
         let mut part = Self {
             source,
             liveness: Arc::default(),
-            attributes: Arc::default(),
         };
 
         let mut liveness = Liveness::default();
@@ -201,16 +198,52 @@ impl IndexPart {
         }
     }
 
-    pub(crate) fn id(&self, document: u32) -> &str {
+    pub(crate) fn id(&self, document: u32) -> Result<Cow<'_, str>, SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => segment.id(document),
-            PartSource::Tail(tail) => &tail.document(document).id,
+            PartSource::Tail(tail) => Ok(Cow::Borrowed(tail.id(document))),
+        }
+    }
+
+    /// Returns the live documents whose ids begin with `prefix`, with their ids.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if some are missing; all that are were asked for.
+    pub(super) fn living_with(
+        &self,
+        prefix: &str,
+    ) -> Result<Vec<(u32, Cow<'_, str>)>, SegmentError> {
+        let mut found = match &self.source {
+            PartSource::Segment(segment) => segment.ids_with(prefix)?,
+            PartSource::Tail(tail) => {
+                let ids = (0..self.len_documents()).map(|document| (document, tail.id(document)));
+                let ids = ids.filter(|(_, id)| id.starts_with(prefix));
+                ids.map(|(document, id)| (document, Cow::Borrowed(id)))
+                    .collect()
+            }
+        };
+        found.retain(|(document, _)| !self.liveness.is_deleted(*document));
+        Ok(found)
+    }
+
+    /// Returns the id of a document of the tail.
+    pub(super) fn tail_id(&self, document: u32) -> Option<&str> {
+        match &self.source {
+            PartSource::Segment(_) => None,
+            PartSource::Tail(tail) => Some(tail.id(document)),
+        }
+    }
+
+    /// Returns the hash of the id of a document.
+    pub(crate) fn id_hash(&self, document: u32) -> u16 {
+        match &self.source {
+            PartSource::Segment(segment) => segment.id_hash(document),
+            PartSource::Tail(tail) => id_hash(tail.id(document)),
         }
     }
 
     pub(crate) fn view(&self, document: u32) -> DocumentView<'_> {
         DocumentView {
-            id: self.id(document),
             chunks: self.chunks_of(document).len() as u32,
             part: self,
             number: document,
@@ -218,9 +251,6 @@ impl IndexPart {
     }
 
     pub(crate) fn attributes_of(&self, document: u32) -> Result<Bytes, SegmentError> {
-        if let Some(newer) = self.attributes.get(&document) {
-            return Ok(newer.clone());
-        }
         match &self.source {
             PartSource::Segment(segment) => segment.attributes_of(document),
             PartSource::Tail(tail) => Ok(tail.document(document).attributes.clone()),
@@ -288,14 +318,12 @@ impl IndexPart {
         })
     }
 
-    /// Returns a whole live document with its newest attributes.
+    /// Returns a whole live document.
     pub(super) fn document(&self, document: u32) -> Result<Document, SegmentError> {
-        let mut found = match &self.source {
-            PartSource::Segment(segment) => segment.document(document)?,
-            PartSource::Tail(tail) => tail.document(document).as_ref().clone(),
-        };
-        found.attributes = self.attributes_of(document)?;
-        Ok(found)
+        match &self.source {
+            PartSource::Segment(segment) => segment.document(document),
+            PartSource::Tail(tail) => Ok(tail.document(document).as_ref().clone()),
+        }
     }
 
     /// Returns the numbers of the live documents.
@@ -304,13 +332,15 @@ impl IndexPart {
     }
 
     /// Returns the number of the live document `id`.
-    pub(crate) fn find(&self, id: &str) -> Option<u32> {
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if its id is missing. It was asked for, together with its attributes.
+    pub(crate) fn find(&self, id: &str) -> Result<Option<u32>, SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => {
-                let document = segment.find_document(id, 0).ok()? as u32;
-                (!self.liveness.is_deleted(document)).then_some(document)
+                segment.find_document(id, |document| !self.liveness.is_deleted(document))
             }
-            PartSource::Tail(tail) => tail.find_document(id),
+            PartSource::Tail(tail) => Ok(tail.find_document(id)),
         }
     }
 
@@ -319,13 +349,15 @@ impl IndexPart {
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
         Arc::make_mut(&mut self.liveness).delete_document(document, range, stemmer, lengths);
-        if self.attributes.contains_key(&document) {
-            Arc::make_mut(&mut self.attributes).remove(&document);
-        }
     }
 
-    pub(super) fn set_attributes(&mut self, document: u32, attributes: Bytes) {
-        Arc::make_mut(&mut self.attributes).insert(document, attributes);
+    /// Deletes those of these documents that are live.
+    pub(super) fn kill_all(&mut self, documents: Vec<u32>) {
+        for document in documents {
+            if !self.liveness.is_deleted(document) {
+                self.kill(document);
+            }
+        }
     }
 
     /// Adds the document that was just appended to the source to the statistics.

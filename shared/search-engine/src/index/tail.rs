@@ -97,6 +97,10 @@ impl Tail {
         &self.documents[index as usize].document
     }
 
+    pub(super) fn id(&self, index: u32) -> &str {
+        &self.document(index).id
+    }
+
     /// Returns the numbers of the documents that expire, with their times.
     pub(super) fn expiries(&self) -> impl Iterator<Item = (u32, i64)> {
         let numbered = (0..).zip(&self.documents);

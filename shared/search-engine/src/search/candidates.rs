@@ -58,20 +58,23 @@ impl ScoredCandidates {
 type ChunksByPart = Vec<Vec<u32>>;
 
 /// Returns all chunks of one document.
+///
+/// # Errors
+/// [`SegmentError::NotFetched`] if its id is missing; it was asked for.
 pub(super) fn chunks_of_document(
     scope: &SearchScope<'_>,
     id: &str,
     admission: &mut FilterCache<'_>,
-) -> ChunksByPart {
+) -> Result<ChunksByPart, SegmentError> {
     let mut found = vec![Vec::new(); scope.parts.len()];
     for (number, (_, part)) in scope.parts.iter().enumerate() {
-        if let Some(document) = part.find(id)
+        if let Some(document) = part.find(id)?
             && admission.admits_document(scope, number, document)
         {
             found[number] = part.chunks_of(document).collect();
         }
     }
-    found
+    Ok(found)
 }
 
 /// Returns the chunks that are nearest to the query by vector.

@@ -22,6 +22,11 @@ mod naive;
 mod top;
 mod vectors;
 
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
 use bytes::Bytes;
 
 pub use calibrate::HitFeatures;
@@ -232,7 +237,7 @@ pub fn search_containers(
     // Both are read before either fails, so that both are asked for.
     let (lexical, nearest) = (lexical?, nearest?);
     let found = match query.only_document {
-        Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
+        Some(id) => candidates::chunks_of_document(&scope, id, &mut admission)?,
         None => candidates::find_candidates(&scope, query, &lexical, nearest, &mut admission)?,
     };
 
@@ -247,6 +252,7 @@ pub fn search_containers(
         .candidates
         .sort_by(|a, b| compare_scored(&scope, (b.fused, b), (a.fused, a)));
     let hits = build_hits(&scope, query, &scored.candidates, &features)?;
+    scope.check_order()?;
     Ok(SearchOutcome { hits, features })
 }
 
@@ -317,13 +323,14 @@ fn build_hit(
 ) -> Result<SearchHit, SegmentError> {
     let part = scope.parts[candidate.part].1;
     let document = part.document_of(candidate.chunk);
-    // Both are read before either fails, so that both are asked for.
+    // All are read before one fails, so that all are asked for.
     let (chunk, attributes) = (part.chunk(candidate.chunk), part.attributes_of(document));
-    let (chunk, attributes) = (chunk?, attributes?);
+    let id = part.id(document);
+    let (chunk, attributes, id) = (chunk?, attributes?, id?);
 
     Ok(SearchHit {
         container: scope.parts[candidate.part].0,
-        document: part.id(document).to_owned(),
+        document: id.into_owned(),
         attributes,
         position: chunk.position,
         text: chunk.text,
@@ -351,6 +358,10 @@ pub(crate) struct SearchScope<'a> {
     estimated: Vec<bool>,
     /// The vector of the query, for estimates.
     rotated_query: RotatedVector,
+    /// The documents that could not be compared by their ids.
+    without_ids: RefCell<HashSet<(usize, u32)>>,
+    /// The reason why the first of them could not.
+    order_error: RefCell<FirstError>,
 }
 
 impl<'a> SearchScope<'a> {
@@ -380,7 +391,56 @@ impl<'a> SearchScope<'a> {
             stemmers,
             estimated,
             rotated_query: RotatedVector::of(query),
+            without_ids: RefCell::default(),
+            order_error: RefCell::default(),
         }
+    }
+
+    /// Compares chunks by container, document and position in the document. Documents are compared by the
+    /// hash of their ids, which is known of all of them, and then by their ids.
+    fn compare_places<T: ChunkPlace>(&self, a: &T, b: &T) -> Ordering {
+        let place = |chunk: &T| {
+            let (container, part) = self.parts[chunk.part()];
+            let document = part.document_of(chunk.chunk());
+            (container, part.id_hash(document), document)
+        };
+        let (container_a, hash_a, document_a) = place(a);
+        let (container_b, hash_b, document_b) = place(b);
+        if (a.part(), document_a) == (b.part(), document_b) {
+            return a.chunk().cmp(&b.chunk());
+        }
+
+        let known = (container_a, hash_a).cmp(&(container_b, hash_b));
+        known.then_with(|| {
+            let (id_a, id_b) = (
+                self.known_id(a.part(), document_a),
+                self.known_id(b.part(), document_b),
+            );
+            (id_a, a.part(), document_a).cmp(&(id_b, b.part(), document_b))
+        })
+    }
+
+    /// Returns the id of a document, unless it could not be read once: the order of documents must not
+    /// change while they are sorted.
+    fn known_id(&self, part: usize, document: u32) -> Option<Cow<'_, str>> {
+        let mut without_ids = self.without_ids.borrow_mut();
+        if without_ids.contains(&(part, document)) {
+            return None;
+        }
+        let id = self.parts[part].1.id(document);
+        let id = self.order_error.borrow_mut().ok(id);
+        if id.is_none() {
+            without_ids.insert((part, document));
+        }
+        id
+    }
+
+    /// Checks whether all documents that had to be compared by their ids were.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if some ids are missing; all that are were asked for.
+    fn check_order(&self) -> Result<(), SegmentError> {
+        self.order_error.take().into_result()
     }
 }
 
@@ -390,23 +450,13 @@ pub(crate) trait ChunkPlace {
     fn chunk(&self) -> u32;
 }
 
-/// Compares scores; greater is better. Ties are broken by container, document id and position in
-/// the document, independently of the layout.
+/// Compares scores; greater is better. Ties are broken by container, document (the hash of its id, then the
+/// id) and position in the document, independently of the layout.
 pub(crate) fn compare_scored<T: ChunkPlace>(
     scope: &SearchScope<'_>,
     a: (f32, &T),
     b: (f32, &T),
-) -> std::cmp::Ordering {
-    a.0.total_cmp(&b.0).then_with(|| {
-        let key = |scored: &T| {
-            let (container, part) = scope.parts[scored.part()];
-            let document = part.document_of(scored.chunk());
-            (
-                container,
-                part.id(document),
-                scored.chunk() - part.chunks_of(document).start,
-            )
-        };
-        key(b.1).cmp(&key(a.1))
-    })
+) -> Ordering {
+    a.0.total_cmp(&b.0)
+        .then_with(|| scope.compare_places(b.1, a.1))
 }

@@ -211,15 +211,8 @@ pub(super) fn exact_cosine(
     query: &SearchQuery<'_>,
     chunk: u32,
 ) -> Result<f32, SegmentError> {
-    let source = scope.parts[part].1;
+    let row = scope.parts[part].1.vector(chunk)?;
     let mut out = [0f32];
-    let row = source.vector(chunk)?;
-    let norm = chunk as usize..chunk as usize + 1;
-    kernel::write_cosines(
-        &query.vector,
-        &row.0,
-        &source.inverse_norms()?[norm],
-        &mut out,
-    );
+    kernel::write_cosines(&query.vector, &row.0, &[row.inverse_norm()], &mut out);
     Ok(out[0])
 }

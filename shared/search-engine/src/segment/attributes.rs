@@ -5,14 +5,16 @@
 use bytes::Bytes;
 
 use super::blocks::{BlockReader, BlockWriter};
-use super::format::{StringTable, u32_at};
+use super::decode_numbers;
+use super::file::PagedSection;
+use super::format::u32_at;
+use super::ids::{IdRunSections, IdRunWriter};
+use super::strings::StringTable;
 use crate::error::SegmentError;
 
 /// The number of uncompressed bytes of attributes after which a block is closed. Records of a ledger
 /// shrink to 28 % in blocks of this size, to 31 % in blocks of half the size.
 const BLOCK_BYTES: usize = 16 * 1024;
-/// The number of a document.
-const NUMBER_BYTES: usize = 4;
 /// The number of a document, and its time as i64.
 const EXPIRY_BYTES: usize = 12;
 
@@ -21,30 +23,37 @@ pub(super) struct AttributeWriter {
     /// The numbers of the documents whose attributes are in the core.
     core_documents: Vec<u8>,
     core_blocks: BlockWriter,
+    /// The ids, if they are stored in runs.
+    ids: Option<IdRunWriter>,
     expiries: Vec<u8>,
     next_document: u32,
 }
 
-impl Default for AttributeWriter {
-    fn default() -> Self {
+impl AttributeWriter {
+    /// Creates a writer, also of the ids if they are stored in runs.
+    pub(super) fn new(has_id_runs: bool) -> Self {
         Self {
             blocks: BlockWriter::new(BLOCK_BYTES),
+            ids: has_id_runs.then(IdRunWriter::default),
             core_documents: Vec::new(),
             core_blocks: BlockWriter::new(BLOCK_BYTES),
             expiries: Vec::new(),
             next_document: 0,
         }
     }
-}
 
-impl AttributeWriter {
-    /// Adds the attributes of the next document.
+    /// Adds the next document.
     pub(super) fn push(
         &mut self,
+        id: &str,
         attributes: &[u8],
         is_in_core: bool,
         expires_at: Option<i64>,
     ) -> Result<(), SegmentError> {
+        if let Some(ids) = &mut self.ids {
+            let begins_run = self.blocks.begins_block();
+            ids.push(id, is_in_core, begins_run, &mut self.blocks.prefix);
+        }
         if is_in_core {
             self.core_documents
                 .extend_from_slice(&self.next_document.to_le_bytes());
@@ -65,6 +74,7 @@ impl AttributeWriter {
         let (table, blocks) = self.blocks.finish()?;
         let (core_table, core_blocks) = self.core_blocks.finish()?;
         Ok(AttributeSections {
+            ids: self.ids.map(IdRunWriter::finish).transpose()?,
             table,
             blocks,
             core_documents: self.core_documents,
@@ -77,6 +87,7 @@ impl AttributeWriter {
 
 /// The sections of an [`AttributeWriter`]: the tables of blocks, the blocks, and what is beside them.
 pub(super) struct AttributeSections {
+    pub(super) ids: Option<IdRunSections>,
     pub(super) table: Vec<u8>,
     pub(super) blocks: Vec<u8>,
     pub(super) core_documents: Vec<u8>,
@@ -87,16 +98,15 @@ pub(super) struct AttributeSections {
 
 /// The attributes in the core.
 #[derive(Debug)]
-pub(super) struct CoreAttributes {
-    documents: Bytes,
+struct CoreAttributes {
+    documents: Vec<u32>,
     blocks: BlockReader<1>,
 }
 
 impl CoreAttributes {
-    pub(super) fn open(documents: Bytes, blocks: BlockReader<1>) -> Result<Self, SegmentError> {
-        let (numbers, rest) = documents.as_chunks::<NUMBER_BYTES>();
-        let is_sorted = numbers.is_sorted_by_key(|number| u32::from_le_bytes(*number));
-        match is_sorted && rest.is_empty() {
+    fn open(documents: &[u8], blocks: BlockReader<1>) -> Result<Self, SegmentError> {
+        let documents = decode_numbers(documents, u32::from_le_bytes);
+        match documents.is_sorted() {
             true => Ok(Self { documents, blocks }),
             false => Err(SegmentError::Corrupt("attributes of the core")),
         }
@@ -104,8 +114,7 @@ impl CoreAttributes {
 
     /// Returns the row of a document, if its attributes are here.
     fn find(&self, document: u32) -> Option<u32> {
-        let numbers = self.documents.as_chunks::<NUMBER_BYTES>().0;
-        let row = numbers.binary_search_by_key(&document, |number| u32::from_le_bytes(*number));
+        let row = self.documents.binary_search(&document);
         row.ok().map(|row| row as u32)
     }
 }
@@ -113,41 +122,63 @@ impl CoreAttributes {
 /// Reads the attributes.
 #[derive(Debug)]
 pub(super) struct AttributeReader {
-    pub(super) core: CoreAttributes,
-    pub(super) others: OtherAttributes,
-}
-
-/// The attributes that are not in the core.
-#[derive(Debug)]
-pub(super) enum OtherAttributes {
+    core: CoreAttributes,
     /// Those of a segment of version 1 or 2.
-    Table(StringTable),
-    Blocks(BlockReader<1>),
+    table: Option<StringTable>,
+    /// Those of later versions that are not in the core.
+    pub(super) blocks: BlockReader<1>,
 }
 
 impl AttributeReader {
+    /// Opens the attributes of the core, and the others unless they are in a table, each with its table of
+    /// blocks.
+    pub(super) fn open(
+        core_documents: &[u8],
+        [core, others]: [(Bytes, PagedSection); 2],
+        table: Option<StringTable>,
+    ) -> Result<Self, SegmentError> {
+        Ok(Self {
+            core: CoreAttributes::open(core_documents, BlockReader::open(core.0, core.1)?)?,
+            table,
+            blocks: BlockReader::open(others.0, others.1)?,
+        })
+    }
+
+    /// Checks whether the attributes can be those of this many documents.
+    pub(super) fn fit(&self, documents: usize) -> bool {
+        self.table
+            .as_ref()
+            .is_none_or(|table| table.len() == documents)
+    }
+
     /// Estimates the memory that decompressed attributes take.
     pub(super) fn recent_bytes(&self) -> usize {
-        let others = match &self.others {
-            OtherAttributes::Table(_) => 0,
-            OtherAttributes::Blocks(blocks) => blocks.recent_bytes(),
-        };
-        self.core.blocks.recent_bytes() + others
+        self.core.blocks.recent_bytes() + self.blocks.recent_bytes()
     }
 
     /// Returns the attributes of a document.
     pub(super) fn read(&self, document: u32) -> Result<Bytes, SegmentError> {
-        let [attributes] = match (self.core.find(document), &self.others) {
-            (Some(row), _) => self.core.blocks.read_row(row)?,
-            (None, OtherAttributes::Table(table)) => [table.bytes(document as usize)],
-            (None, OtherAttributes::Blocks(blocks)) => blocks.read_row(document)?,
-        };
-        Ok(attributes)
+        if let Some(row) = self.core.find(document) {
+            let [attributes] = self.core.blocks.read_row(row)?;
+            return Ok(attributes);
+        }
+        match &self.table {
+            Some(table) => Ok(table.bytes(document as usize)),
+            None => {
+                let [attributes] = self.blocks.read_row(document)?;
+                Ok(attributes)
+            }
+        }
     }
 
-    /// Checks whether the attributes of a document are in the core.
-    pub(super) fn is_in_core(&self, document: u32) -> bool {
-        self.core.find(document).is_some()
+    /// Returns the place of a document among those whose attributes are in the core.
+    pub(super) fn find_in_core(&self, document: u32) -> Option<u32> {
+        self.core.find(document)
+    }
+
+    /// Returns the documents whose attributes are in the core.
+    pub(super) fn core_documents(&self) -> &[u32] {
+        &self.core.documents
     }
 }
 

@@ -11,6 +11,7 @@ use zstd::bulk::Decompressor;
 
 use super::file::PagedSection;
 use super::format::{put_varint, take_varint, u32_at};
+
 use crate::error::SegmentError;
 
 /// The most bytes that are compressed as one, and the size of the largest block that is read. One row may
@@ -52,6 +53,8 @@ pub(super) struct BlockWriter {
     table: Vec<u8>,
     blocks: Vec<u8>,
     raw: Vec<u8>,
+    /// The bytes that are stored in front of the block as they are.
+    pub(super) prefix: Vec<u8>,
     first_row: u32,
     next_row: u32,
 }
@@ -63,9 +66,15 @@ impl BlockWriter {
             table: Vec::new(),
             blocks: Vec::new(),
             raw: Vec::new(),
+            prefix: Vec::new(),
             first_row: 0,
             next_row: 0,
         }
+    }
+
+    /// Checks whether the next row is the first one of a block.
+    pub(super) fn begins_block(&self) -> bool {
+        self.first_row == self.next_row
     }
 
     /// Adds a row. All rows have the same number of strings.
@@ -90,6 +99,7 @@ impl BlockWriter {
             return Err(SegmentError::TooLarge("string"));
         }
 
+        self.blocks.append(&mut self.prefix);
         let stored = compress(&self.raw)?;
         self.table.extend_from_slice(&self.first_row.to_le_bytes());
         self.table
@@ -111,7 +121,7 @@ impl BlockWriter {
 
     /// Returns the table of the blocks, and the blocks.
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), SegmentError> {
-        if !self.raw.is_empty() {
+        if !self.begins_block() {
             self.close_block()?;
         }
         Ok((self.table, self.blocks))
@@ -161,13 +171,19 @@ impl<const N: usize> BlockReader<N> {
         })
     }
 
-    fn first_row_of(&self, block: usize) -> u32 {
+    /// Returns the number of blocks.
+    pub(super) fn len_blocks(&self) -> usize {
+        self.table.len() / BLOCK_ENTRY_BYTES
+    }
+
+    /// Returns the first row of a block, or the largest number behind the last one.
+    pub(super) fn first_row_of(&self, block: usize) -> u32 {
         u32_at(&self.table, block * BLOCK_ENTRY_BYTES).unwrap_or(u32::MAX)
     }
 
     /// Returns the number of the block that has `row`.
-    fn block_of(&self, row: u32) -> usize {
-        let (mut low, mut high) = (0, self.table.len() / BLOCK_ENTRY_BYTES);
+    pub(super) fn block_of(&self, row: u32) -> usize {
+        let (mut low, mut high) = (0, self.len_blocks());
         while low < high {
             let middle = low + (high - low) / 2;
             if self.first_row_of(middle) <= row {
@@ -179,17 +195,33 @@ impl<const N: usize> BlockReader<N> {
         low.saturating_sub(1)
     }
 
-    /// Decompresses a block.
-    fn read_block(&self, block: usize) -> Result<Block<N>, SegmentError> {
+    /// Returns the place of a block among the blocks, without its prefix.
+    fn place_of(&self, block: usize) -> Result<Range<usize>, SegmentError> {
         let at = block * BLOCK_ENTRY_BYTES;
         let number = |index: usize| u32_at(&self.table, at + index * 4);
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
-        let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
         let start = usize::try_from(start).map_err(|_| SegmentError::Corrupt("blocks"))?;
-        let end = start
-            .checked_add(stored)
-            .ok_or(SegmentError::Corrupt("blocks"))?;
-        let bytes = self.blocks.read(start..end)?;
+        let end = start.checked_add(number(3)? as usize);
+        Ok(start..end.ok_or(SegmentError::Corrupt("blocks"))?)
+    }
+
+    /// Returns the prefix of a block. If it is missing, all of the block is asked for.
+    pub(super) fn read_prefix(&self, block: usize) -> Result<Bytes, SegmentError> {
+        let start = match block.checked_sub(1) {
+            Some(before) => self.place_of(before)?.end,
+            None => 0,
+        };
+        let place = self.place_of(block)?;
+        let stored = self.blocks.read(start..place.end)?;
+        let prefix = place.start.checked_sub(start);
+        Ok(stored.slice(..prefix.ok_or(SegmentError::Corrupt("blocks"))?))
+    }
+
+    /// Decompresses a block.
+    fn read_block(&self, block: usize) -> Result<Block<N>, SegmentError> {
+        let bytes = self.blocks.read(self.place_of(block)?)?;
+        let number = |index: usize| u32_at(&self.table, block * BLOCK_ENTRY_BYTES + index * 4);
+        let (raw, crc) = (number(4)? as usize, number(5)?);
         if crc32fast::hash(&bytes) != crc || raw > MAX_BLOCK_BYTES {
             return Err(SegmentError::Corrupt("block checksum"));
         }

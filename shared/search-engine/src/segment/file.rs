@@ -18,12 +18,9 @@ use crate::error::SegmentError;
 pub(super) const PAGE_BYTES: usize = 4 * 1024;
 /// The size of the pages of files of earlier versions.
 pub(super) const EARLIER_PAGE_BYTES: usize = 16 * 1024;
-/// The bytes between two missing pages up to which they are always fetched as one range. While 64 ranges
+/// The bytes between two missing pages up to which they are always fetched as one range. While many ranges
 /// are fetched at the same time, one more costs about as much time as 64 KB.
 const SMALL_GAP_BYTES: usize = 16 * 1024;
-/// The most ranges that are fetched of a file at once. If there were more, the smallest gaps between them
-/// are fetched too.
-const MAX_RANGES: usize = 64;
 
 /// The bytes of a file.
 pub(super) struct SegmentFile {
@@ -190,11 +187,12 @@ impl SegmentFile {
         self.pages.misses.load(Ordering::Relaxed)
     }
 
-    /// Returns the ranges of the file with the pages that were asked for and are missing, in order.
-    pub(super) fn missing(&self) -> Vec<Range<usize>> {
+    /// Returns the ranges of the file with the pages that were asked for and are missing, in order. If there
+    /// were more than `max_ranges`, which is at least 1, the smallest gaps between them are taken in.
+    pub(super) fn missing(&self, max_ranges: usize) -> Vec<Range<usize>> {
         let mut missing = self.pages.lock_missing();
         missing.retain(|page| self.pages.fetched[*page].get().is_none());
-        let ranges = join_pages(&missing, self.max_gap(&missing));
+        let ranges = join_pages(&missing, self.max_gap(&missing, max_ranges));
         ranges
             .into_iter()
             .map(|pages| self.place(pages.start)..self.place(pages.end))
@@ -213,7 +211,7 @@ impl SegmentFile {
     }
 
     /// Returns the most pages between two of these pages that are fetched with them.
-    fn max_gap(&self, pages: &BTreeSet<usize>) -> usize {
+    fn max_gap(&self, pages: &BTreeSet<usize>, max_ranges: usize) -> usize {
         let following = pages.iter().skip(1);
         let mut gaps: Vec<usize> = pages
             .iter()
@@ -222,7 +220,7 @@ impl SegmentFile {
             .collect();
         gaps.sort_unstable_by(|a, b| b.cmp(a));
         let small = SMALL_GAP_BYTES / self.pages.page_bytes;
-        gaps.get(MAX_RANGES - 1).copied().unwrap_or(0).max(small)
+        gaps.get(max_ranges - 1).copied().unwrap_or(0).max(small)
     }
 
     /// Returns the position of a page in the file, or the end of the file.

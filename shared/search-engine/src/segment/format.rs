@@ -37,7 +37,7 @@ const PAGED_VERSION: u32 = 4;
 const CODE_VERSION: u32 = 5;
 /// The version with packed sections.
 const PACKED_VERSION: u32 = 6;
-/// The version that is written. It has a search part.
+/// The version that is written. It has a search part, and may have ids in runs.
 const VERSION: u32 = 7;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
@@ -48,6 +48,7 @@ const IN_SEARCH_PART: u32 = 1 << 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum SectionKind {
+    /// The ids; empty if they are in runs.
     DocumentIds,
     /// The attributes in a file of version 1 or 2; empty in later ones.
     AttributeTable,
@@ -61,7 +62,10 @@ pub(super) enum SectionKind {
     Terms,
     Postings,
     RemovedIds,
+    /// Empty, like the next one: for changed attributes of older segments, which were never stored.
+    #[expect(dead_code, reason = "sections have fixed numbers")]
     PatchedIds,
+    #[expect(dead_code, reason = "sections have fixed numbers")]
     PatchedAttributes,
     TextBlocks,
     Texts,
@@ -85,19 +89,28 @@ pub(super) enum SectionKind {
     CoreDocuments,
     CoreAttributeBlocks,
     CoreAttributes,
+    /// The first id of each run of ids; empty, like the next two, if the ids are in a table.
+    FirstIds,
+    IdHashes,
+    /// The ids of the documents whose attributes are in the core.
+    CoreIds,
+    /// The deleted documents of older segments; empty if these are known by their ids.
+    Deletions,
 }
 
-pub(super) const SECTIONS: usize = 28;
+pub(super) const SECTIONS: usize = 32;
 /// The numbers of sections of earlier versions.
 const PLAIN_SECTIONS: usize = 16;
 const MODEL_SECTIONS: usize = 20;
 const BLOCK_SECTIONS: usize = 23;
 const PAGED_SECTIONS: usize = 24;
+const CODE_SECTIONS: usize = 28;
 /// The tables of sorted strings.
-const SORTED: [SectionKind; 3] = [
+const SORTED: [SectionKind; 4] = [
     SectionKind::DocumentIds,
     SectionKind::RemovedIds,
-    SectionKind::PatchedIds,
+    SectionKind::FirstIds,
+    SectionKind::CoreIds,
 ];
 
 /// The verified header of a file, and its sections.
@@ -150,7 +163,7 @@ impl SegmentHeader {
     /// # Errors
     /// [`SegmentError::NotFetched`] if it is not known, and [`SegmentError::Corrupt`] if it cannot be
     /// unpacked.
-    pub(super) fn searched(&self, section: SectionKind) -> Result<Bytes, SegmentError> {
+    pub(super) fn search_section(&self, section: SectionKind) -> Result<Bytes, SegmentError> {
         let Some(StoredSection::InSearchPart(range, form)) = self.sections.get(section as usize)
         else {
             return self.section(section);
@@ -166,7 +179,7 @@ impl SegmentHeader {
         matches!(section, Some(StoredSection::InSearchPart(..)))
     }
 
-    /// Checks whether [`Self::searched`] copies a section of the search part.
+    /// Checks whether [`Self::search_section`] copies a section of the search part.
     pub(super) fn copies(&self, section: SectionKind) -> bool {
         match self.sections.get(section as usize) {
             Some(StoredSection::InSearchPart(_, form)) => {
@@ -242,7 +255,7 @@ pub(super) fn write_file(
             place,
         });
     }
-    // Sections begin at pages behind the search part.
+    // The first section behind the search part begins a new page.
     pages.resize(pages.len().next_multiple_of(PAGE_BYTES), 0);
     for &section in placement.paged {
         let content = std::mem::take(&mut sections[section as usize]);
@@ -307,7 +320,7 @@ pub(super) fn write_file(
 
 /// Packs the section of this index.
 fn pack_section(index: usize, section: Vec<u8>) -> Result<(StoredForm, Bytes), SegmentError> {
-    let is_sorted = SORTED.iter().any(|kind| *kind as usize == index);
+    let is_sorted = !section.is_empty() && SORTED.iter().any(|kind| *kind as usize == index);
     packing::pack(section.into(), is_sorted)
 }
 
@@ -345,7 +358,8 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         MODEL_VERSION => MODEL_SECTIONS,
         BLOCK_VERSION => BLOCK_SECTIONS,
         PAGED_VERSION => PAGED_SECTIONS,
-        CODE_VERSION | PACKED_VERSION | VERSION => SECTIONS,
+        CODE_VERSION | PACKED_VERSION => CODE_SECTIONS,
+        VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),
     };
@@ -512,99 +526,4 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> u32 {
         shift += 7;
     }
     value
-}
-
-/// A table of byte strings that is read in place: the offsets, then the bytes.
-#[derive(Debug, Clone)]
-pub(super) struct StringTable {
-    count: usize,
-    data: Bytes,
-}
-
-impl StringTable {
-    pub(super) fn write<T: AsRef<[u8]>>(
-        items: impl ExactSizeIterator<Item = T>,
-    ) -> Result<Vec<u8>, SegmentError> {
-        let mut offset = 0u32;
-        let mut offsets = vec![offset];
-        let mut strings = Vec::with_capacity(items.len() * 8);
-        for item in items {
-            let length =
-                u32::try_from(item.as_ref().len()).map_err(|_| SegmentError::TooLarge("string"))?;
-            offset = offset
-                .checked_add(length)
-                .ok_or(SegmentError::TooLarge("strings"))?;
-            offsets.push(offset);
-            strings.extend_from_slice(item.as_ref());
-        }
-
-        Ok(Self::join(&offsets, &strings))
-    }
-
-    /// Returns the bytes of a table of strings that follow each other in `strings`, from their starts and
-    /// the end of the last one.
-    pub(super) fn join(offsets: &[u32], strings: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(4 + offsets.len() * 4 + strings.len());
-        out.extend_from_slice(&(offsets.len().saturating_sub(1) as u32).to_le_bytes());
-        for offset in offsets {
-            out.extend_from_slice(&offset.to_le_bytes());
-        }
-        out.extend_from_slice(strings);
-        out
-    }
-
-    pub(super) fn open(data: Bytes) -> Result<Self, SegmentError> {
-        let count = u32_at(&data, 0)? as usize;
-        let blob = data
-            .len()
-            .checked_sub(8 + count * 4)
-            .ok_or(SegmentError::Corrupt("string table"))?;
-        let mut previous = 0;
-        for index in 0..=count {
-            let offset = u32_at(&data, 4 + index * 4)?;
-            if offset < previous || offset as usize > blob {
-                return Err(SegmentError::Corrupt("string table"));
-            }
-            previous = offset;
-        }
-
-        Ok(Self { count, data })
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
-    fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let at =
-            |i: usize| u32_at(&self.data, 4 + i * 4).unwrap_or(0) as usize + 8 + self.count * 4;
-        at(index)..at(index + 1)
-    }
-
-    pub(super) fn bytes(&self, index: usize) -> Bytes {
-        self.data.slice(self.range(index))
-    }
-
-    pub(super) fn get(&self, index: usize) -> &[u8] {
-        &self.data[self.range(index)]
-    }
-
-    pub(super) fn text(&self, index: usize) -> &str {
-        std::str::from_utf8(self.get(index)).unwrap_or_default()
-    }
-
-    /// Returns the index of `key`, searched from `from` on, in a table sorted by bytes. `Err` has
-    /// the index at which it would be inserted.
-    pub(super) fn find(&self, key: &str, from: usize) -> Result<usize, usize> {
-        let (mut low, mut high) = (from, self.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.get(middle).cmp(key.as_bytes()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Ok(middle),
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        Err(low)
-    }
 }

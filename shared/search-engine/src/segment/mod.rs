@@ -1,27 +1,33 @@
 //! Immutable sets of documents, each as one file: written once, opened without parsing, searched in
-//! place. A search of a large file needs its core and some pages of the rest.
+//! place. A search of a large file needs its core, its search part and some pages of the rest.
 
 mod attributes;
 mod blocks;
+mod deletions;
 mod file;
 mod format;
+mod ids;
 mod models;
 mod packing;
 mod postings;
 mod search_part;
+mod strings;
 mod texts;
 mod writer;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use fst::{IntoStreamer, Streamer};
 
+pub(crate) use deletions::Deletions;
 pub use format::FirstReads;
+pub(crate) use ids::id_hash;
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
-pub(crate) use writer::{ChangesToOlder, ChunkRow, DocumentRow, SegmentWriter};
+pub(crate) use writer::{ChunkRow, DocumentRow, ReplacedDocuments, SegmentWriter};
 
 /// A document as a segment returns it.
 pub type StoredDocument = Document;
@@ -31,15 +37,17 @@ use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::RotatedVector;
-use attributes::{AttributeReader, CoreAttributes, ExpiryReader, OtherAttributes};
+use attributes::{AttributeReader, ExpiryReader};
 use blocks::BlockReader;
 use file::{PagedSection, SegmentFile};
-use format::{SectionKind, SegmentHeader, StringTable};
+use format::{SectionKind, SegmentHeader};
+use ids::DocumentIds;
 use models::ModelVectorReader;
 use search_part::SearchPart;
+use strings::StringTable;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file that are known, sections that
-/// were packed, about 6 bytes for each chunk, and up to 12 MB of texts and attributes that were read.
+/// were packed, about 6 bytes for each chunk and 4 for each document, and up to 12 MB of texts and attributes that were read.
 ///
 /// Of a file of which only the beginning is known, reads fail with [`SegmentError::NotFetched`] until the
 /// caller has fetched what [`Segment::missing`] returns.
@@ -47,7 +55,7 @@ use search_part::SearchPart;
 pub struct Segment {
     file: Arc<SegmentFile>,
     header: SegmentHeader,
-    ids: StringTable,
+    ids: DocumentIds,
     attributes: AttributeReader,
     expiries: ExpiryReader,
     /// The first chunk of each document, then the number of chunks.
@@ -55,14 +63,16 @@ pub struct Segment {
     stemmers: Bytes,
     lengths: Vec<u16>,
     vectors: PagedSection,
+    /// The inverse norms of the vectors, once they were read.
+    inverse_norms: OnceLock<Vec<f32>>,
     model_vectors: ModelVectorReader,
     /// What a search reads of all chunks, once it was read.
     search_part: OnceLock<SearchPart>,
     /// The posting lists, unless they are in the search part.
     postings: PagedSection,
     removed: StringTable,
-    patched: StringTable,
-    patches: StringTable,
+    /// The deleted documents of older segments; empty if these are known by their ids.
+    deletions: Bytes,
     texts: BlockReader<2>,
 }
 
@@ -99,7 +109,7 @@ impl Segment {
         let section = |section| header.section(section);
         let segment = Self {
             file: header.file.clone(),
-            ids: StringTable::open(section(SectionKind::DocumentIds)?)?,
+            ids: DocumentIds::open(&header, documents)?,
             attributes: open_attributes(&header)?,
             expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
             document_chunks: decode_numbers(
@@ -109,6 +119,7 @@ impl Segment {
             stemmers: section(SectionKind::DocumentStemmers)?,
             lengths: decode_numbers(&section(SectionKind::ChunkLengths)?, u16::from_le_bytes),
             vectors: header.paged(SectionKind::Vectors),
+            inverse_norms: OnceLock::new(),
             model_vectors: ModelVectorReader::open(
                 chunks,
                 section(SectionKind::ModelNames)?,
@@ -119,8 +130,7 @@ impl Segment {
             search_part: OnceLock::new(),
             postings: header.paged(SectionKind::Postings),
             removed: StringTable::open(section(SectionKind::RemovedIds)?)?,
-            patched: StringTable::open(section(SectionKind::PatchedIds)?)?,
-            patches: StringTable::open(section(SectionKind::PatchedAttributes)?)?,
+            deletions: section(SectionKind::Deletions)?,
             texts: BlockReader::open(
                 section(SectionKind::TextBlocks)?,
                 header.paged(SectionKind::Texts),
@@ -132,16 +142,15 @@ impl Segment {
         if segment.header.knows_search_part {
             segment.search_part()?;
         }
+        if segment.is_whole() {
+            segment.inverse_norms()?;
+        }
         Ok(segment)
     }
 
     fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
-        let is_consistent = self.ids.len() == documents
-            && match &self.attributes.others {
-                OtherAttributes::Table(table) => table.len() == documents,
-                OtherAttributes::Blocks(_) => true,
-            }
+        let is_consistent = self.attributes.fit(documents)
             && starts.len() == documents + 1
             && starts.first() == Some(&0)
             && starts.last().is_some_and(|&last| last as usize == chunks)
@@ -149,16 +158,14 @@ impl Segment {
             && self.stemmers.len() == documents
             && self.lengths.len() == chunks
             && self.vectors.len() == chunks * DIMENSIONS
-            && self.patched.len() == self.patches.len()
             && self
                 .expiries
                 .iter()
                 .all(|(document, _)| (document as usize) < documents);
 
-        if is_consistent {
-            Ok(())
-        } else {
-            Err(SegmentError::Corrupt("sections disagree"))
+        match is_consistent {
+            true => self.ids.check(&self.attributes),
+            false => Err(SegmentError::Corrupt("sections disagree")),
         }
     }
 
@@ -175,13 +182,14 @@ impl Segment {
     }
 
     /// Estimates the memory of the segment in bytes: what is known of the file, its unpacked sections, 6
-    /// bytes for each chunk, and the blocks that stay decompressed.
+    /// bytes for each chunk and 4 for each document, and the blocks that stay decompressed.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
         let search_part = self.search_part.get();
         let search_part = search_part.map_or(0, |part| part.unpacked_bytes);
         let known = self.file.bytes_in_memory() + self.header.unpacked_bytes() + search_part;
-        known + self.len_chunks() * 6 + recent.min(known * blocks::EXPANSION)
+        let numbers = self.len_chunks() * 6 + self.len_documents() * 4;
+        known + numbers + recent.min(known * blocks::EXPANSION)
     }
 
     /// Checks whether all bytes of the file are known, so that no read fails for lack of them.
@@ -197,10 +205,11 @@ impl Segment {
         self.file.misses()
     }
 
-    /// Returns the ranges of the file that were asked for and are missing, in order.
+    /// Returns the ranges of the file that were asked for and are missing, in order: at most `max_ranges`,
+    /// which is at least 1. Some of what lies between them is among them.
     #[must_use]
-    pub fn missing(&self) -> Vec<Range<usize>> {
-        self.file.missing()
+    pub fn missing(&self, max_ranges: usize) -> Vec<Range<usize>> {
+        self.file.missing(max_ranges)
     }
 
     /// Asks for everything that is not known, so that [`Segment::missing`] returns it.
@@ -242,14 +251,25 @@ impl Segment {
         self.lengths.len()
     }
 
-    /// Returns the ids of the documents of older segments that this one removes.
-    pub fn removed_ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        (0..self.removed.len()).map(|index| self.removed.text(index))
+    /// Checks whether the documents of older segments that this one replaces or removes are known by their
+    /// numbers.
+    pub(crate) fn replaces_by_number(&self) -> bool {
+        !self.deletions.is_empty()
     }
 
-    /// Returns the ids and new attributes of documents of older segments.
-    pub fn patched_attributes(&self) -> impl ExactSizeIterator<Item = (&str, Bytes)> {
-        (0..self.patched.len()).map(|index| (self.patched.text(index), self.patches.bytes(index)))
+    /// Returns the documents of older segments that this one replaces or removes, if they are known by their
+    /// numbers.
+    ///
+    /// # Errors
+    /// [`SegmentError::Corrupt`] if they cannot be decoded.
+    pub(crate) fn deletions(&self) -> Result<Deletions, SegmentError> {
+        Deletions::decode(&self.deletions)
+    }
+
+    /// Returns the ids of the documents of older segments that this one removes, unless it has their
+    /// numbers.
+    pub fn removed_ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.removed.len()).map(|index| self.removed.text(index))
     }
 
     /// Returns all documents in the order of their ids, with texts and vectors.
@@ -265,7 +285,7 @@ impl Segment {
         }
 
         Ok(Document {
-            id: self.id(index).to_owned(),
+            id: self.id(index)?.into_owned(),
             attributes: self.attributes_of(index)?,
             is_in_core: self.is_in_core(index),
             expires_at: self.expires_at(index),
@@ -301,14 +321,36 @@ impl Segment {
         TextCursor::new(&self.texts)
     }
 
-    pub(crate) fn id(&self, document: u32) -> &str {
-        self.ids.text(document as usize)
+    /// Returns the id of a document.
+    pub(crate) fn id(&self, document: u32) -> Result<Cow<'_, str>, SegmentError> {
+        self.ids.get(document, &self.attributes)
     }
 
-    /// Returns the index of `id`, searched from `from` on. `Err` has the index at which it would be
-    /// inserted.
-    pub(crate) fn find_document(&self, id: &str, from: usize) -> Result<usize, usize> {
-        self.ids.find(id, from)
+    /// Returns the ids that begin with `prefix`, in order, with their documents.
+    pub(crate) fn ids_with(&self, prefix: &str) -> Result<Vec<(u32, Cow<'_, str>)>, SegmentError> {
+        self.ids.with_prefix(prefix, &self.attributes)
+    }
+
+    /// Returns the hash of the id of a document.
+    pub(crate) fn id_hash(&self, document: u32) -> u16 {
+        self.ids.hash(document)
+    }
+
+    /// Returns the number of the document `id`, if it is among those that are wanted.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if its id is missing. It was asked for, together with its attributes.
+    pub(crate) fn find_document(
+        &self,
+        id: &str,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Option<u32>, SegmentError> {
+        self.ids.find(id, &self.attributes, is_wanted)
+    }
+
+    /// Returns the documents that a `newer` segment has too. `None` if one of them has no table of its ids.
+    pub(crate) fn superseded_by(&self, newer: &Self) -> Option<Vec<u32>> {
+        self.ids.in_newer(&newer.ids)
     }
 
     pub(crate) fn attributes_of(&self, document: u32) -> Result<Bytes, SegmentError> {
@@ -317,7 +359,7 @@ impl Segment {
 
     /// Checks whether the attributes of a document are in the core.
     pub(crate) fn is_in_core(&self, document: u32) -> bool {
-        self.attributes.is_in_core(document)
+        self.attributes.find_in_core(document).is_some()
     }
 
     pub(crate) fn expires_at(&self, document: u32) -> Option<i64> {
@@ -378,8 +420,18 @@ impl Segment {
         self.model_vectors.row(chunk)
     }
 
+    /// Returns the inverse norms of the vectors of all chunks.
     pub(crate) fn inverse_norms(&self) -> Result<&[f32], SegmentError> {
-        Ok(&self.search_part()?.inverse_norms)
+        if let Some(norms) = self.inverse_norms.get() {
+            return Ok(norms);
+        }
+        let stored = self.header.paged(SectionKind::InverseNorms);
+        let stored = stored.read(0..stored.len())?;
+        let norms = decode_numbers(&stored, f32::from_le_bytes);
+        if norms.len() != self.len_chunks() {
+            return Err(SegmentError::Corrupt("sections disagree"));
+        }
+        Ok(self.inverse_norms.get_or_init(|| norms))
     }
 
     /// Returns the sign bits, 32 bytes per chunk; empty in small segments and in some of earlier
@@ -430,36 +482,32 @@ impl Segment {
     /// Returns the list within these offsets, of which the second may be behind the end.
     fn postings_within(&self, start: u64, end: usize) -> Result<PostingList<'_>, SegmentError> {
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        let list = match &self.search_part()?.postings {
-            Some(lists) if start <= lists.len() => lists.slice(start..end.min(lists.len())),
-            Some(_) => return Err(SegmentError::Corrupt("cut off")),
-            None => self.postings.read(start..end.min(self.postings.len()))?,
-        };
-        Ok(PostingList::open(list))
+        let lists = &self.search_part()?.postings;
+        let end = end.min(lists.as_ref().map_or(self.postings.len(), Bytes::len));
+        if start > end {
+            return Err(SegmentError::Corrupt("cut off"));
+        }
+        Ok(PostingList::open(match lists {
+            Some(lists) => lists.slice(start..end),
+            None => self.postings.read(start..end)?,
+        }))
     }
 }
 
 fn open_attributes(header: &SegmentHeader) -> Result<AttributeReader, SegmentError> {
-    let open_blocks =
-        |table, blocks| BlockReader::open(header.section(table)?, header.paged(blocks));
-    let core_blocks = open_blocks(
+    let blocks = |table, blocks| Ok((header.section(table)?, header.paged(blocks)));
+    let core = blocks(
         SectionKind::CoreAttributeBlocks,
         SectionKind::CoreAttributes,
     )?;
-    let core_documents = header.section(SectionKind::CoreDocuments)?;
-
+    let others = blocks(SectionKind::AttributeBlocks, SectionKind::Attributes)?;
     let table = header.section(SectionKind::AttributeTable)?;
-    let others = match table.is_empty() {
-        true => OtherAttributes::Blocks(open_blocks(
-            SectionKind::AttributeBlocks,
-            SectionKind::Attributes,
-        )?),
-        false => OtherAttributes::Table(StringTable::open(table)?),
-    };
-    Ok(AttributeReader {
-        core: CoreAttributes::open(core_documents, core_blocks)?,
-        others,
-    })
+    let table = (!table.is_empty()).then(|| StringTable::open(table));
+    AttributeReader::open(
+        &header.section(SectionKind::CoreDocuments)?,
+        [core, others],
+        table.transpose()?,
+    )
 }
 
 fn decode_numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {

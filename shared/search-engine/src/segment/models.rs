@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::decode_numbers;
-use super::format::StringTable;
+use super::strings::StringTable;
 use crate::error::SegmentError;
 use crate::vector::{MAX_MODEL_DIMENSIONS, ModelRow, inverse_norm};
 

@@ -1,10 +1,11 @@
-//! How the sections of a core are stored: as they are, or packed into fewer bytes. A cold search waits for
-//! the bytes of cores, which take longer to arrive than to unpack.
+//! How the sections that are read first are stored: as they are, or packed into fewer bytes. A cold search
+//! waits for these bytes, which take longer to arrive than to unpack.
 
 use bytes::Bytes;
 
 use super::blocks::{MAX_BLOCK_BYTES, compress, decompress};
-use super::format::{StringTable, put_varint, take_varint, u32_at};
+use super::format::{put_varint, take_varint, u32_at};
+use super::strings::StringTable;
 use crate::error::SegmentError;
 
 /// The bytes in front of what was compressed: its size.
@@ -41,7 +42,7 @@ impl StoredForm {
     }
 }
 
-/// Packs a section of the core, of strings in order if `is_sorted`. It stays as it is if that saves less
+/// Packs a section of the core or of the search part, of strings in order if `is_sorted`. It stays as it is if that saves less
 /// than a quarter, and if it is larger than [`MAX_BLOCK_BYTES`].
 ///
 /// # Errors

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::decode_numbers;
 use super::format::{SectionKind, SegmentHeader, u32_at};
+
 use crate::error::{FirstError, SegmentError};
 use crate::kernel::SIGN_BYTES;
 use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
@@ -15,7 +15,6 @@ const PLACE_BYTES: usize = 12;
 #[derive(Debug)]
 pub(super) struct SearchPart {
     places: Bytes,
-    pub(super) inverse_norms: Vec<f32>,
     /// The sign bits, 32 bytes per chunk; empty in small segments and in some of earlier versions.
     pub(super) signs: Bytes,
     magnitudes: Bytes,
@@ -36,7 +35,7 @@ impl SearchPart {
         let mut first_error = FirstError::default();
         let mut unpacked_bytes = 0;
         let mut read = |section| {
-            let content = first_error.ok(header.searched(section));
+            let content = first_error.ok(header.search_section(section));
             let content = content.unwrap_or_default();
             if header.copies(section) {
                 unpacked_bytes += content.len();
@@ -44,7 +43,6 @@ impl SearchPart {
             content
         };
         let places = read(SectionKind::ChunkPositions);
-        let inverse_norms = read(SectionKind::InverseNorms);
         let signs = read(SectionKind::Signs);
         let magnitudes = read(SectionKind::Magnitudes);
         let terms = read(SectionKind::Terms);
@@ -54,7 +52,6 @@ impl SearchPart {
 
         let part = Self {
             places,
-            inverse_norms: decode_numbers(&inverse_norms, f32::from_le_bytes),
             signs,
             magnitudes,
             terms: fst::Map::new(terms).map_err(|_| SegmentError::Corrupt("terms"))?,
@@ -67,7 +64,6 @@ impl SearchPart {
 
     fn check(&self, chunks: usize) -> Result<(), SegmentError> {
         let is_consistent = self.places.len() == chunks * PLACE_BYTES
-            && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
             && (self.magnitudes.is_empty()
                 || self.magnitudes.len() == chunks * MAGNITUDE_BYTES && !self.signs.is_empty());

@@ -4,9 +4,11 @@ use bytes::Bytes;
 
 use super::attributes::AttributeWriter;
 use super::blocks::BlockWriter;
-use super::format::{self, Placement, SECTIONS, SectionKind, StringTable};
+use super::deletions::Deletions;
+use super::format::{self, Placement, SECTIONS, SectionKind};
 use super::models::ModelVectorWriter;
 use super::postings::write_postings;
+use super::strings::{StringTable, StringTableWriter};
 use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
 use crate::error::SegmentError;
 use crate::kernel::SIGN_BYTES;
@@ -20,17 +22,17 @@ const MIN_PAGED_VECTORS: usize = 1_024;
 /// takes less time than to read all of them.
 const MAX_SEARCHED_POSTINGS: usize = 4 * 1024 * 1024;
 /// The sections of the search part, in the order of the file.
-const SEARCHED: [SectionKind; 6] = [
+const SEARCHED: [SectionKind; 5] = [
     SectionKind::Terms,
     SectionKind::Postings,
     SectionKind::Signs,
     SectionKind::Magnitudes,
-    SectionKind::InverseNorms,
     SectionKind::ChunkPositions,
 ];
 /// The sections that may be read in pages, in the order of the file.
-const PAGED: [SectionKind; 4] = [
+const PAGED: [SectionKind; 5] = [
     SectionKind::Vectors,
+    SectionKind::InverseNorms,
     SectionKind::Postings,
     SectionKind::Texts,
     SectionKind::Attributes,
@@ -49,22 +51,27 @@ pub(crate) struct ChunkRow<'a> {
 }
 
 /// A document to write, after its chunks.
-pub(crate) struct DocumentRow {
+pub(crate) struct DocumentRow<'a> {
+    pub(crate) id: &'a str,
     pub(crate) stemmer_number: u8,
     pub(crate) attributes: Bytes,
     pub(crate) is_in_core: bool,
     pub(crate) expires_at: Option<i64>,
 }
 
-/// The removals and changed attributes of documents in older segments, both sorted by id.
-#[derive(Debug, Default)]
-pub(crate) struct ChangesToOlder {
-    pub(crate) removed: Vec<String>,
-    pub(crate) patched: Vec<(String, Bytes)>,
+/// The documents of older segments that a segment replaces or removes.
+pub(crate) enum ReplacedDocuments<'a> {
+    /// The sorted ids of those that were removed. Those that are replaced have the ids of its documents.
+    Ids(Vec<&'a str>),
+    /// The numbers of all of them.
+    Numbers(Deletions),
 }
 
 /// The sections of a segment while they are written.
-pub(crate) struct SegmentWriter {
+pub(crate) struct SegmentWriter<'a> {
+    replaced: ReplacedDocuments<'a>,
+    /// The ids, if they are stored in a table.
+    id_table: StringTableWriter,
     document_chunks: Vec<u8>,
     stemmers: Vec<u8>,
     chunk_positions: Vec<u8>,
@@ -82,12 +89,16 @@ pub(crate) struct SegmentWriter {
     next_chunk: u32,
 }
 
-impl SegmentWriter {
-    /// Creates a writer for this many chunks.
+impl<'a> SegmentWriter<'a> {
+    /// Creates a writer for this many chunks. The ids of the documents are in runs if those that the
+    /// segment replaces are known by their numbers.
     ///
     /// # Errors
     /// [`SegmentError::TooLarge`] if they do not fit into one segment.
-    pub(crate) fn new(chunks: usize) -> Result<Self, SegmentError> {
+    pub(crate) fn new(
+        chunks: usize,
+        replaced: ReplacedDocuments<'a>,
+    ) -> Result<Self, SegmentError> {
         if chunks >= 1 << 31 {
             return Err(SegmentError::TooLarge("chunks"));
         }
@@ -95,6 +106,7 @@ impl SegmentWriter {
         let has_codes = chunks >= MIN_PAGED_VECTORS;
         let coded = if has_codes { chunks } else { 0 };
         Ok(Self {
+            id_table: StringTableWriter::default(),
             document_chunks: 0u32.to_le_bytes().to_vec(),
             stemmers: Vec::new(),
             chunk_positions: Vec::with_capacity(chunks * 12),
@@ -106,10 +118,11 @@ impl SegmentWriter {
             has_codes,
             models: ModelVectorWriter::default(),
             texts: BlockWriter::new(TEXT_BLOCK_BYTES),
-            attributes: AttributeWriter::default(),
+            attributes: AttributeWriter::new(matches!(replaced, ReplacedDocuments::Numbers(_))),
             terms: fst::MapBuilder::memory(),
             postings: Vec::new(),
             next_chunk: 0,
+            replaced,
         })
     }
 
@@ -144,11 +157,15 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// [`SegmentError::TooLarge`] if its attributes do not fit.
-    pub(crate) fn end_document(&mut self, document: &DocumentRow) -> Result<(), SegmentError> {
+    pub(crate) fn end_document(&mut self, document: &DocumentRow<'_>) -> Result<(), SegmentError> {
+        if let ReplacedDocuments::Ids(_) = self.replaced {
+            self.id_table.push(document.id.as_bytes())?;
+        }
         self.stemmers.push(document.stemmer_number);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
         self.attributes.push(
+            document.id,
             &document.attributes,
             document.is_in_core,
             document.expires_at,
@@ -172,26 +189,26 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Returns the bytes of the file. The ids are those of the documents, in order.
+    /// Returns the bytes of the file.
     ///
     /// # Errors
     /// [`SegmentError::TooLarge`] if the documents do not fit into one segment.
-    pub(crate) fn finish<'a>(
-        self,
-        ids: impl ExactSizeIterator<Item = &'a str> + Clone,
-        changes: &ChangesToOlder,
-    ) -> Result<Vec<u8>, SegmentError> {
-        let document_count = ids.len() as u32;
-        let (removed, patched) = (&changes.removed, &changes.patched);
+    pub(crate) fn finish(self) -> Result<Vec<u8>, SegmentError> {
+        let document_count = self.stemmers.len() as u32;
+        let (id_table, removed, deletions) = match self.replaced {
+            ReplacedDocuments::Ids(removed) => (self.id_table.finish(), removed, Vec::new()),
+            ReplacedDocuments::Numbers(deletions) => (Vec::new(), Vec::new(), deletions.encode()),
+        };
         let terms = self
             .terms
             .into_inner()
             .map_err(|_| SegmentError::TooLarge("terms"))?;
         let (text_blocks, texts) = self.texts.finish()?;
         let attributes = self.attributes.finish()?;
+        let runs = attributes.ids.unwrap_or_default();
         let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
         let sections: [Vec<u8>; SECTIONS] = [
-            StringTable::write(ids)?,
+            id_table,
             Vec::new(),
             self.document_chunks,
             self.stemmers,
@@ -203,8 +220,8 @@ impl SegmentWriter {
             terms,
             self.postings,
             StringTable::write(removed.iter())?,
-            StringTable::write(patched.iter().map(|(id, _)| id))?,
-            StringTable::write(patched.iter().map(|(_, attributes)| attributes))?,
+            Vec::new(),
+            Vec::new(),
             text_blocks,
             texts,
             model_names,
@@ -219,6 +236,10 @@ impl SegmentWriter {
             attributes.core_documents,
             attributes.core_table,
             attributes.core_blocks,
+            runs.first_ids,
+            runs.hashes,
+            runs.core_ids,
+            deletions,
         ];
         let has_long_lists = sections[SectionKind::Postings as usize].len() > MAX_SEARCHED_POSTINGS;
         let mut searched = match self.has_codes {
@@ -229,7 +250,7 @@ impl SegmentWriter {
         // Vectors come first, so that no row is in two pages.
         let mut paged = Vec::from(PAGED);
         paged.retain(|section| match section {
-            SectionKind::Vectors => self.has_codes,
+            SectionKind::Vectors | SectionKind::InverseNorms => self.has_codes,
             SectionKind::Postings => has_long_lists,
             _ => true,
         });

@@ -247,8 +247,8 @@ impl LedgerStore for CountingStore {
         self.records.contains(key)
     }
 
-    fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        self.records.keys()
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        self.records.keys(prefix)
     }
 }
 
