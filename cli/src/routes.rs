@@ -31,7 +31,7 @@ pub fn all_routes(
     };
     let search = search::router(app.clone(), search_cache);
     let settings = settings::router(app.clone(), has_model);
-    let tags = container_tags::router(app.clone());
+    let tags = container_tags::router(app.clone(), cache.reading);
     let analytics = analytics::router(app.clone());
     let connections = connections::router(app.clone(), connectors, public_url.clone());
     let routes = documents

@@ -210,6 +210,16 @@ async fn a_search_by_pages_without_results_knows_that_there_are_memories() {
 }
 
 #[tokio::test]
+async fn memories_are_counted_by_pages() {
+    let client = filled_client().await;
+    let expected = client.get("/v3/container-tags/list").await.body;
+    assert!(expected[0]["memoryCount"].as_u64() > Some(DOCUMENTS as u64));
+    let by_pages = restart(&client, BY_PAGES).await;
+    let counted = by_pages.get("/v3/container-tags/list").await.body;
+    assert_eq!(counted, expected);
+}
+
+#[tokio::test]
 async fn each_first_request_of_a_process_may_read_by_pages() {
     let client = filled_client().await;
     let whole = answers(&restart(&client, SegmentReading::Whole).await).await;

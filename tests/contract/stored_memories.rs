@@ -72,6 +72,19 @@ async fn read_cold(client: &OrgClient) -> Vec<Value> {
     answers
 }
 
+/// Checks that a cold process counts the memories that are live.
+async fn assert_counted(client: &OrgClient) {
+    let latest = latest_memories(client).await;
+    let live = latest
+        .iter()
+        .filter(|memory| memory["isForgotten"] == false);
+    let tags = start_cold(client)
+        .await
+        .get("/v3/container-tags/list")
+        .await;
+    assert_eq!(tags.body[0]["memoryCount"], live.count(), "{}", tags.body);
+}
+
 /// Replaces the segments of `box`.
 async fn publish(client: &OrgClient, change: impl Fn(&mut SegmentRef)) {
     let head = index_head(client, "box").await;
@@ -213,6 +226,7 @@ async fn check_rounds(computes_again: [bool; 4]) {
             .iter()
             .filter(|memory| memory["isForgotten"] == false);
         assert_eq!(head.memories, Some(live.count() as u64), "round {round}");
+        assert_counted(&client).await;
         let restored = read_cold(&client).await;
         if computes_again[round] {
             change_rules(&client).await;
@@ -240,6 +254,7 @@ async fn changes_after_the_segments_apply_to_stored_memories() {
     write_round(&client, ROUNDS[2]).await;
     forget_memory(&client, json!({"content": "User is allergic to nuts."})).await;
 
+    assert_counted(&client).await;
     let restored = read_cold(&client).await;
     change_rules(&client).await;
     assert_eq!(read_cold(&client).await, restored);

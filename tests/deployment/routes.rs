@@ -222,7 +222,9 @@ async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -
             SegmentReading::OVER_NETWORK,
         ),
         "settings" => settings::router(app.clone(), false),
-        "container-tags" => container_tags::router(app.clone()),
+        "container-tags" => {
+            container_tags::router(app.clone(), SegmentReading::LITTLE_OVER_NETWORK)
+        }
         "memories" => memories::router(app.clone(), 1024 * 1024),
         "search" => search::router(app.clone(), 1024 * 1024),
         "analytics" => analytics::router(app.clone()),

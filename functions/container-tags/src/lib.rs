@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
-use container_index::{IndexedMemories, ViewCache};
+use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
 
@@ -31,8 +31,9 @@ impl FromRef<TagsState> for App {
     }
 }
 
-/// Returns the routes of this function.
-pub fn router(app: App) -> Router {
+/// Returns the routes of this function. `reading` chooses the parts of segments that are read when the
+/// memories of a container are counted.
+pub fn router(app: App, reading: SegmentReading) -> Router {
     let one = get(one::get_container_tag).patch(one::update_container_tag);
     Router::new()
         .route("/v3/container-tags/list", get(list::list_container_tags))
@@ -68,7 +69,10 @@ pub fn router(app: App) -> Router {
         )
         .with_state(TagsState {
             app,
-            ledgers: Arc::new(ViewCache::new(CACHE_BYTES)),
+            ledgers: Arc::new(ViewCache::new(CacheSettings {
+                bytes: CACHE_BYTES,
+                reading,
+            })),
         })
 }
 

@@ -28,7 +28,7 @@ fn build_api(app: &App) -> Router {
     )
     .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
     .merge(search::router(app.clone(), search_cache))
-    .merge(container_tags::router(app.clone()))
+    .merge(container_tags::router(app.clone(), search_cache.reading))
     .merge(settings::router(app.clone(), has_model));
 
     edge::build_service(routes, app)

@@ -6,7 +6,8 @@ use service::Ctx;
 
 use crate::cache::ViewCache;
 use crate::memories::IndexedMemories;
-use crate::view::ContainerState;
+use crate::segments::read_until_fetched;
+use crate::view::{ContainerState, ContainerView};
 
 /// Returns the number of memories of a container tag that readers find by default. `heads` are those of
 /// its physical containers ([`service::read_heads`]). The memories are counted now if a physical container
@@ -37,7 +38,9 @@ pub async fn count_memories(
                     false => ContainerState::read_all(ctx, tenant, id).await?,
                 };
                 let held = cache.open_at(ctx, tenant, id, state).await?;
-                held.ledger().count_live(ctx.clock.now())
+                let now = ctx.clock.now();
+                let partial = held.partial_segments();
+                read_until_fetched(ctx, tenant, partial, || held.count_live(now)).await?
             }
         };
     }

@@ -96,6 +96,24 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         &self.inner.index
     }
 
+    /// Returns the number of memories that are live at `now`. Stored memories are counted without reading them:
+    /// only latest versions have chunks, and a forgotten memory has a time of expiry in the past. Of partial
+    /// segments, this is read through [`read_until_fetched`](crate::read_until_fetched).
+    pub fn count_live(&self, now: Timestamp) -> u64 {
+        let stored = self.inner.restored.as_ref().map(|stored| stored.index());
+        let mut count = stored.map_or(0, |index| index.count_live_chunks(now.as_millis()));
+        for (id, memory) in self.ledger().changed_memories() {
+            let stored = stored.and_then(|index| index.document(id.as_str()));
+            let was_live = stored.is_some_and(|stored| {
+                let expires_at = stored.expires_at().unwrap_or(i64::MAX);
+                stored.chunks > 0 && expires_at > now.as_millis()
+            });
+            count -= usize::from(was_live);
+            count += usize::from(memory.is_some_and(|memory| memory.is_live(now)));
+        }
+        count as u64
+    }
+
     /// Returns the memories as they would be if nothing had been recorded after `system_time` and
     /// nothing had been said after `valid_time`.
     #[must_use]
@@ -123,12 +141,6 @@ impl IndexedMemories {
     /// if the memories of the segments were computed, or if an earlier version wrote their index.
     pub(crate) fn extends_stored(&self) -> bool {
         self.inner.extends_stored()
-    }
-
-    /// Returns the number of memories that are live at `now`. Only latest versions have chunks, and a
-    /// forgotten memory has a time of expiry in the past, so no memory is read.
-    pub(crate) fn count_live(&self, now: Timestamp) -> u64 {
-        self.index().count_live_chunks(now.as_millis()) as u64
     }
 
     /// Returns what has changed in the index and the ledger after the segments as a file for the next

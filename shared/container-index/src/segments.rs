@@ -49,6 +49,12 @@ impl SegmentReading {
         searches: true,
         completes: true,
     };
+    /// For functions that read little of a container, and do not search it.
+    pub const LITTLE_OVER_NETWORK: Self = Self::Beginnings {
+        above: 6 * 1024 * 1024,
+        searches: false,
+        completes: false,
+    };
 
     /// Returns how a view is read that is not searched.
     pub(crate) fn without_search(mut self) -> Self {

@@ -310,18 +310,6 @@ where
         stored.chain(overlay)
     }
 
-    /// Returns the stored form of all records that the overlay has no part in.
-    pub(super) fn unchanged_bytes(&self) -> impl Iterator<Item = Bytes> {
-        self.stored_bytes()
-            .filter(|(key, _)| !self.overlay.contains_key(key))
-            .map(|(_, bytes)| bytes)
-    }
-
-    /// Returns the records of the overlay.
-    pub(super) fn overlay(&self) -> impl Iterator<Item = &Arc<V>> {
-        self.overlay.values().filter_map(Held::value)
-    }
-
     fn stored_bytes(&self) -> impl Iterator<Item = (K, Bytes)> {
         self.stored_keys()
             .filter_map(|(key, stored_key)| Some((key, self.store.as_ref()?.get(&stored_key)?)))
@@ -349,6 +337,16 @@ where
     /// Checks whether every stored record can be decoded.
     pub(super) fn are_readable(&self) -> bool {
         self.stored_keys().count() == self.stored().count()
+    }
+
+    /// Returns the keys of the records that were changed, inserted or removed since they were stored, with the
+    /// records; `None` for those that were removed.
+    pub(super) fn changed_or_removed(&self) -> impl Iterator<Item = (&K, Option<&Arc<V>>)> {
+        self.overlay.iter().filter_map(|(key, held)| match held {
+            Held::Stored(_) => None,
+            Held::Changed(value) => Some((key, Some(value))),
+            Held::Removed => Some((key, None)),
+        })
     }
 
     /// Returns the keys and the stored form of the records that have changed, `None` for those that

@@ -76,15 +76,6 @@ impl Memory {
         Self::decode(record)
     }
 
-    /// Checks whether the memory of a record is live at `now`, as [`Memory::is_live`] does, without
-    /// reading all of it.
-    fn is_record_live(record: &[u8], now: Timestamp) -> bool {
-        match record.first_chunk::<LIVE_UNTIL_BYTES>() {
-            Some(live_until) => now.as_millis() < i64::from_le_bytes(*live_until),
-            None => false,
-        }
-    }
-
     /// Returns the time until which the memory is live, in milliseconds: the smallest number if it is
     /// forgotten or not the latest version, and the largest if it never ends.
     pub fn live_until(&self) -> i64 {
@@ -223,15 +214,11 @@ impl Ledger {
         keys
     }
 
-    /// Returns the number of memories that are live at `now`.
-    pub fn count_live(&self, now: Timestamp) -> u64 {
-        let overlay = self.memories.overlay();
-        let unchanged = self.memories.unchanged_bytes();
-        let count = overlay.filter(|memory| memory.is_live(now)).count()
-            + unchanged
-                .filter(|record| Memory::is_record_live(record, now))
-                .count();
-        count as u64
+    /// Returns the ids of the memories that differ from the store, with the memories; `None` for one that was
+    /// removed.
+    pub fn changed_memories(&self) -> impl Iterator<Item = (&MemoryId, Option<&Memory>)> {
+        let changed = self.memories.changed_or_removed();
+        changed.map(|(id, memory)| (id, memory.map(|memory| &**memory)))
     }
 }
 
