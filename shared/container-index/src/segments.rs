@@ -34,7 +34,7 @@ pub enum SegmentReading {
     },
 }
 
-/// About the most ranges of segments that are fetched at once. More would wait for others.
+/// The number of ranges of segments that are fetched at the same time. More of them wait for others.
 const MAX_RANGES: usize = 128;
 
 /// The most bytes of one read when a view is completed in the background. A request at the same time may

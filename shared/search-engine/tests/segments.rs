@@ -68,11 +68,22 @@ fn index_of(documents: impl IntoIterator<Item = Document>) -> ContainerIndex {
     index
 }
 
+/// Returns the file of a segment with ids in runs.
+fn built_with_runs() -> Vec<u8> {
+    let file = index_of(documents()).build_compacted(Replacing::ByNumber);
+    file.expect("what the test wrote is valid")
+}
+
 #[test]
 fn documents_come_back_with_texts_and_vectors() {
-    let segment = Segment::open(Bytes::from(built())).expect("what the test wrote is valid");
-    let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
-    assert_eq!(found, documents());
+    let read = |file: Vec<u8>| {
+        let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
+        let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
+        assert_eq!(found, documents());
+        segment
+    };
+    read(built_with_runs());
+    let segment = read(built());
     assert_eq!(
         segment.removed_ids().collect::<Vec<_>>(),
         ["gone-1", "gone-2"]
@@ -119,14 +130,19 @@ fn use_all(file: Vec<u8>) -> Result<(Vec<Document>, Vec<SearchHit>), SegmentErro
 
 #[test]
 fn a_flipped_byte_is_an_error_or_changes_nothing() {
-    let file = built();
-    let expected = use_all(file.clone()).expect("what the test wrote is valid");
+    for file in [built(), built_with_runs()] {
+        check_flipped_bytes(&file);
+    }
+}
+
+fn check_flipped_bytes(file: &[u8]) {
+    let expected = use_all(file.to_vec()).expect("what the test wrote is valid");
     let step = (file.len() / 4_000).max(1);
     let offsets = (0..512.min(file.len())).chain((512..file.len()).step_by(step));
     let mut errors = 0;
     for offset in offsets {
         for flip in [0x01, 0x80, 0xFF] {
-            let mut broken = file.clone();
+            let mut broken = file.to_vec();
             broken[offset] ^= flip;
             match use_all(broken) {
                 Ok(found) => assert_eq!(found, expected, "byte {offset}"),

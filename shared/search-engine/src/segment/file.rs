@@ -21,6 +21,9 @@ pub(super) const EARLIER_PAGE_BYTES: usize = 16 * 1024;
 /// The bytes between two missing pages up to which they are always fetched as one range. While many ranges
 /// are fetched at the same time, one more costs about as much time as 64 KB.
 const SMALL_GAP_BYTES: usize = 16 * 1024;
+/// The bytes between two missing pages up to which they are fetched as one range if there are many ranges.
+/// One more, which has to wait for others, costs less time than a larger gap.
+const LARGE_GAP_BYTES: usize = 64 * 1024;
 
 /// The bytes of a file.
 pub(super) struct SegmentFile {
@@ -188,7 +191,8 @@ impl SegmentFile {
     }
 
     /// Returns the ranges of the file with the pages that were asked for and are missing, in order. If there
-    /// were more than `max_ranges`, which is at least 1, the smallest gaps between them are taken in.
+    /// were more than `max_ranges`, which is at least 1, the smallest gaps between them are taken in, unless
+    /// they are large.
     pub(super) fn missing(&self, max_ranges: usize) -> Vec<Range<usize>> {
         let mut missing = self.pages.lock_missing();
         missing.retain(|page| self.pages.fetched[*page].get().is_none());
@@ -219,8 +223,9 @@ impl SegmentFile {
             .map(|(a, b)| b - a - 1)
             .collect();
         gaps.sort_unstable_by(|a, b| b.cmp(a));
-        let small = SMALL_GAP_BYTES / self.pages.page_bytes;
-        gaps.get(max_ranges - 1).copied().unwrap_or(0).max(small)
+        let pages = |bytes: usize| bytes / self.pages.page_bytes;
+        let gap = gaps.get(max_ranges - 1).copied().unwrap_or(0);
+        gap.clamp(pages(SMALL_GAP_BYTES), pages(LARGE_GAP_BYTES))
     }
 
     /// Returns the position of a page in the file, or the end of the file.

@@ -243,29 +243,7 @@ pub(super) fn write_file(
     mut sections: [Vec<u8>; SECTIONS],
     placement: &Placement<'_>,
 ) -> Result<Vec<u8>, SegmentError> {
-    let mut pages = Vec::new();
-    let mut placed: [Option<PlacedSection>; SECTIONS] = [const { None }; SECTIONS];
-    for &section in placement.searched {
-        let content = std::mem::take(&mut sections[section as usize]);
-        let (form, stored) = pack_section(section as usize, content)?;
-        let place = append(&mut pages, &stored);
-        placed[section as usize] = Some(PlacedSection {
-            form: form as u32 | IN_SEARCH_PART,
-            stored: Bytes::new(),
-            place,
-        });
-    }
-    // The first section behind the search part begins a new page.
-    pages.resize(pages.len().next_multiple_of(PAGE_BYTES), 0);
-    for &section in placement.paged {
-        let content = std::mem::take(&mut sections[section as usize]);
-        let place = append(&mut pages, &content);
-        placed[section as usize] = Some(PlacedSection {
-            form: StoredForm::Paged as u32,
-            stored: Bytes::new(),
-            place,
-        });
-    }
+    let (pages, placed) = place_behind_core(&mut sections, placement)?;
     sections[SectionKind::PageChecksums as usize] = page_checksums(&pages, PAGE_BYTES);
 
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
@@ -316,6 +294,37 @@ pub(super) fn write_file(
     file.resize(core_len, 0);
     file.extend_from_slice(&pages);
     Ok(file)
+}
+
+/// Takes the sections that are not in the core, and returns the pages with them, and their places.
+fn place_behind_core(
+    sections: &mut [Vec<u8>; SECTIONS],
+    placement: &Placement<'_>,
+) -> Result<(Vec<u8>, [Option<PlacedSection>; SECTIONS]), SegmentError> {
+    let mut pages = Vec::new();
+    let mut placed: [Option<PlacedSection>; SECTIONS] = [const { None }; SECTIONS];
+    for &section in placement.searched {
+        let content = std::mem::take(&mut sections[section as usize]);
+        let (form, stored) = pack_section(section as usize, content)?;
+        let place = append(&mut pages, &stored);
+        placed[section as usize] = Some(PlacedSection {
+            form: form as u32 | IN_SEARCH_PART,
+            stored: Bytes::new(),
+            place,
+        });
+    }
+    // The first section behind the search part begins a new page.
+    pages.resize(pages.len().next_multiple_of(PAGE_BYTES), 0);
+    for &section in placement.paged {
+        let content = std::mem::take(&mut sections[section as usize]);
+        let place = append(&mut pages, &content);
+        placed[section as usize] = Some(PlacedSection {
+            form: StoredForm::Paged as u32,
+            stored: Bytes::new(),
+            place,
+        });
+    }
+    Ok((pages, placed))
 }
 
 /// Packs the section of this index.

@@ -205,8 +205,8 @@ impl Segment {
         self.file.misses()
     }
 
-    /// Returns the ranges of the file that were asked for and are missing, in order: at most `max_ranges`,
-    /// which is at least 1. Some of what lies between them is among them.
+    /// Returns the ranges of the file that were asked for and are missing, in order. If there were more than
+    /// `max_ranges`, which is at least 1, small gaps between them are among them.
     #[must_use]
     pub fn missing(&self, max_ranges: usize) -> Vec<Range<usize>> {
         self.file.missing(max_ranges)
