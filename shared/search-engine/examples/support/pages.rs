@@ -21,8 +21,8 @@ struct PageFigures {
     bytes: f64,
 }
 
-/// Asks every question of the core and the search part of a file, and prints how many of the ten hits of the whole file are
-/// found, and what is read.
+/// Asks every question of a file of which the core and the search part are known. Prints how many of the
+/// ten hits of the whole file are found, and what is read.
 #[expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 pub(crate) fn compare_pages(file: &Bytes, questions: &[&str]) -> Result<(), Box<dyn Error>> {
     let first_read = file.slice(..Segment::first_reads(file)?.search);
