@@ -130,6 +130,18 @@ async fn stored_memory_index(client: &OrgClient, segment: &SegmentRef) -> Segmen
     Segment::open(file.expect("a memory index")).expect("a segment")
 }
 
+/// Opens the memory indexes of all segments that have one.
+async fn stored_memories(client: &OrgClient, segments: &[SegmentRef]) -> ContainerIndex {
+    let mut index = ContainerIndex::new();
+    for segment in segments {
+        if segment.memory_index.is_some() {
+            let stored = stored_memory_index(client, segment).await;
+            index.push_segment(Arc::new(stored)).expect("an index");
+        }
+    }
+    index
+}
+
 /// Stores a file of an earlier version for `box`.
 async fn put_former(client: &OrgClient, name: &str, bytes: Bytes) -> BlobRef {
     let container = physical_container(client, "box").await;
@@ -145,12 +157,8 @@ async fn put_former(client: &OrgClient, name: &str, bytes: Bytes) -> BlobRef {
 
 /// Makes the memory index of `box` like one of an earlier version, which has all ids in its core.
 async fn make_index_by_id(client: &OrgClient) {
-    let mut index = ContainerIndex::new();
     let segments = index_head(client, "box").await.segments;
-    for segment in &segments {
-        let stored = stored_memory_index(client, segment).await;
-        index.push_segment(Arc::new(stored)).expect("an index");
-    }
+    let index = stored_memories(client, &segments).await;
     assert!(index.replaces_by_number());
     let file = index.build_compacted(Replacing::ById).expect("a file");
     let blob = put_former(client, "index", file.into()).await;
@@ -305,14 +313,7 @@ async fn memory_indexes_with_all_ids_in_their_cores_are_read_and_converted() {
     compact(&client, "box").await;
     assert_eq!(read_cold(&client).await, followed);
     let segments = index_head(&client, "box").await.segments;
-    let mut index = ContainerIndex::new();
-    for segment in segments
-        .iter()
-        .filter(|segment| segment.memory_index.is_some())
-    {
-        let stored = stored_memory_index(&client, segment).await;
-        index.push_segment(Arc::new(stored)).expect("an index");
-    }
+    let index = stored_memories(&client, &segments).await;
     assert!(index.replaces_by_number());
 
     // The edits are stored a second time.

@@ -151,7 +151,7 @@ impl NeededViews {
         chunks: true,
         searches: true,
     };
-    /// Returns the memories, which are searched or only read.
+    /// Needs the memories, which are searched or only read.
     fn memories(searches: bool) -> Self {
         Self {
             memories: true,
@@ -213,8 +213,7 @@ async fn open_view<V: ContainerView>(
 ) -> PortResult<V> {
     let current = current.clone();
     match cache {
-        Some(cache) if searches => cache.open_at(ctx, tenant, id, current).await,
-        Some(cache) => cache.open_without_search(ctx, tenant, id, current).await,
+        Some(cache) => cache.open_for(ctx, tenant, id, current, searches).await,
         None => Ok(V::empty(id)),
     }
 }

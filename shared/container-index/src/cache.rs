@@ -143,33 +143,26 @@ impl<V: ContainerView> ViewCache<V> {
         id: &ContainerId,
         state: ContainerState,
     ) -> PortResult<V> {
-        self.open_with(ctx, tenant, id, state, self.reading).await
+        self.open_for(ctx, tenant, id, state, true).await
     }
 
-    /// Returns the container's view, as [`Self::open_at`] does, for a request that does not search it. If it
+    /// Returns the container's view, as [`Self::open_at`] does. If the request `searches` nothing and the view
     /// was not warm, less is read of it, and the first search reads the rest.
     ///
     /// # Errors
     /// Returns the errors of the ports.
-    pub async fn open_without_search(
+    pub async fn open_for(
         &self,
         ctx: &Ctx,
         tenant: &Tenant,
         id: &ContainerId,
         state: ContainerState,
+        searches: bool,
     ) -> PortResult<V> {
-        let reading = self.reading.without_search();
-        self.open_with(ctx, tenant, id, state, reading).await
-    }
-
-    async fn open_with(
-        &self,
-        ctx: &Ctx,
-        tenant: &Tenant,
-        id: &ContainerId,
-        state: ContainerState,
-        reading: SegmentReading,
-    ) -> PortResult<V> {
+        let reading = match searches {
+            true => self.reading,
+            false => self.reading.without_search(),
+        };
         self.drop_deleted_view(ctx).await;
         let head = &state.head;
         let key = (tenant.org().clone(), id.clone());

@@ -107,10 +107,7 @@ impl ContainerView for IndexedChunks {
         }
 
         let mut stale_ids: Vec<String> = Vec::new();
-        for held in self.index.documents() {
-            let id = held
-                .id()
-                .map_err(|error| PortError::Corrupt(error.to_string()))?;
+        for id in self.index.ids_with("") {
             if !served_ids.contains(&*id) {
                 stale_ids.push(id.into_owned());
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::ports::PortResult;
-use domain::{ContainerId, DocumentId, PortError, Result, Tenant};
+use domain::{ContainerId, DocumentId, Result, Tenant};
 use service::Ctx;
 use service::repair_document;
 
@@ -84,10 +84,7 @@ pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortR
 
     let documents = served_documents(ctx, tenant, id).await?;
     let mut indexed_ids: BTreeSet<DocumentId> = BTreeSet::new();
-    for held in chunks.view.index.documents() {
-        let id = held
-            .id()
-            .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    for id in chunks.view.index.ids_with("") {
         indexed_ids.extend(DocumentId::parse(&id));
     }
 

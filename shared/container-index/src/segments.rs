@@ -42,16 +42,19 @@ const MAX_RANGES: usize = 128;
 const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
 
 impl SegmentReading {
-    /// For functions, which read over a network. Up to this size, everything arrives as fast as a search
-    /// by pages is done (docs/scale.md).
+    /// The bytes up to which everything arrives over a network as fast as a search by pages is done
+    /// (docs/scale.md).
+    const WHOLE_BYTES: u64 = 6 * 1024 * 1024;
+
+    /// For functions, which read over a network.
     pub const OVER_NETWORK: Self = Self::Beginnings {
-        above: 6 * 1024 * 1024,
+        above: Self::WHOLE_BYTES,
         searches: true,
         completes: true,
     };
     /// For functions that read little of a container, and do not search it.
     pub const LITTLE_OVER_NETWORK: Self = Self::Beginnings {
-        above: 6 * 1024 * 1024,
+        above: Self::WHOLE_BYTES,
         searches: false,
         completes: false,
     };

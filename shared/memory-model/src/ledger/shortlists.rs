@@ -105,7 +105,7 @@ pub(crate) fn kind_rank(memory: &Memory) -> u8 {
     }
 }
 
-/// What decides the place of a memory in a profile.
+/// The values that decide the place of a memory in a profile.
 pub(crate) struct Rank<'a> {
     said_at: Timestamp,
     confidence: f32,
@@ -115,7 +115,7 @@ pub(crate) struct Rank<'a> {
 
 /// A memory that has a place in a profile.
 pub(crate) trait Ranked {
-    /// Returns what decides the place.
+    /// Returns the values that decide the place.
     fn rank(&self) -> Rank<'_>;
 }
 

@@ -11,7 +11,7 @@ use super::{Document, DocumentView};
 use crate::error::SegmentError;
 use crate::segment::{Deletions, ReplacedDocuments, Segment};
 
-/// How a segment tells which documents of older segments it replaces and removes.
+/// The way in which a segment refers to the documents of older segments that it replaces and removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacing {
     /// By their ids. A reader compares those of all segments, so they are in the cores.
@@ -131,7 +131,7 @@ impl ContainerIndex {
         if let Ok(Some(document)) = self.tail.find(id) {
             self.tail_mut().forget_id(id);
             self.tail.kill(document);
-            if self.segments.iter().any(|part| part_has_id(part, id)) {
+            if matches!(self.find_in_segments(id), Ok(Some(_))) {
                 Arc::make_mut(&mut self.removed).insert(id.to_owned());
             }
             return true;
@@ -405,13 +405,6 @@ fn merge_removals<'a>(segments: &'a [Arc<Segment>], index: &ContainerIndex) -> V
 
 /// The error of segments that tell in different ways which documents they replace.
 const DIFFERENT_KINDS: SegmentError = SegmentError::Corrupt("segments of different kinds");
-
-fn part_has_id(part: &IndexPart, id: &str) -> bool {
-    match &part.source {
-        PartSource::Segment(segment) => matches!(segment.find_document(id, |_| true), Ok(Some(_))),
-        PartSource::Tail(tail) => tail.find_document(id).is_some(),
-    }
-}
 
 fn delete_in_parts(parts: &mut [IndexPart], id: &str) -> bool {
     let found = parts

@@ -11,7 +11,6 @@ use zstd::bulk::Decompressor;
 
 use super::file::PagedSection;
 use super::format::{put_varint, take_varint, u32_at};
-
 use crate::error::SegmentError;
 
 /// The most bytes that are compressed as one, and the size of the largest block that is read. One row may

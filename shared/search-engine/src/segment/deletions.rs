@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::format::{put_varint, take_varint};
-
 use crate::error::SegmentError;
 
 /// The documents of older segments that a segment replaces or removes. An older segment is known by its

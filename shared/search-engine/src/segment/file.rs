@@ -223,9 +223,9 @@ impl SegmentFile {
             .map(|(a, b)| b - a - 1)
             .collect();
         gaps.sort_unstable_by(|a, b| b.cmp(a));
-        let pages = |bytes: usize| bytes / self.pages.page_bytes;
+        let to_pages = |bytes: usize| bytes / self.pages.page_bytes;
         let gap = gaps.get(max_ranges - 1).copied().unwrap_or(0);
-        gap.clamp(pages(SMALL_GAP_BYTES), pages(LARGE_GAP_BYTES))
+        gap.clamp(to_pages(SMALL_GAP_BYTES), to_pages(LARGE_GAP_BYTES))
     }
 
     /// Returns the position of a page in the file, or the end of the file.

@@ -39,7 +39,7 @@ use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::RotatedVector;
 use attributes::{AttributeReader, ExpiryReader};
 use blocks::BlockReader;
-use file::{PagedSection, SegmentFile};
+use file::PagedSection;
 use format::{SectionKind, SegmentHeader};
 use ids::DocumentIds;
 use models::ModelVectorReader;
@@ -53,7 +53,6 @@ use strings::StringTable;
 /// caller has fetched what [`Segment::missing`] returns.
 #[derive(Debug)]
 pub struct Segment {
-    file: Arc<SegmentFile>,
     header: SegmentHeader,
     ids: DocumentIds,
     attributes: AttributeReader,
@@ -66,7 +65,7 @@ pub struct Segment {
     /// The inverse norms of the vectors, once they were read.
     inverse_norms: OnceLock<Vec<f32>>,
     model_vectors: ModelVectorReader,
-    /// What a search reads of all chunks, once it was read.
+    /// The search part, once it was read.
     search_part: OnceLock<SearchPart>,
     /// The posting lists, unless they are in the search part.
     postings: PagedSection,
@@ -108,7 +107,6 @@ impl Segment {
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
         let section = |section| header.section(section);
         let segment = Self {
-            file: header.file.clone(),
             ids: DocumentIds::open(&header, documents)?,
             attributes: open_attributes(&header)?,
             expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
@@ -169,7 +167,7 @@ impl Segment {
         }
     }
 
-    /// Returns what a search reads of all chunks.
+    /// Returns the search part.
     ///
     /// # Errors
     /// [`SegmentError::NotFetched`] if it is missing, and [`SegmentError::Corrupt`] if it is damaged.
@@ -187,7 +185,7 @@ impl Segment {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
         let search_part = self.search_part.get();
         let search_part = search_part.map_or(0, |part| part.unpacked_bytes);
-        let known = self.file.bytes_in_memory() + self.header.unpacked_bytes() + search_part;
+        let known = self.header.file.bytes_in_memory() + self.header.unpacked_bytes() + search_part;
         let numbers = self.len_chunks() * 6 + self.len_documents() * 4;
         known + numbers + recent.min(known * blocks::EXPANSION)
     }
@@ -195,39 +193,39 @@ impl Segment {
     /// Checks whether all bytes of the file are known, so that no read fails for lack of them.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.file.is_whole()
+        self.header.file.is_whole()
     }
 
     /// Returns the number of reads that failed because something was missing. A search that leaves it
     /// unchanged lacked nothing.
     #[must_use]
     pub fn misses(&self) -> usize {
-        self.file.misses()
+        self.header.file.misses()
     }
 
     /// Returns the ranges of the file that were asked for and are missing, in order. If there were more than
     /// `max_ranges`, which is at least 1, small gaps between them are among them.
     #[must_use]
     pub fn missing(&self, max_ranges: usize) -> Vec<Range<usize>> {
-        self.file.missing(max_ranges)
+        self.header.file.missing(max_ranges)
     }
 
     /// Asks for everything that is not known, so that [`Segment::missing`] returns it.
     pub fn ask_for_all(&self) {
-        self.file.ask_for_all();
+        self.header.file.ask_for_all();
     }
 
     /// Returns the first range of the file of which the beginning and the end are not known, of at most
     /// `max_bytes` and at least a page. Returns `None` if everything is known.
     #[must_use]
     pub fn first_unfetched(&self, max_bytes: usize) -> Option<Range<usize>> {
-        self.file.first_unfetched(max_bytes)
+        self.header.file.first_unfetched(max_bytes)
     }
 
     /// Returns the size of the whole file in bytes.
     #[must_use]
     pub fn file_bytes(&self) -> usize {
-        self.file.len()
+        self.header.file.len()
     }
 
     /// Takes the bytes of a range that [`Segment::missing`] or [`Segment::first_unfetched`] returned.
@@ -236,7 +234,7 @@ impl Segment {
     /// # Errors
     /// [`SegmentError::Corrupt`] if these are not the bytes of the file.
     pub fn insert(&self, range: Range<usize>, bytes: &Bytes) -> Result<(), SegmentError> {
-        self.file.insert(range, bytes)
+        self.header.file.insert(range, bytes)
     }
 
     /// Returns the number of documents, superseded ones included.

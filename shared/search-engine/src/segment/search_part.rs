@@ -1,9 +1,9 @@
-//! What a search reads of all chunks of a segment, and readers of documents do not need.
+//! The search part of a segment: the sections that a search reads of all chunks, and readers of documents do
+//! not need.
 
 use bytes::Bytes;
 
 use super::format::{SectionKind, SegmentHeader, u32_at};
-
 use crate::error::{FirstError, SegmentError};
 use crate::kernel::SIGN_BYTES;
 use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
