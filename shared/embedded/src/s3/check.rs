@@ -122,7 +122,8 @@ pub(super) fn verify_bytes(
 /// The names of the checksums, as in headers and in the index.
 const CHECKSUM_NAMES: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
 
-fn checksum_hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
+/// Returns a hasher of the checksums with these names.
+pub(super) fn checksum_hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
     let mut hasher = ChecksumHasher::default();
     for name in names {
         match name {
@@ -135,13 +136,6 @@ fn checksum_hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
         }
     }
     hasher
-}
-
-/// Returns the checksum with this name, as the index has it, or `None` if the name is unknown.
-pub(super) fn checksum_of(name: &str, bytes: &[u8]) -> Option<String> {
-    let mut hasher = checksum_hasher(std::iter::once(name));
-    hasher.update(bytes);
-    checksums_to_map(&hasher.finalize()).remove(name)
 }
 
 /// Returns the existing checksums, by name.

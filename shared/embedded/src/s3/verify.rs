@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use http::StatusCode;
 use md5::{Digest, Md5};
 use s3s::{S3Error, S3ErrorCode};
 
-use super::check::checksum_of;
+use super::check::{checksum_hasher, checksums_to_map};
 use super::index::StoredObject;
 use crate::blocking::lock_mutex;
 
@@ -60,17 +60,29 @@ pub(super) fn read_range(
         return read_part(path, range).map_err(as_damage);
     }
 
-    let mut bytes = fs::read(path).map_err(as_damage)?;
-    if !is_whole(stored, &bytes) {
+    if is_part {
+        // The file may be large, so it is not held in memory.
+        if !is_intact(open_buffered(path), stored).map_err(as_damage)? {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        verified.insert(&stored.file);
+        return read_part(path, range).map_err(as_damage);
+    }
+
+    let bytes = fs::read(path).map_err(as_damage)?;
+    if !is_intact(Ok(bytes.as_slice()), stored)? {
         return Err(io::ErrorKind::InvalidData.into());
     }
     verified.insert(&stored.file);
-    if is_part {
-        bytes.truncate(to_index(range.end)?);
-        bytes.drain(..to_index(range.start)?.min(bytes.len()));
-    }
-
     Ok(bytes)
+}
+
+fn open_buffered(path: &Path) -> io::Result<BufReader<fs::File>> {
+    const BUFFER_BYTES: usize = 256 * 1024;
+    Ok(BufReader::with_capacity(
+        BUFFER_BYTES,
+        fs::File::open(path)?,
+    ))
 }
 
 /// Reads a part of a file.
@@ -101,14 +113,32 @@ fn as_damage(error: io::Error) -> io::Error {
 /// Checks whether these are the bytes of the object, by its size and a checksum: one that came with
 /// the bytes, or the digest in its entity tag. An object that was stored in parts has a tag of
 /// another kind, and perhaps no checksum.
-fn is_whole(stored: &StoredObject, bytes: &[u8]) -> bool {
-    if bytes.len() as u64 != stored.size {
-        return false;
+fn is_intact(bytes: io::Result<impl BufRead>, stored: &StoredObject) -> io::Result<bool> {
+    let checksum = stored.attributes.checksums.iter().next();
+    let mut hasher = checksum.map(|(name, _)| checksum_hasher(std::iter::once(name.as_str())));
+    let mut digest = Md5::new();
+
+    let (mut bytes, mut size) = (bytes?, 0);
+    loop {
+        let part = bytes.fill_buf()?;
+        match &mut hasher {
+            _ if part.is_empty() => break,
+            Some(hasher) => hasher.update(part),
+            None => digest.update(part),
+        }
+        let read = part.len();
+        size += read as u64;
+        bytes.consume(read);
     }
-    if let Some((name, expected)) = stored.attributes.checksums.iter().next() {
-        return checksum_of(name, bytes).is_none_or(|actual| actual == *expected);
+
+    if size != stored.size {
+        return Ok(false);
     }
-    stored.etag.contains('-') || stored.etag == hex::encode(Md5::digest(bytes))
+    let Some((hasher, (name, expected))) = hasher.zip(checksum) else {
+        return Ok(stored.etag.contains('-') || stored.etag == hex::encode(digest.finalize()));
+    };
+    let actual = checksums_to_map(&hasher.finalize()).remove(name);
+    Ok(actual.is_none_or(|actual| actual == *expected))
 }
 
 /// Returns the error for an object whose bytes differ from those that were stored. Clients do not
