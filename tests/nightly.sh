@@ -43,7 +43,7 @@ histories() {
 }
 
 # All tests of the whole app, with searches that read segments page by page.
-pages() { RECOLLECT_TEST_CORES=1 cargo test --workspace --test contract; }
+pages() { RECOLLECT_TEST_PAGES=1 cargo test --workspace --test contract; }
 
 requests() { SCHEMA_EXAMPLES=100 SCHEMA_SEED=$night tests/schema.sh; }
 

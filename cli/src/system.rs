@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use aws::{Clients, ResourceNames, SystemClock};
+use container_index::CompactionSettings;
 use domain::ports::Clock;
 use embedded::{
     ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY,
@@ -23,6 +24,8 @@ pub struct LocalSystem {
     pub names: ResourceNames,
     /// The ports.
     pub ctx: Ctx,
+    /// How workers compact containers.
+    pub compaction: CompactionSettings,
 }
 
 impl LocalSystem {
@@ -92,6 +95,7 @@ impl LocalSystem {
             clients: clients.clone(),
             names,
             ctx,
+            compaction: CompactionSettings::LOCAL,
         })
     }
 }

@@ -133,7 +133,7 @@ async fn queue_sources(
         external_services.readers.clone(),
     ));
     let maintenance: Arc<dyn QueueWorker> = Arc::new(
-        MaintenanceWorker::new(system.ctx.clone())
+        MaintenanceWorker::new(system.ctx.clone(), system.compaction)
             .with_embedder(external_services.readers.embedder.clone()),
     );
     let synchronizer: Arc<dyn QueueWorker> =

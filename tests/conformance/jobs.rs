@@ -95,7 +95,10 @@ async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
             documents: Vec::new(),
             after: None,
         };
-        let compact = Job::CompactV1 { container };
+        let compact = Job::CompactV1 {
+            container,
+            through: Some(7),
+        };
         let sync = Job::SyncV1 {
             connection: ConnectionId::random(),
         };

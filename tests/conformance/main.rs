@@ -3,6 +3,7 @@
 
 mod activity;
 mod blobs;
+mod compactions;
 mod connections;
 mod containers;
 mod damage;

@@ -44,6 +44,7 @@ pub(crate) async fn index_head(client: &OrgClient, tag: &str) -> IndexHead {
 pub(crate) async fn compact(client: &OrgClient, tag: &str) {
     let job = Job::CompactV1 {
         container: physical_container(client, tag).await,
+        through: None,
     };
     let envelope = JobMessage {
         org: client.tenant.org().clone(),

@@ -18,7 +18,7 @@ async fn compact_box(client: &OrgClient) {
     assert_eq!(
         index_head(client, "box").await.generation,
         before + 1,
-        "the log was folded"
+        "the log was compacted"
     );
 }
 
@@ -97,8 +97,8 @@ async fn restart(client: &OrgClient) -> OrgClient {
 /// Checks that all blobs of the segments can be read.
 async fn check_all_intact(client: &OrgClient, case: &str) {
     let head = index_head(client, "box").await;
-    let blobs = head.segments.into_iter().flat_map(SegmentRef::into_blobs);
-    let blobs: Vec<BlobRef> = blobs.collect();
+    let blobs = head.segments.iter().flat_map(SegmentRef::blobs);
+    let blobs: Vec<BlobRef> = blobs.cloned().collect();
     let store = &client.app.system.ctx.blobs;
     let read = store.get_intact(&client.tenant, &blobs).await;
     let read = read.expect("intact blobs");

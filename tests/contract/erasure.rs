@@ -11,7 +11,7 @@ use crate::client::OrgClient;
 use crate::containers::{compact, physical_container};
 
 /// The number of minutes after which deleted content is gone, as promised in docs/security.md.
-const WITHIN_MINUTES: u32 = 30;
+pub(crate) const WITHIN_MINUTES: u32 = 30;
 /// The number of sweeps between two clean-ups of files, the same as in `cli::workers`.
 const ERASE_EVERY: u32 = 5;
 /// The first bytes of a zstd frame.
@@ -38,7 +38,7 @@ fn decompress_all_frames(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the files that contain the words, plain or compressed.
-fn files_containing(client: &OrgClient, needle: &str) -> Vec<String> {
+pub(crate) fn files_containing(client: &OrgClient, needle: &str) -> Vec<String> {
     let has = |path: &std::path::PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
         contains(&bytes, needle) || contains(&decompress_all_frames(&bytes), needle)
@@ -72,7 +72,7 @@ async fn stored_text(client: &OrgClient, blob: &BlobRef) -> String {
 }
 
 /// Simulates `minutes` minutes on a machine that receives no requests.
-async fn let_minutes_pass(client: &OrgClient, minutes: u32) {
+pub(crate) async fn let_minutes_pass(client: &OrgClient, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
         app.environment.clock.advance_seconds(60);

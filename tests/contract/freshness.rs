@@ -71,7 +71,7 @@ async fn every_search_sees_every_commit_through_compactions() {
     let mut number = 0;
     while head_generation(&client).await < 2 {
         number += 1;
-        assert!(number < 400, "the log is never folded");
+        assert!(number < 400, "the log is never compacted");
         change_and_search(&client, &mut model, &mut random, number).await;
     }
 
@@ -150,7 +150,7 @@ async fn changed_metadata_is_found_through_compactions() {
 
     while head_generation(&client).await < 2 {
         last += 1;
-        assert!(last < 400, "the log is never folded");
+        assert!(last < 400, "the log is never compacted");
         client
             .update_document("bird", json!({"metadata": {"n": last.to_string()}}))
             .await;

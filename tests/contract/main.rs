@@ -21,6 +21,7 @@ mod chosen_model;
 mod chosen_model_folder;
 mod chunks;
 mod client;
+mod compaction;
 mod console;
 mod containers;
 mod conversations;

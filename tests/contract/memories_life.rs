@@ -245,7 +245,7 @@ async fn compaction_changes_nothing_that_is_shown() {
     let mut rounds = 0;
     while index_head(&client, "box").await.generation < begun + 2 {
         rounds += 1;
-        assert!(rounds < 120, "the log is never folded");
+        assert!(rounds < 120, "the log is never compacted");
         let id = write_memory(&client, &format!("Shelf {rounds} holds {rounds} jars.")).await;
         match rounds % 3 {
             0 => drop(forget_memory(&client, json!({"id": id})).await),

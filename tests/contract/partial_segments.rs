@@ -6,7 +6,7 @@ use std::time::Duration;
 use container_index::{SegmentReading, verify_index};
 use domain::{BlobRef, IndexHead};
 use serde_json::{Value, json};
-use testkit::TestApp;
+use testkit::{BY_PAGES, TestApp};
 
 use crate::client::OrgClient;
 use crate::containers::{compact, index_head, physical_container};
@@ -16,17 +16,16 @@ use crate::memories_update::correct_memory;
 /// The number of documents in the segments.
 const DOCUMENTS: usize = 60;
 
-/// Every segment is read by pages.
-const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
-    above: 0,
-    searches: true,
-    completes: false,
-};
-
 /// Fills two segments with documents of which some were changed and removed, with a corrected memory
 /// and a forgotten one, and adds more of each after them.
 async fn filled_client() -> OrgClient {
     let client = OrgClient::new().await;
+    fill(&client).await;
+    client
+}
+
+/// Fills a container as that of [`filled_client`].
+pub(crate) async fn fill(client: &OrgClient) {
     for i in 0..DOCUMENTS {
         let text = format!(
             "Number{i} stands in the log of ward {}. I prefer tea number {i}. My sister Anna{i} \
@@ -38,7 +37,7 @@ async fn filled_client() -> OrgClient {
             "metadata": {"ward": i % 7}, "filepath": format!("/ward{}/{i}.txt", i % 7)});
         client.add_document(document).await;
         if i == DOCUMENTS / 2 {
-            compact(&client, "box").await;
+            compact(client, "box").await;
         }
     }
 
@@ -51,28 +50,27 @@ async fn filled_client() -> OrgClient {
     let body = json!({"containerTag": "box", "memories": memories});
     let answer = client.post("/v4/memories", body).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
-    forget_memory(&client, json!({"content": "The mill was sold."})).await;
+    forget_memory(client, json!({"content": "The mill was sold."})).await;
     let corrected = json!({"content": "The barn is red.", "newContent": "The barn is blue."});
-    correct_memory(&client, corrected).await;
+    correct_memory(client, corrected).await;
     assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
     client
         .send_patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}}))
         .await;
     client.run_until_settled().await;
-    compact(&client, "box").await;
+    compact(client, "box").await;
 
     // These are in the log behind the segments, and change memories of the segments.
-    forget_memory(&client, json!({"content": "The well is deep."})).await;
+    forget_memory(client, json!({"content": "The well is deep."})).await;
     for i in [DOCUMENTS, 9] {
         let text = format!("Number{i} stands in the log again. I prefer soup number {i}.");
         let document = json!({"content": text, "containerTag": "box", "customId": format!("d{i}")});
         client.add_document(document).await;
     }
-    client
 }
 
 /// Starts another process over the same services.
-async fn restart(client: &OrgClient, reading: SegmentReading) -> OrgClient {
+pub(crate) async fn restart(client: &OrgClient, reading: SegmentReading) -> OrgClient {
     let mut environment = client.app.environment.clone();
     environment.reading = reading;
     OrgClient {
@@ -143,7 +141,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 /// Returns the answers to all requests without their durations.
-async fn answers(client: &OrgClient) -> Vec<Value> {
+pub(crate) async fn answers(client: &OrgClient) -> Vec<Value> {
     let mut answers = Vec::new();
     for (path, body) in requests() {
         let mut answer = client.post(path, body.clone()).await;
@@ -162,7 +160,7 @@ async fn answers(client: &OrgClient) -> Vec<Value> {
 }
 
 /// Checks that a process answers all requests like this.
-async fn assert_answers(client: &OrgClient, expected: &[Value], name: &str) {
+pub(crate) async fn assert_answers(client: &OrgClient, expected: &[Value], name: &str) {
     let found = answers(client).await;
     for ((request, expected), found) in requests().iter().zip(expected).zip(&found) {
         assert_eq!(found, expected, "{name} {request:?}");
@@ -323,7 +321,7 @@ async fn wait_until_quiet(client: &OrgClient) {
 }
 
 /// Damages the files of all segments of a container tag behind their cores. Returns the head.
-async fn damage_segments(client: &OrgClient, tag: &str) -> IndexHead {
+pub(crate) async fn damage_segments(client: &OrgClient, tag: &str) -> IndexHead {
     let head = index_head(client, tag).await;
     for segment in &head.segments {
         flip_last_bytes(client, &segment.blob, segment.core_bytes).await;

@@ -1,5 +1,6 @@
 //! `GET /v3/documents/processing`.
 
+use container_index::CompactionSettings;
 use domain::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
 use maintenance::MaintenanceWorker;
 use serde_json::{Value, json};
@@ -244,6 +245,7 @@ async fn the_views_have_only_what_is_unfinished_or_failed_among_finished_documen
 async fn compact_only(client: &OrgClient, tag: &str) {
     let job = Job::CompactV1 {
         container: physical_container(client, tag).await,
+        through: None,
     };
     let message = JobMessage {
         org: client.tenant.org().clone(),
@@ -254,7 +256,7 @@ async fn compact_only(client: &OrgClient, tag: &str) {
         is_dead_letter: false,
         trace_parent: None,
     };
-    let worker = MaintenanceWorker::new(client.app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(client.app.system.ctx.clone(), CompactionSettings::LOCAL);
     assert_eq!(
         worker.handle_batch(&[delivery]).await,
         [DeliveryOutcome::Done]

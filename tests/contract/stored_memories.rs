@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use container_index::rewrite_index;
+use container_index::{CompactionOutcome, rewrite_index};
 use domain::{BlobRef, MemoryIndexRef, SegmentRef};
 use search_engine::{ContainerIndex, Replacing, Segment};
 use serde_json::{Value, json};
@@ -295,6 +295,40 @@ async fn check_former(has_index: bool) {
 }
 
 #[tokio::test]
+async fn an_index_that_is_written_anew_has_the_memories_of_earlier_versions_and_other_rules() {
+    for former in [Former::Statements, Former::UnreadIndex, Former::OtherRules] {
+        let client = OrgClient::new().await;
+        write_round(&client, ROUNDS[0]).await;
+        compact(&client, "box").await;
+        let restored = read_cold(&client).await;
+        match former {
+            Former::Statements => make_former(&client, false).await,
+            Former::UnreadIndex => make_former(&client, true).await,
+            Former::OtherRules => change_rules(&client).await,
+        }
+
+        assert_eq!(index_head(&client, "box").await.uncovered_records(), 0);
+        let container = physical_container(&client, "box").await;
+        let (ctx, settings) = (&client.app.system.ctx, client.app.system.compaction);
+        let rewritten = rewrite_index(ctx, &client.tenant, &container, settings).await;
+        assert_eq!(rewritten.expect("an answer"), CompactionOutcome::Done);
+        assert_eq!(read_cold(&client).await, restored, "{former:?}");
+        let segments = index_head(&client, "box").await.segments;
+        assert!(segments.iter().all(|segment| segment.memories.is_none()));
+        let index = stored_memories(&client, &segments).await;
+        assert!(index.replaces_by_number() && index.len_documents() > 0);
+    }
+}
+
+/// What an earlier version has stored of memories.
+#[derive(Debug, Clone, Copy)]
+enum Former {
+    Statements,
+    UnreadIndex,
+    OtherRules,
+}
+
+#[tokio::test]
 async fn memory_indexes_with_all_ids_in_their_cores_are_read_and_converted() {
     let client = OrgClient::new().await;
     write_round(&client, ROUNDS[0]).await;
@@ -361,8 +395,9 @@ async fn what_was_forgotten_stays_forgotten_after_all_documents_were_deleted() {
     client.run_until_settled().await;
     let container = physical_container(&client, "box").await;
     let ctx = &client.app.system.ctx;
-    let rewritten = rewrite_index(ctx, &client.tenant, &container).await;
-    rewritten.expect("an index");
+    let compaction = client.app.system.compaction;
+    let rewritten = rewrite_index(ctx, &client.tenant, &container, compaction).await;
+    assert_eq!(rewritten.expect("an answer"), CompactionOutcome::Done);
 
     client.add_document(document).await;
     compact(&client, "box").await;

@@ -220,7 +220,7 @@ async fn compact_all(client: &OrgClient) {
     compact(client, TAG).await;
     assert!(
         index_head(client, TAG).await.generation > 0,
-        "the log was folded"
+        "the log was compacted"
     );
 }
 

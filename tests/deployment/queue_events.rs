@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws::QueueReceiver;
+use container_index::CompactionSettings;
 use domain::{Document, DocumentId, Job, JobMessage, OrgId, Tenant};
 use lambda::{Queues, handle_batch};
 use maintenance::MaintenanceWorker;
@@ -225,7 +226,7 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
     ] {
         let app = TestApp::new().await;
         let (key, [first, second]) = two_documents(&app).await;
-        let worker = MaintenanceWorker::new(app.system.ctx.clone());
+        let worker = MaintenanceWorker::new(app.system.ctx.clone(), CompactionSettings::LOCAL);
         let batch = event_with_bodies(name, [message(&first), "poison".into(), message(&second)]);
         let answer = handle_batch(&worker, &queues_of(&app), batch)
             .await
@@ -269,7 +270,7 @@ async fn texts_whose_common_message_is_dead_are_processed_alone() {
         .await
         .unwrap();
 
-    let worker = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone(), CompactionSettings::LOCAL);
     let batch = event_with_bodies(
         "sqs-process-dead",
         [message.clone(), message.clone(), message],
@@ -308,7 +309,7 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
     let old = old.into_iter().flatten().next().unwrap();
     app.add_document(&key, &send("The new text.")).await;
 
-    let worker = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone(), CompactionSettings::LOCAL);
     let batch = event_with_bodies(
         "sqs-process-dead",
         [
@@ -328,7 +329,7 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
 async fn a_living_message_in_the_wrong_queue_fails_no_document() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let worker = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone(), CompactionSettings::LOCAL);
     let batch = event_with_bodies(
         "sqs-keeper",
         [
@@ -349,7 +350,7 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
 #[tokio::test]
 async fn an_event_of_something_else_is_an_error_and_not_a_success() {
     let app = TestApp::new().await;
-    let worker = MaintenanceWorker::new(app.system.ctx.clone());
+    let worker = MaintenanceWorker::new(app.system.ctx.clone(), CompactionSettings::LOCAL);
     assert!(
         handle_batch(&worker, &queues_of(&app), json!({"Records": "none"}))
             .await

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use container_index::CompactionSettings;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use testkit::{FaultRates, TestApp, TestEnvironment};
+use testkit::{AS_LARGE_CONTAINERS, FaultRates, TestApp, TestEnvironment};
 
 use crate::history::HistoryClient;
 use crate::processes::Processes;
@@ -95,8 +96,9 @@ pub(crate) fn seeds_to_run(committed: Range<u64>) -> Range<u64> {
     range.unwrap_or(committed)
 }
 
-async fn run_histories(committed: Range<u64>) {
-    let environment = TestEnvironment::new().expect("a folder");
+async fn run_histories(committed: Range<u64>, compaction: CompactionSettings) {
+    let mut environment = TestEnvironment::new().expect("a folder");
+    environment.compaction = compaction;
     let healthy = TestApp::start(&environment, 0).await.expect("an app");
     for seed in seeds_to_run(committed) {
         let reporter = SeedReporter(seed..seed + 1);
@@ -109,10 +111,10 @@ async fn run_histories(committed: Range<u64>) {
 
 #[tokio::test]
 async fn histories_0_to_150_lose_nothing() {
-    run_histories(0..150).await;
+    run_histories(0..150, CompactionSettings::LOCAL).await;
 }
 
 #[tokio::test]
 async fn histories_150_to_300_lose_nothing() {
-    run_histories(150..300).await;
+    run_histories(150..300, AS_LARGE_CONTAINERS).await;
 }

@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use service::collect_orphans;
-use testkit::{FaultRates, TestApp, TestEnvironment};
+use testkit::{AS_LARGE_CONTAINERS, FaultRates, TestApp, TestEnvironment};
 
 use crate::orphans::{LONG_SECONDS, collect_all};
 use crate::processes::Processes;
@@ -103,7 +103,10 @@ async fn run_histories(committed: Range<u64>) {
     let seeds = seeds_to_run(committed);
     let mut first = seeds.start;
     while first < seeds.end {
-        let environment = TestEnvironment::new().expect("a folder");
+        let mut environment = TestEnvironment::new().expect("a folder");
+        if (first / HISTORIES_PER_ENVIRONMENT) % 2 == 1 {
+            environment.compaction = AS_LARGE_CONTAINERS;
+        }
         let healthy = TestApp::start(&environment, 0).await.expect("an app");
         let last = seeds.end.min(first + HISTORIES_PER_ENVIRONMENT);
         for seed in first..last {

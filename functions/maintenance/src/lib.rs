@@ -9,7 +9,7 @@ mod sweep;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use container_index::ChosenModel;
+use container_index::{ChosenModel, CompactionOutcome, CompactionSettings};
 use domain::QueueWorker;
 use domain::ports::{PortResult, TextEmbedder, UploadArrival};
 use domain::{
@@ -24,17 +24,22 @@ pub use orphans::OrphanWalk;
 pub use rollup::roll_up_hours;
 pub use sweep::{SweepCounts, sweep_overdue_work};
 
+/// The seconds after which a message about a container is delivered again whose compaction is under way.
+const BUSY_SECONDS: u32 = 30;
+
 /// The worker behind the queue `keeper` and the dead-letter queues.
 pub struct MaintenanceWorker {
     ctx: Ctx,
+    compaction: CompactionSettings,
     chosen_model: Option<ChosenModel>,
 }
 
 impl MaintenanceWorker {
-    /// Returns a worker on these ports.
-    pub fn new(ctx: Ctx) -> Self {
+    /// Returns a worker on these ports that compacts containers with these settings.
+    pub fn new(ctx: Ctx, compaction: CompactionSettings) -> Self {
         Self {
             ctx,
+            compaction,
             chosen_model: None,
         }
     }
@@ -93,15 +98,19 @@ impl MaintenanceWorker {
             Job::PurgeV1 { container, purge } => {
                 run_purge(&self.ctx, &tenant, container, purge).await?
             }
-            Job::CompactV1 { container } => {
-                compact_container(&self.ctx, &tenant, container).await?
+            Job::CompactV1 { container, through } => {
+                let outcome = self.compact_container(&tenant, container, *through).await?;
+                self.repeat_if_busy(envelope, outcome).await?;
             }
             Job::RepairV1 {
                 container,
                 documents,
             } => {
                 if !is_deleted(&self.ctx, &tenant, container).await? {
-                    container_index::repair_index(&self.ctx, &tenant, container, documents).await?;
+                    let (ctx, settings) = (&self.ctx, self.compaction);
+                    let repair =
+                        container_index::repair_index(ctx, &tenant, container, documents, settings);
+                    self.repeat_if_busy(envelope, repair.await?).await?;
                 }
             }
             Job::EmbedV1 {
@@ -130,6 +139,32 @@ impl MaintenanceWorker {
         }
 
         Ok(())
+    }
+
+    /// Compacts a container, unless it was deleted. The contents of a deleted container are being
+    /// purged, and a new segment would be in the way.
+    async fn compact_container(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        through: Option<u64>,
+    ) -> PortResult<CompactionOutcome> {
+        if is_deleted(&self.ctx, tenant, container).await? {
+            return Ok(CompactionOutcome::Done);
+        }
+        container_index::compact_index(&self.ctx, tenant, container, through, self.compaction).await
+    }
+
+    /// Sends a message again, for later, if another compaction of its container is under way.
+    async fn repeat_if_busy(
+        &self,
+        message: &JobMessage,
+        outcome: CompactionOutcome,
+    ) -> PortResult<()> {
+        match outcome {
+            CompactionOutcome::Busy => self.ctx.jobs.send_delayed(message, BUSY_SECONDS).await,
+            CompactionOutcome::Done => Ok(()),
+        }
     }
 
     /// Sends a message for each of the texts whose common message was given up. One of them may have
@@ -183,16 +218,6 @@ impl QueueWorker for MaintenanceWorker {
             outcomes.push(self.handle_delivery(delivery).await);
         }
         outcomes
-    }
-}
-
-/// Compacts a container, unless it was deleted. The contents of a deleted container are being
-/// purged, and a new segment would be in the way.
-async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
-    if is_deleted(ctx, tenant, container).await? {
-        Ok(())
-    } else {
-        container_index::compact_index(ctx, tenant, container).await
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use container_index::CompactionSettings;
 use lambda::Deployment;
 use maintenance::MaintenanceWorker;
 
 fn main() -> anyhow::Result<()> {
     let walk = Arc::new(maintenance::OrphanWalk::default());
     let worker = |deployment: &Deployment| {
-        MaintenanceWorker::new(deployment.ctx.clone())
+        MaintenanceWorker::new(deployment.ctx.clone(), CompactionSettings::OVER_NETWORK)
             .with_embedder(deployment.model_client().embedder())
     };
     lambda::run_queue_and_schedule(worker, move |ctx| {

@@ -2,15 +2,19 @@
 //! the container.
 
 mod changes;
+mod compaction;
 mod erasure;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{CommitOutcome, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult};
+use domain::ports::{
+    CommitOutcome, CompactionLease, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult,
+};
 use domain::{
     ContainerId, DocumentChange, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef,
     Tenant, Timestamp,
@@ -35,6 +39,12 @@ use changes::{build_change_writes, commit_outcome, log_entry};
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
 impl DynamoIndex {
+    /// Returns an update of a head.
+    fn update_head(&self, tenant: &Tenant, container: &ContainerId) -> UpdateItemFluentBuilder {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        update.set_key(Some(key_item(&table_keys::head_key(tenant, container))))
+    }
+
     /// Returns the update that moves the head to the next number. It detects concurrent commits:
     /// only one of them can advance the head. `pending_listed` says whether the index `pending` has
     /// all documents of the container that belong there.
@@ -260,6 +270,25 @@ impl Index for DynamoIndex {
         }
     }
 
+    async fn begin_compaction(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        lease: &CompactionLease,
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        self.take_lease(tenant, container, lease, now).await
+    }
+
+    async fn end_compaction(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        lease: &CompactionLease,
+    ) -> PortResult<()> {
+        self.end_lease(tenant, container, lease).await
+    }
+
     async fn publish_segments(
         &self,
         tenant: &Tenant,
@@ -272,16 +301,17 @@ impl Index for DynamoIndex {
             segments: segments_attribute,
             generation,
             memory_count,
+            lease_token,
+            lease_until,
             ..
         } = HeadRecord::ATTRIBUTES;
         let segments_json: Json<Vec<SegmentRef>> = Json::encode(segments)?;
 
-        let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&table_keys::head_key(tenant, container))));
-        let update = update
+        let update = self
+            .update_head(tenant, container)
             .update_expression(format!(
                 "SET {segments_attribute} = :segments, {generation} = :next, \
-                 {memory_count} = :memories"
+                 {memory_count} = :memories REMOVE {lease_token}, {lease_until}"
             ))
             .expression_attribute_values(":memories", number_value(memories))
             .expression_attribute_values(":segments", segments_json.into());
@@ -317,9 +347,8 @@ impl Index for DynamoIndex {
             pending_listed_at,
             ..
         } = HeadRecord::ATTRIBUTES;
-        let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update
-            .set_key(Some(key_item(&table_keys::head_key(tenant, container))))
+        let update = self
+            .update_head(tenant, container)
             .update_expression(format!("SET {pending_listed_at} = {last_sequence}"))
             // The index of a deleted container must not come back.
             .condition_expression(format!("attribute_exists({last_sequence})"));

@@ -46,9 +46,6 @@ pub struct QueueLayout {
     pub name: &'static str,
     /// The name of the dead-letter queue.
     pub dead_letter_queue: &'static str,
-    /// The time-out of the function that reads the queue. A received message stays hidden six times
-    /// as long, as AWS advises.
-    pub function_timeout_seconds: u32,
     /// The most messages that the function takes at a time.
     pub batch_size: u32,
 }
@@ -60,12 +57,12 @@ impl QueueLayout {
         let name = self.name.as_bytes();
         name.len() > 5 && name[name.len() - 5] == b'.'
     }
-
-    /// Returns the visibility time-out: how long a received message stays hidden.
-    pub const fn visibility_seconds(&self) -> u32 {
-        6 * self.function_timeout_seconds
-    }
 }
+
+/// The visibility time-out of all queues: how long a received message stays hidden. It is six times the time
+/// limit of the functions that read them, as AWS advises. Only maintenance has another limit, 600 seconds,
+/// because little of its work takes long. A message that fails comes back earlier.
+pub const VISIBILITY_SECONDS: u32 = 720;
 
 /// The number of attempts at a message before it goes to the dead-letter queue.
 pub const MAX_RECEIVE_COUNT: u32 = 5;
@@ -128,7 +125,6 @@ pub const UPLOAD_SUFFIX: &str = "/upload";
 pub const PROCESS_QUEUE: QueueLayout = QueueLayout {
     name: "process",
     dead_letter_queue: "process-dead",
-    function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// The queue of processed documents to commit, read by the processor, one batch at a time for each
@@ -136,7 +132,6 @@ pub const PROCESS_QUEUE: QueueLayout = QueueLayout {
 pub const COMMIT_QUEUE: QueueLayout = QueueLayout {
     name: "commit.fifo",
     dead_letter_queue: "commit-dead.fifo",
-    function_timeout_seconds: 120,
     batch_size: 10,
 };
 /// The queue of the function `maintenance`: purges, compactions and tasks. It is named `keeper`, as
@@ -144,14 +139,12 @@ pub const COMMIT_QUEUE: QueueLayout = QueueLayout {
 pub const MAINTENANCE_QUEUE: QueueLayout = QueueLayout {
     name: "keeper",
     dead_letter_queue: "keeper-dead",
-    function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// The queue of synchronizations to continue, read by the function `synchronizer`.
 pub const SYNC_QUEUE: QueueLayout = QueueLayout {
     name: "sync",
     dead_letter_queue: "sync-dead",
-    function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// All queues.

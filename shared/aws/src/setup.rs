@@ -11,7 +11,7 @@ use aws_sdk_s3::types::{
 use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::clients::Clients;
-use crate::layout::{MAX_RECEIVE_COUNT, QUEUES, QueueLayout, UPLOAD_SUFFIX};
+use crate::layout::{MAX_RECEIVE_COUNT, QUEUES, QueueLayout, UPLOAD_SUFFIX, VISIBILITY_SECONDS};
 use crate::names::ResourceNames;
 
 /// Creates the tables, the bucket and the queues that do not exist yet, and returns the names with
@@ -141,7 +141,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
         .attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
     let dead_letter_queue = dead_letter_queue.attributes(
         QueueAttributeName::VisibilityTimeout,
-        layout.visibility_seconds().to_string(),
+        VISIBILITY_SECONDS.to_string(),
     );
     let dead_letter_queue = dead_letter_queue
         .send()
@@ -155,7 +155,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
         .attributes(QueueAttributeName::RedrivePolicy, redrive.to_string())
         .attributes(
             QueueAttributeName::VisibilityTimeout,
-            layout.visibility_seconds().to_string(),
+            VISIBILITY_SECONDS.to_string(),
         );
 
     queue

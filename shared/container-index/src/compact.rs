@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use domain::BlobRef;
 use domain::ports::PortResult;
-use domain::{
-    ContainerId, IndexHead, MemoryEdit, MemoryIndexRef, PortError, Revision, SegmentRef, Tenant,
-};
-use memory_model::Ledger;
-use search_engine::{Replacing, Segment, SegmentError, merge_segments};
-use service::Ctx;
+use domain::{BlobRef, ContainerId, IndexHead, MemoryEdit, PortError, SegmentRef, Tenant};
+use search_engine::{Segment, merge_segments};
+use service::{Ctx, report_damage};
 use tracing::info;
 
-use crate::chunks::IndexedChunks;
-use crate::memories::{EditsFile, IndexedMemories, read_edits};
-use crate::segments::{FileSizes, SegmentReading, open_whole};
+use crate::lease::HeldLease;
+use crate::memories::{IndexedMemories, read_edits};
+use crate::rewrite::{is_mostly_replaced, rewrite_damaged, rewrite_index};
+use crate::segment_list::{NewSegment, SegmentList, index_error};
+use crate::segments::{
+    SegmentReading, StoredFile, fetch_all, lost_part, open_whole, read_until_fetched,
+};
 use crate::tail::ChunkTail;
 use crate::view::{ContainerState, ContainerView, Loaded, read_views};
 
@@ -22,114 +22,282 @@ use crate::view::{ContainerState, ContainerView, Loaded, read_views};
 /// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
 const LEVEL_FACTOR: u64 = 4;
 
+/// The seconds for which a compaction has the lease. A merge of the largest segments takes some seconds.
+const LEASE_SECONDS: i64 = 120;
+
+/// How containers are compacted.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactionSettings {
+    /// The parts of the segments that are read to write the log as a segment. A merge reads all of the
+    /// segments that it merges.
+    pub reading: SegmentReading,
+    /// The most bytes of the files that are merged into one, of chunks or of memories. They and the merged
+    /// file are in memory at the same time.
+    pub max_merged_bytes: u64,
+}
+
+impl CompactionSettings {
+    /// The limit with which a function needs about 0.5 GB for a merge (docs/decisions/segment-sizes.md).
+    const MAX_MERGED_BYTES: u64 = 128 * 1024 * 1024;
+
+    /// For a process with local stores.
+    pub const LOCAL: Self = Self {
+        reading: SegmentReading::Shared,
+        max_merged_bytes: Self::MAX_MERGED_BYTES,
+    };
+    /// For functions, which read over a network.
+    pub const OVER_NETWORK: Self = Self {
+        reading: SegmentReading::LITTLE_OVER_NETWORK,
+        max_merged_bytes: Self::MAX_MERGED_BYTES,
+    };
+
+    /// Checks whether neighbouring segments may be merged into one.
+    pub(crate) fn can_merge<'s>(
+        self,
+        segments: impl IntoIterator<Item = &'s SegmentRef> + Clone,
+    ) -> bool {
+        let chunks: u64 = segments.clone().into_iter().map(|s| s.bytes).sum();
+        let indexes = segments.into_iter().filter_map(|s| s.memory_index.as_ref());
+        let memories: u64 = indexes.map(|index| index.bytes).sum();
+        chunks.max(memories) <= self.max_merged_bytes
+    }
+}
+
+/// The outcome of a request to compact a container or to write its index anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum CompactionOutcome {
+    /// It is done, or there was nothing to do.
+    Done,
+    /// Another compaction is under way. The request has to be repeated later.
+    Busy,
+}
+
 /// Compacts the log into segments. Readers do not notice: one conditional write swaps the list of
 /// segments, replaced segments are purged a minute later, and the log is trimmed only up to what
 /// was already covered before.
 ///
-/// Does nothing to the log when another compaction was first or the log has no new records. In any
-/// case, the unfinished and failed documents of the container are listed as such afterwards.
+/// Does nothing to the log if a segment has the record `through` already, if another compaction was
+/// first, or if the log has no new records. In any case, the unfinished and failed documents of the
+/// container are listed as such afterwards.
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let state = ContainerState::read_all(ctx, tenant, id).await?;
-    if state.head.seq > 0 && !state.head.pending_listed {
-        list_pending_documents(ctx, tenant, id).await?;
-    }
-
-    let (generation, covered) = (state.head.generation, state.head.covered_through());
-    if state.head.seq == covered {
-        return Ok(());
-    }
-
-    let segments = state.head.segments.clone();
-    let Some((loaded, memories)) =
-        read_both::<ChunkTail>(ctx, tenant, id, state, SegmentReading::Shared).await?
-    else {
-        return Ok(());
-    };
-
-    if memories.is_recovered {
-        return rewrite_index(ctx, tenant, id).await;
-    }
-
-    if loaded.generation != generation || loaded.seq <= covered {
-        return Ok(());
-    }
-
-    let mut levels = segments.clone();
-    let mut replaced: Vec<BlobRef> = Vec::new();
-    if !memories.view.extends_stored() {
-        // The tail has all memories.
-        for segment in &mut levels {
-            replaced.extend(segment.memory_index.take().map(|index| index.blob));
-            replaced.extend(segment.memories.take());
-            replaced.extend(segment.edits.take());
-        }
-    }
-
-    let now = ctx.clock.now();
-    let tail = NewSegment {
-        chunks: loaded.view.build_segment().map_err(index_error)?,
-        edits: memories.view.edits_to_seal(),
-        memory_index: memories.view.seal_tail_index(now).map_err(index_error)?,
-        through: loaded.seq,
-    };
-    levels.push(store(ctx, tenant, id, tail).await?);
-
-    if !merge_levels(ctx, tenant, id, &mut levels, &mut replaced).await? {
-        purge_unpublished(ctx, tenant, id, &levels, segments, replaced).await?;
-        if ctx.index.get_head(tenant, id).await?.generation != generation {
-            return Err(being_replaced());
-        }
-        // The documents and the stored ledger supply the parts that cannot be read.
-        return rewrite_index(ctx, tenant, id).await;
-    }
-
-    let memory_count = memories.view.count_live(now);
-    let published = ctx
-        .index
-        .publish_segments(tenant, id, generation, &levels, memory_count)
-        .await?;
-    if !published {
-        return purge_unpublished(ctx, tenant, id, &levels, segments, replaced).await;
-    }
-
-    schedule_purge(ctx, tenant, id, &replaced).await?;
-    ctx.index.trim_log(tenant, id, covered).await?;
-    let (count, chunks) = (
-        levels.len(),
-        levels.iter().map(|segment| segment.chunks).sum::<u64>(),
-    );
-    info!(container.id = %id, segments = count, chunks, "compacted the log of {id}; it has {count} segments now");
-    Ok(())
-}
-
-/// Merges the newest segments while the older of two is less than [`LEVEL_FACTOR`] times larger. Adds the
-/// blobs of merged segments to `replaced`. Returns `false` if a part of a segment cannot be read.
-async fn merge_levels(
+pub async fn compact_index(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    levels: &mut Vec<SegmentRef>,
-    replaced: &mut Vec<BlobRef>,
-) -> PortResult<bool> {
-    while let [.., older, newer] = levels.as_slice()
-        && level_weight(levels, levels.len() - 2)
-            < LEVEL_FACTOR * level_weight(levels, levels.len() - 1)
-    {
-        let pair = [older.clone(), newer.clone()];
-        let before = &levels[..levels.len() - 2];
-        let Some(merged) = merge(ctx, tenant, before, &pair).await? else {
-            return Ok(false);
-        };
-        let merged = store(ctx, tenant, id, merged).await?;
-        levels.truncate(levels.len() - 2);
-        replaced.extend(blobs_of(pair.to_vec()));
-        levels.push(merged);
+    through: Option<u64>,
+    settings: CompactionSettings,
+) -> PortResult<CompactionOutcome> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    if head.seq > 0 && !head.pending_listed {
+        list_pending_documents(ctx, tenant, id).await?;
     }
 
-    Ok(true)
+    if is_covered(&head, through) {
+        return Ok(CompactionOutcome::Done);
+    }
+    let Some(lease) = HeldLease::take(ctx, tenant, id, LEASE_SECONDS).await? else {
+        return Ok(CompactionOutcome::Busy);
+    };
+    let compacted = compact(ctx, tenant, id, through, settings).await;
+    lease
+        .end(matches!(compacted, Ok(Compaction::Published { .. })))
+        .await?;
+
+    if let Compaction::Published { is_full: true } = compacted?
+        && is_mostly_replaced(ctx, tenant, id, settings.reading).await?
+    {
+        // If another compaction has begun, a later one finds this again.
+        let _ = rewrite_index(ctx, tenant, id, settings).await?;
+    }
+    Ok(CompactionOutcome::Done)
+}
+
+/// Checks whether segments have the whole log, or the record that was asked for.
+fn is_covered(head: &IndexHead, through: Option<u64>) -> bool {
+    let covered = head.covered_through();
+    covered >= head.seq || through.is_some_and(|through| covered >= through)
+}
+
+/// The end of a compaction.
+enum Compaction {
+    Nothing,
+    Published {
+        /// True if two segments were too large to be merged.
+        is_full: bool,
+    },
+}
+
+async fn compact(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    through: Option<u64>,
+    settings: CompactionSettings,
+) -> PortResult<Compaction> {
+    let state = ContainerState::read_all(ctx, tenant, id).await?;
+    let head = state.head.clone();
+    if is_covered(&head, through) {
+        return Ok(Compaction::Nothing);
+    }
+
+    let mut list = SegmentList::new(ctx, tenant, id, &head);
+    let compacted = compact_intact(&mut list, state, settings).await;
+    if compacted.is_err() {
+        list.discard().await;
+    }
+    match compacted {
+        Err(PortError::Corrupt(_)) => {
+            let is_published = rewrite_damaged(ctx, tenant, id, head.generation).await?;
+            Ok(match is_published {
+                true => Compaction::Published { is_full: false },
+                false => Compaction::Nothing,
+            })
+        }
+        result => result,
+    }
+}
+
+/// Compacts the log whose state is given.
+///
+/// # Errors
+/// Returns the errors of the ports, and [`PortError::Corrupt`] if a part of a segment cannot be read.
+async fn compact_intact(
+    list: &mut SegmentList<'_>,
+    state: ContainerState,
+    settings: CompactionSettings,
+) -> PortResult<Compaction> {
+    let covered = state.head.covered_through();
+    // The memories are dropped here: a merge needs much memory itself.
+    let Some(SealedLog { memory_count, .. }) = seal_log(list, state, settings.reading).await?
+    else {
+        return Ok(Compaction::Nothing);
+    };
+    let is_full = merge_levels(list, settings).await?;
+    if !list.publish(memory_count).await? {
+        return Ok(Compaction::Nothing);
+    }
+
+    let SegmentList {
+        ctx, tenant, id, ..
+    } = *list;
+    ctx.index.trim_log(tenant, id, covered).await?;
+    let (segments, chunks) = (list.segments.len(), list.count_chunks());
+    info!(container.id = %id, segments, chunks, "compacted the log of {id}; it has {segments} segments now");
+    Ok(Compaction::Published { is_full })
+}
+
+/// The log as a segment of a list.
+pub(crate) struct SealedLog {
+    /// The newest log record in it.
+    pub(crate) through: u64,
+    /// The number of live memories.
+    pub(crate) memory_count: u64,
+    pub(crate) memories: IndexedMemories,
+}
+
+/// Adds the log to the list as its newest segment. Returns `None` when the container kept changing; it is
+/// compacted another time.
+///
+/// # Errors
+/// As [`compact_intact`].
+pub(crate) async fn seal_log(
+    list: &mut SegmentList<'_>,
+    state: ContainerState,
+    reading: SegmentReading,
+) -> PortResult<Option<SealedLog>> {
+    let SegmentList {
+        ctx, tenant, id, ..
+    } = *list;
+    let head = state.head.clone();
+    let Some((mut log, mut memories)) =
+        read_both::<ChunkTail>(ctx, tenant, id, state, reading).await?
+    else {
+        return Ok(None);
+    };
+    if memories.is_recovered {
+        return Err(lost_part());
+    }
+    if log.generation != head.generation {
+        return Ok(None);
+    }
+
+    let mut unreadable = log.view.take_unreadable();
+    unreadable.extend(memories.view.take_unreadable());
+    if !unreadable.is_empty() {
+        report_damage(ctx, tenant, id, &unreadable).await;
+    }
+
+    let memories = memories.view;
+    let now = ctx.clock.now();
+    let partial = memories.partial_segments();
+    let is_stored_anew = !memories.extends_stored() && list.segments.iter().any(has_memories);
+    if is_stored_anew {
+        // The new segment has all memories.
+        fetch_all(ctx, tenant, std::slice::from_ref(&memories)).await?;
+        for segment in &mut list.segments {
+            segment.memory_index = None;
+            segment.memories = None;
+            segment.edits = None;
+        }
+    }
+
+    let count = read_until_fetched(ctx, tenant, partial, || memories.count_live(now));
+    let memory_count = count.await?;
+    if log.seq > head.covered_through() || is_stored_anew {
+        let index = read_until_fetched(ctx, tenant, partial, || memories.seal_tail_index(now));
+        let index = index.await?.map_err(index_error)?;
+        let chunks = log.view.build_segment().map_err(index_error)?;
+        let segment = NewSegment {
+            memory_index: match index {
+                Some(file) => Some(list.store_memory_index(file).await?),
+                None => None,
+            },
+            chunks: list.store_chunks(chunks).await?,
+            edits: memories.edits_to_seal(),
+            through: log.seq,
+        };
+        list.push(segment).await?;
+    }
+    Ok(Some(SealedLog {
+        through: log.seq,
+        memory_count,
+        memories,
+    }))
+}
+
+/// Checks whether a segment has memories, or edits of them.
+fn has_memories(segment: &SegmentRef) -> bool {
+    segment.memory_index.is_some() || segment.memories.is_some() || segment.edits.is_some()
+}
+
+/// Merges the newest segments while the older of two is less than [`LEVEL_FACTOR`] times larger. Returns
+/// `true` if two of them are too large together.
+///
+/// # Errors
+/// As [`compact_intact`].
+async fn merge_levels(
+    list: &mut SegmentList<'_>,
+    settings: CompactionSettings,
+) -> PortResult<bool> {
+    while let [.., older, newer] = list.segments.as_slice() {
+        let last = list.segments.len() - 1;
+        let weights = [last - 1, last].map(|place| level_weight(&list.segments, place));
+        if weights[0] >= LEVEL_FACTOR * weights[1] {
+            return Ok(false);
+        }
+        if !settings.can_merge([older, newer]) {
+            return Ok(true);
+        }
+
+        let pair = [older.clone(), newer.clone()];
+        list.segments.truncate(last - 1);
+        let merged = merge(list, &pair).await?;
+        list.push(merged).await?;
+    }
+    Ok(false)
 }
 
 /// Lists the unfinished and failed documents that were accepted before such documents were listed.
@@ -138,147 +306,9 @@ async fn list_pending_documents(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) ->
     ctx.index.record_pending_listed(tenant, id).await
 }
 
-/// Writes everything that search serves of a container as one segment in place of all others, and
-/// removes from the log everything that the segment covers. Afterwards the index holds nothing that
-/// was deleted before, and nothing that could not be read.
-///
-/// Does nothing when another compaction was first.
-///
-/// # Errors
-/// Returns the errors of the ports.
-pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let state = ContainerState::read_all(ctx, tenant, id).await?;
-    let previous_head = state.head.clone();
-    if previous_head.seq == 0 {
-        return Ok(());
-    }
-
-    let Some((chunks, memories)) =
-        read_both::<IndexedChunks>(ctx, tenant, id, state, SegmentReading::Whole).await?
-    else {
-        return Ok(());
-    };
-    replace_all(ctx, tenant, id, &previous_head, &chunks, &memories).await
-}
-
-/// Rewrites the index as [`rewrite_index`] does, but from the records of the documents, for an
-/// index that disagrees with them.
-///
-/// # Errors
-/// Returns the errors of the ports.
-pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.get_head(tenant, id).await?;
-    if head.seq == 0 {
-        return Ok(());
-    }
-
-    let mut chunks = Loaded::<IndexedChunks>::read_from_documents(ctx, tenant, id, &head).await?;
-    let mut memories =
-        Loaded::<IndexedMemories>::read_from_documents(ctx, tenant, id, &head).await?;
-
-    if align_views(ctx, tenant, id, &mut chunks, &mut memories).await? {
-        replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
-    }
-    Ok(())
-}
-
-/// Replaces the segments of `previous_head` by one segment with the content of both views.
-async fn replace_all(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    id: &ContainerId,
-    previous_head: &IndexHead,
-    chunks: &Loaded<IndexedChunks>,
-    memories: &Loaded<IndexedMemories>,
-) -> PortResult<()> {
-    if chunks.generation != previous_head.generation {
-        return Ok(());
-    }
-
-    let (generation, old_segments) = (previous_head.generation, previous_head.segments.clone());
-    let now = ctx.clock.now();
-    let whole = NewSegment {
-        chunks: chunks
-            .view
-            .index
-            .build_compacted(Replacing::ById)
-            .map_err(index_error)?,
-        edits: memories.view.ledger().list_edits(),
-        memory_index: memories.view.seal_whole_index(now).map_err(index_error)?,
-        through: chunks.seq,
-    };
-    let segments = [store(ctx, tenant, id, whole).await?];
-    let memory_count = memories.view.count_live(now);
-    let published = ctx
-        .index
-        .publish_segments(tenant, id, generation, &segments, memory_count)
-        .await?;
-    let replaced = blobs_of(old_segments.clone());
-    if !published {
-        return purge_unpublished(ctx, tenant, id, &segments, old_segments, replaced).await;
-    }
-
-    schedule_purge(ctx, tenant, id, &replaced).await?;
-    ctx.index.trim_log(tenant, id, chunks.seq).await?;
-    ctx.index.record_erasure(tenant, id, chunks.seq).await?;
-    info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
-    Ok(())
-}
-
-/// Schedules a purge of the blobs that a compaction has stored itself and that no list of segments
-/// refers to, after its own list was not published. `replaced` are the blobs that its list no longer
-/// has.
-async fn purge_unpublished(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    id: &ContainerId,
-    segments: &[SegmentRef],
-    old_segments: Vec<SegmentRef>,
-    replaced: Vec<BlobRef>,
-) -> PortResult<()> {
-    // Our own list may have been published all the same: its response was lost, and a later
-    // compaction may have kept its segments.
-    let current = ctx.index.get_head(tenant, id).await?.segments;
-    let mut referenced = blobs_of(old_segments);
-    referenced.extend(blobs_of(current));
-
-    let mut unpublished = blobs_of(segments.to_vec());
-    unpublished.extend(replaced);
-    unpublished.retain(|blob| !referenced.contains(blob));
-    schedule_purge(ctx, tenant, id, &unpublished).await
-}
-
-/// Schedules a purge of blobs that no reader will open any more.
-async fn schedule_purge(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    id: &ContainerId,
-    blobs: &[BlobRef],
-) -> PortResult<()> {
-    if !blobs.is_empty() {
-        // No message is sent. The sweep finds the record in a minute, when no reader can still be
-        // about to open these blobs.
-        ctx.index
-            .record_purge(tenant, id, blobs, ctx.clock.now())
-            .await?;
-    }
-
-    Ok(())
-}
-
-/// Returns all blobs of these segments.
-fn blobs_of(segments: Vec<SegmentRef>) -> Vec<BlobRef> {
-    let mut blobs = Vec::new();
-    for segment in segments {
-        blobs.extend(segment.into_blobs());
-    }
-
-    blobs
-}
-
 /// Reads both views of the container at one point of its log. Returns `None` when the container
 /// kept changing; it is compacted another time.
-async fn read_both<C: ContainerView>(
+pub(crate) async fn read_both<C: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
@@ -292,7 +322,7 @@ async fn read_both<C: ContainerView>(
 }
 
 /// Brings both views to one point of the log. Returns `false` when the log kept changing.
-async fn align_views<C: ContainerView>(
+pub(crate) async fn align_views<C: ContainerView>(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
@@ -330,156 +360,54 @@ fn level_weight(levels: &[SegmentRef], index: usize) -> u64 {
     levels[index].chunks + (levels[index].through - previous_end)
 }
 
-fn index_error(error: SegmentError) -> PortError {
-    PortError::Corrupt(format!("index: {error}"))
-}
-
-/// A segment that is not stored yet.
-struct NewSegment {
-    chunks: Vec<u8>,
-    edits: Vec<MemoryEdit>,
-    memory_index: Option<Vec<u8>>,
-    /// The newest log record in it.
-    through: u64,
-}
-
-async fn store(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    id: &ContainerId,
-    new_segment: NewSegment,
-) -> PortResult<SegmentRef> {
-    let NewSegment {
-        chunks,
-        edits,
-        memory_index,
-        through,
-    } = new_segment;
-    let bytes = bytes::Bytes::from(chunks);
-    let segment = Segment::open(bytes.clone()).map_err(index_error)?;
-    let path = format!("{id}/segments/{}", Revision::random());
-    let sizes = FileSizes::of(&bytes);
-    let edits = store_edits(ctx, tenant, &format!("{path}-actions"), edits).await?;
-    let memory_index = store_index(ctx, tenant, &format!("{path}-index"), memory_index).await?;
-    let blob = ctx.blobs.put(tenant, &path, bytes).await?;
-    let chunks = segment.len_chunks() as u64;
-
-    Ok(SegmentRef {
-        blob,
-        through,
-        chunks,
-        bytes: sizes.bytes,
-        core_bytes: sizes.core_bytes,
-        search_bytes: sizes.search_bytes,
-        memories: None,
-        edits,
-        memory_index,
-    })
-}
-
-/// Stores the callers' edits, if there are any.
-async fn store_edits(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    path: &str,
-    edits: Vec<MemoryEdit>,
-) -> PortResult<Option<BlobRef>> {
-    if edits.is_empty() {
-        return Ok(None);
-    }
-    let file = EditsFile::new(edits).encode();
-    Ok(Some(ctx.blobs.put(tenant, path, file.into()).await?))
-}
-
-/// Stores the index of a segment's memories, if there is one.
-async fn store_index(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    path: &str,
-    file: Option<Vec<u8>>,
-) -> PortResult<Option<MemoryIndexRef>> {
-    let Some(file) = file else {
-        return Ok(None);
-    };
-    let sizes = FileSizes::of(&file);
-    Ok(Some(MemoryIndexRef {
-        blob: ctx.blobs.put(tenant, path, file.into()).await?,
-        rules: Ledger::RULES_VERSION,
-        bytes: sizes.bytes,
-        core_bytes: sizes.core_bytes,
-        search_bytes: sizes.search_bytes,
-    }))
-}
-
-/// Merges the newest two segments, which follow those `before`, the older first. Returns `None` if a part
-/// of them cannot be read.
-async fn merge(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    before: &[SegmentRef],
-    pair: &[SegmentRef; 2],
-) -> PortResult<Option<NewSegment>> {
-    let chunks = pair.each_ref().map(|segment| segment.blob.clone());
-    let Some(chunks) = merge_stored(ctx, tenant, before.len(), &chunks).await? else {
-        return Ok(None);
-    };
+/// Merges two segments, the older first, which follow those of the list.
+///
+/// # Errors
+/// As [`compact_intact`].
+async fn merge(list: &mut SegmentList<'_>, pair: &[SegmentRef; 2]) -> PortResult<NewSegment> {
+    let (ctx, tenant) = (list.ctx, list.tenant);
+    let chunks = pair.each_ref().map(|segment| &segment.blob);
+    let chunks = merge_stored(ctx, tenant, list.segments.len(), &chunks).await?;
+    let chunks = list.store_chunks(chunks).await?;
 
     let mut edits: Vec<MemoryEdit> = Vec::new();
-    let mut indexes: Vec<BlobRef> = Vec::new();
     for segment in pair {
-        let Some(file) = read_edits(ctx, tenant, segment).await? else {
-            return Ok(None);
-        };
-        edits.extend(file.edits);
-        indexes.extend(
-            segment
-                .memory_index
-                .as_ref()
-                .map(|index| index.blob.clone()),
-        );
+        let file = read_edits(ctx, tenant, segment).await?;
+        edits.extend(file.ok_or_else(lost_part)?.edits);
     }
 
+    let indexes = StoredFile::all_memories(pair);
+    let indexes: Vec<&BlobRef> = indexes.into_iter().map(|file| file.blob).collect();
     let mut memory_index = None;
     if !indexes.is_empty() {
-        let before = before
-            .iter()
-            .filter(|segment| segment.memory_index.is_some());
-        memory_index = merge_stored(ctx, tenant, before.count(), &indexes).await?;
-        if memory_index.is_none() {
-            return Ok(None);
-        }
+        let older = StoredFile::all_memories(&list.segments).len();
+        let merged = merge_stored(ctx, tenant, older, &indexes).await?;
+        memory_index = Some(list.store_memory_index(merged).await?);
     }
 
-    Ok(Some(NewSegment {
+    Ok(NewSegment {
         chunks,
         edits,
         memory_index,
         through: pair[1].through,
-    }))
+    })
 }
 
-/// Merges stored segments of chunks or of memories, which follow this many `older` ones. Returns `None` if
-/// one of them cannot be read.
+/// Merges stored segments of chunks or of memories, which follow this many `older` ones.
+///
+/// # Errors
+/// As [`compact_intact`].
 async fn merge_stored(
     ctx: &Ctx,
     tenant: &Tenant,
     older: usize,
-    blobs: &[BlobRef],
-) -> PortResult<Option<Vec<u8>>> {
-    let contents = ctx.blobs.read(tenant, blobs).await?;
+    blobs: &[&BlobRef],
+) -> PortResult<Vec<u8>> {
+    let blobs: Vec<BlobRef> = blobs.iter().copied().cloned().collect();
+    let contents = ctx.blobs.read(tenant, &blobs).await?;
     let opened = contents
         .into_iter()
         .map(|content| open_whole(content).map(Arc::new));
-    let Some(segments) = opened.collect::<Option<Vec<Arc<Segment>>>>() else {
-        return Ok(None);
-    };
-    match merge_segments(&segments, older) {
-        Ok(merged) => Ok(Some(merged)),
-        Err(SegmentError::Corrupt(_)) => Ok(None),
-        Err(error) => Err(index_error(error)),
-    }
-}
-
-fn being_replaced() -> PortError {
-    PortError::Unavailable("a segment is being replaced".into())
+    let segments: Option<Vec<Arc<Segment>>> = opened.collect();
+    merge_segments(&segments.ok_or_else(lost_part)?, older).map_err(index_error)
 }

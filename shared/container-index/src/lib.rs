@@ -6,20 +6,24 @@ mod chunks;
 mod compact;
 mod count;
 mod embedding;
+mod lease;
 mod memories;
 mod opened;
 mod repair;
+mod rewrite;
+mod segment_list;
 mod segments;
 mod tail;
 mod view;
 
 pub use cache::{CacheSettings, ViewCache};
 pub use chunks::{IndexedChunks, decode_attributes, read_attributes};
-pub use compact::{compact_index, rebuild_index, rewrite_index};
+pub use compact::{CompactionOutcome, CompactionSettings, compact_index};
 pub use count::count_memories;
 pub use embedding::ChosenModel;
 pub use memories::{IndexedMemories, MemoryIndex};
 pub use repair::{IndexFaults, repair_index, verify_index};
+pub use rewrite::{rebuild_index, rewrite_index};
 pub use segments::{
     PartialSegment, SegmentReading, fetch_all, partial_segments, read_until_fetched,
 };

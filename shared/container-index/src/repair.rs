@@ -8,8 +8,9 @@ use service::Ctx;
 use service::repair_document;
 
 use crate::chunks::IndexedChunks;
-use crate::compact::rewrite_index;
+use crate::compact::{CompactionOutcome, CompactionSettings};
 use crate::memories::{IndexedMemories, are_edits_readable};
+use crate::rewrite::rewrite_index;
 use crate::segments::SegmentReading;
 use crate::view::{ContainerState, ContainerView, Loaded, read_views, served_documents};
 
@@ -24,9 +25,15 @@ pub async fn repair_index(
     tenant: &Tenant,
     id: &ContainerId,
     suspects: &[DocumentId],
-) -> Result<()> {
+    settings: CompactionSettings,
+) -> Result<CompactionOutcome> {
     let state = ContainerState::read_all(ctx, tenant, id).await?;
     let has_removed_data = state.head.last_removal.is_some();
+    if suspects.is_empty() && has_removed_data {
+        // What cannot be read is found while everything is written anew.
+        return Ok(rewrite_index(ctx, tenant, id, settings).await?);
+    }
+
     let segments = state.head.segments.clone();
     let (mut chunks, mut memories) = read_from_store(ctx, tenant, id, state).await?;
 
@@ -43,11 +50,10 @@ pub async fn repair_index(
         || !are_edits_readable(ctx, tenant, &segments).await?;
     // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
-    if is_broken || has_removed_data {
-        rewrite_index(ctx, tenant, id).await?;
+    match is_broken || has_removed_data {
+        true => Ok(rewrite_index(ctx, tenant, id, settings).await?),
+        false => Ok(CompactionOutcome::Done),
     }
-
-    Ok(())
 }
 
 /// The faults of a container's index.

@@ -107,7 +107,7 @@ impl SegmentReading {
 /// The file of a segment, of chunks or of memories.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredFile<'a> {
-    blob: &'a BlobRef,
+    pub(crate) blob: &'a BlobRef,
     bytes: u64,
     core_bytes: Option<u64>,
     search_bytes: Option<u64>,
@@ -135,6 +135,14 @@ impl<'a> StoredFile<'a> {
     /// Returns the files of the chunks of these segments.
     pub(crate) fn all_chunks(segments: &'a [SegmentRef]) -> Vec<Self> {
         segments.iter().map(Self::of_chunks).collect()
+    }
+
+    /// Returns the memory indexes of these segments.
+    pub(crate) fn all_memories(segments: &'a [SegmentRef]) -> Vec<Self> {
+        let indexes = segments
+            .iter()
+            .filter_map(|segment| segment.memory_index.as_ref());
+        indexes.map(Self::of_memories).collect()
     }
 }
 
@@ -240,7 +248,8 @@ pub(crate) fn complete_in_background(ctx: &Ctx, tenant: &Tenant, segments: &[Par
     }
 }
 
-fn lost_part() -> PortError {
+/// The error of a part of a segment that cannot be read.
+pub(crate) fn lost_part() -> PortError {
     PortError::Corrupt("a part of a segment".into())
 }
 

@@ -17,6 +17,8 @@ use crate::view::{ContainerView, FetchedBlobs};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChunkTail {
     index: ContainerIndex,
+    /// The documents whose packs could not be read.
+    unreadable: Vec<DocumentId>,
 }
 
 impl ChunkTail {
@@ -76,14 +78,16 @@ impl ContainerView for ChunkTail {
         }
         read_packs(ctx, tenant, &puts, fetched, |document, pack| match pack {
             Some(pack) => self.index.upsert_document(to_index(document, &pack)),
-            // Whoever serves the document reports that it cannot be read.
-            None => self.index.remove_from_older(document.id.as_str()),
+            None => {
+                self.index.remove_from_older(document.id.as_str());
+                self.unreadable.push(document.id.clone());
+            }
         })
         .await
     }
 
     fn take_unreadable(&mut self) -> Vec<DocumentId> {
-        Vec::new()
+        std::mem::take(&mut self.unreadable)
     }
 
     fn size_bytes(&self) -> usize {

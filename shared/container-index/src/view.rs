@@ -344,7 +344,7 @@ impl<V: ContainerView> Loaded<V> {
     }
 }
 
-/// Reads both views of the container. `reading` is one that reads everything.
+/// Reads both views of the container.
 ///
 /// # Errors
 /// Returns the errors of the ports.

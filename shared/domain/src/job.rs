@@ -86,6 +86,10 @@ pub enum Job {
     CompactV1 {
         /// The id of the container.
         container: ContainerId,
+        /// The newest log record when this was requested. Nothing is left to do once a segment has it.
+        /// Without it, the whole log is compacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        through: Option<u64>,
     },
     /// Embeds documents by the model that the operator chose, where they have no vectors of it.
     EmbedV1 {

@@ -45,7 +45,9 @@ pub use embedding::{
     EmbeddingInput, TextEmbedder, TextVectors, folder_model_name, is_folder_model,
 };
 pub use functions::{CallLimits, RemoteFunction};
-pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
+pub use index::{
+    CommitOutcome, CompactionLease, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT,
+};
 pub use organization::{IdempotencyStore, Keys, RememberedRequest, SettingsStore, Tasks, Vault};
 pub use reranking::RerankModel;
 

@@ -34,6 +34,8 @@ pub struct RequestCounts {
     pub kms: u64,
     /// The bytes of the answers of S3.
     pub s3_bytes: u64,
+    /// The bytes of the requests to S3.
+    pub s3_sent_bytes: u64,
     /// The length of the longest chain of requests that waited for each other: each one began after
     /// the answer to the one before.
     pub longest_chain: u64,
@@ -166,6 +168,9 @@ impl HttpConnector for MeteredTransport {
                 // The new body is longer, so the length is no longer right. S3 signs the length, so
                 // it stays there.
                 parts.headers.remove(http::header::CONTENT_LENGTH);
+            }
+            if service == Service::S3 {
+                this.lock_counts().s3_sent_bytes += body.len() as u64;
             }
             let request = http::Request::from_parts(parts, SdkBody::from(body));
             let response = this

@@ -24,7 +24,9 @@ mod vector_code;
 pub use config::{RankingConfig, SimilarityCalibration};
 pub use embedding::{Embedder, StaticEmbedder};
 pub use error::SegmentError;
-pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, Replacing, merge_segments};
+pub use index::{
+    ChunkInput, ContainerIndex, Document, DocumentCount, DocumentView, Replacing, merge_segments,
+};
 pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
     SearchQuery, WiderLimit, search_containers,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, Replacing, SearchHit, SearchQuery, Segment,
-    StaticEmbedder, merge_segments, search_containers,
+    SegmentError, StaticEmbedder, merge_segments, search_containers,
 };
 use support::build_anew;
 
@@ -45,6 +45,7 @@ enum Step {
     Remove(u8),
     Seal,
     Merge,
+    Rewrite,
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -58,6 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0u8..12).prop_map(Step::Remove),
         2 => Just(Step::Seal),
         1 => Just(Step::Merge),
+        1 => Just(Step::Rewrite),
     ]
 }
 
@@ -102,6 +104,13 @@ impl Layered {
         }
     }
 
+    /// Adds a segment, which is not in the index yet.
+    fn store(&mut self, file: Result<Vec<u8>, SegmentError>) {
+        let file = file.expect("what the test wrote is valid");
+        let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
+        self.segments.push(Arc::new(segment));
+    }
+
     fn rebuild(&mut self) {
         self.index = ContainerIndex::new();
         for segment in &self.segments {
@@ -113,24 +122,26 @@ impl Layered {
     fn apply(&mut self, step: &Step) {
         match step {
             Step::Seal => {
-                let file = self
-                    .index
-                    .build_tail_segment(self.replacing)
-                    .expect("what the test wrote is valid");
-                self.segments.push(Arc::new(
-                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
-                ));
+                self.store(self.index.build_tail_segment(self.replacing));
                 self.rebuild();
             }
             Step::Merge if self.segments.len() >= 2 && self.index.is_tail_empty() => {
                 let from = self.segments.len() / 2;
-                let file = merge_segments(&self.segments[from..], from)
-                    .expect("what the test wrote is valid");
+                let merged = merge_segments(&self.segments[from..], from);
                 self.segments.truncate(from);
-                self.segments.push(Arc::new(
-                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
-                ));
+                self.store(merged);
                 self.rebuild();
+            }
+            Step::Rewrite if self.index.is_tail_empty() => {
+                let count = self.segments.len();
+                self.segments.clear();
+                for first in (0..count).step_by(2) {
+                    let places = first..count.min(first + 2);
+                    self.store(self.index.build_merged(places, self.replacing));
+                }
+                self.rebuild();
+                let count = self.index.count_stored(0..self.segments.len());
+                assert_eq!(count.stored, count.live, "what was replaced is gone");
             }
             other => write(&mut self.index, other),
         }
@@ -143,7 +154,7 @@ fn write(index: &mut ContainerIndex, step: &Step) {
         Step::Remove(id) => {
             index.remove_document(&format!("d{id}"));
         }
-        Step::Seal | Step::Merge => {}
+        Step::Seal | Step::Merge | Step::Rewrite => {}
     }
 }
 

@@ -97,6 +97,7 @@ async fn request_maintenance(
     if head.needs_compaction(changes) {
         let job = Job::CompactV1 {
             container: container.clone(),
+            through: Some(head.seq + 1),
         };
         messages.push(JobMessage::new(tenant.org(), job));
     }

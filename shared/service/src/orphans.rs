@@ -166,8 +166,8 @@ async fn read_segments(
     let mut found = HashSet::new();
     for container in containers {
         let head = ctx.index.get_head(tenant, container).await?;
-        for segment in head.segments {
-            found.extend(segment.into_blobs());
+        for segment in &head.segments {
+            found.extend(segment.blobs().cloned());
         }
     }
 

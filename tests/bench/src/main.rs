@@ -25,8 +25,9 @@
 //! cargo run --release -p bench -- drive                 synchronization of a large cloud drive
 //! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
 //! cargo run --release -p bench -- scale FOLDER          cold and warm requests to containers of any
-//!                                                       size with the response times of AWS;
-//!                                                       FOLDER keeps the containers
+//!                                                       size with the response times of AWS, or
+//!                                                       compactions with --compaction; FOLDER keeps
+//!                                                       the containers
 //! cargo run --release -p bench -- reuse                 cost of one changed paragraph of a long
 //!                                                       document
 //! ```
@@ -207,6 +208,12 @@ enum What {
         /// Draw the times of cold searches over the number of chunks into this SVG file
         #[arg(long)]
         plot: Option<PathBuf>,
+        /// Measure compactions instead of requests. They change the containers
+        #[arg(long, conflicts_with = "plot")]
+        compaction: bool,
+        /// The most megabytes of files that these compactions merge, if not as many as in functions
+        #[arg(long, requires = "compaction")]
+        max_merged_mb: Option<u64>,
     },
     /// Measures one container of that benchmark
     #[command(hide = true)]
@@ -216,6 +223,15 @@ enum What {
         /// Cold requests of each operation
         #[arg(long)]
         requests: usize,
+    },
+    /// Measures compactions of one container of that benchmark
+    #[command(hide = true)]
+    ScaleCompaction {
+        /// The folder of the container
+        folder: PathBuf,
+        /// The most megabytes of files that are merged
+        #[arg(long)]
+        max_merged_mb: Option<u64>,
     },
     /// Embeddings and time that one changed paragraph of a long document costs
     Reuse,
@@ -278,8 +294,17 @@ async fn run(what: What) -> Result<()> {
             chunks,
             requests,
             plot,
-        } => scale::run(&folder, &chunks, requests, plot.as_deref()).await,
+            compaction,
+            max_merged_mb,
+        } => match compaction {
+            true => scale::run_compactions(&folder, &chunks, max_merged_mb).await,
+            false => scale::run(&folder, &chunks, requests, plot.as_deref()).await,
+        },
         What::ScaleFunction { folder, requests } => scale::run_as_function(&folder, requests).await,
+        What::ScaleCompaction {
+            folder,
+            max_merged_mb,
+        } => scale::compaction::run(&folder, max_merged_mb).await,
         What::Reuse => reuse::run().await,
     }
 }

@@ -229,7 +229,15 @@ async fn fill_container(
         }
         // Compacts as maintenance would, so that the log stays short.
         if head.needs_compaction(&changes) {
-            container_index::compact_index(ctx, tenant, container.primary_id()).await?;
+            let compaction = rig.system.compaction;
+            let _ = container_index::compact_index(
+                ctx,
+                tenant,
+                container.primary_id(),
+                None,
+                compaction,
+            )
+            .await?;
         }
         left -= batch;
         bar.inc(batch as u64);

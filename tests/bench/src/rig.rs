@@ -293,8 +293,24 @@ fn start_routes(system: &LocalSystem, cache: CacheSettings) -> Result<Router> {
 
 /// Returns the resident memory of this process in megabytes; 0 if the system does not provide it.
 pub(crate) fn resident_megabytes() -> u64 {
+    read_memory("VmRSS:")
+}
+
+/// Forgets the peak of the resident memory of this process. Returns the present memory in megabytes,
+/// `None` if the system does not provide it.
+pub(crate) fn reset_peak_memory() -> Option<u64> {
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    Some(resident_megabytes())
+}
+
+/// Returns the most resident memory of this process since [`reset_peak_memory`], in megabytes.
+pub(crate) fn peak_megabytes() -> u64 {
+    read_memory("VmHWM:")
+}
+
+fn read_memory(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
         .unwrap_or_default()
         / 1024

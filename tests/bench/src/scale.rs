@@ -4,6 +4,8 @@
 //! The containers are filled through the real pipeline once and kept in a folder. Each size is then
 //! measured in a process of its own, so that its memory is its own.
 
+pub(crate) mod compaction;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -48,32 +50,55 @@ struct Operation {
 
 /// Fills the containers that do not exist yet, and prints a table for each size. Also draws the cold
 /// searches into the file `plot`, if there is one.
-#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(
     folder: &Path,
     sizes: &[usize],
     requests: usize,
     plot: Option<&Path>,
 ) -> Result<()> {
+    let arguments = ["scale-function", "--requests", &requests.to_string()];
     for &chunks in sizes {
-        let container = container_folder(folder, chunks);
-        if !container.join(COMPLETE).exists() {
-            fill_container(&container, chunks).await?;
-        }
-        println!("\n{chunks} chunks");
-        let status = Command::new(std::env::current_exe()?)
-            .args(["scale-function", "--requests", &requests.to_string()])
-            .arg(&container)
-            .status()?;
-        ensure!(
-            status.success(),
-            "the measurement of {chunks} chunks failed"
-        );
+        measure_container(folder, chunks, &arguments).await?;
     }
 
     if let Some(plot) = plot {
         std::fs::write(plot, draw_searches(folder, sizes)?)?;
     }
+    Ok(())
+}
+
+/// Fills the containers that do not exist yet, and prints what compactions of each size take.
+pub(crate) async fn run_compactions(
+    folder: &Path,
+    sizes: &[usize],
+    max_merged_mb: Option<u64>,
+) -> Result<()> {
+    let limit = max_merged_mb.map(|megabytes| format!("--max-merged-mb={megabytes}"));
+    let arguments: Vec<&str> = std::iter::once("scale-compaction")
+        .chain(limit.as_deref())
+        .collect();
+    for &chunks in sizes {
+        measure_container(folder, chunks, &arguments).await?;
+    }
+    Ok(())
+}
+
+/// Fills a container if it does not exist yet, and runs this program with these arguments for it.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn measure_container(folder: &Path, chunks: usize, arguments: &[&str]) -> Result<()> {
+    let container = container_folder(folder, chunks);
+    if !container.join(COMPLETE).exists() {
+        fill_container(&container, chunks).await?;
+    }
+    println!("\n{chunks} chunks");
+    let status = Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .arg(&container)
+        .status()?;
+    ensure!(
+        status.success(),
+        "the measurement of {chunks} chunks failed"
+    );
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use super::DynamoIndex;
 use crate::error::port_error;
 use crate::records::index::HeadRecord;
 use crate::records::{
-    DueAttributes, DueRecord, key_item, number_value, read_partition_key, read_sort_key,
-    string_value,
+    DueAttributes, DueRecord, number_value, read_partition_key, read_sort_key, string_value,
 };
 use crate::table::page_size;
 use crate::table_keys;
@@ -40,11 +39,6 @@ impl DynamoIndex {
 
         found.truncate(limit);
         Ok(found)
-    }
-
-    fn update_head(&self, tenant: &Tenant, container: &ContainerId) -> UpdateItemFluentBuilder {
-        let update = self.0.client.update_item().table_name(&self.0.name);
-        update.set_key(Some(key_item(&table_keys::head_key(tenant, container))))
     }
 
     pub(super) async fn postpone_due_erasure(

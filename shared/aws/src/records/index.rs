@@ -30,6 +30,12 @@ record! {
         /// container that belong there. A program without that index commits without this number.
         #[serde(rename = "pl")]
         pending_listed_at: Option<u64>,
+        /// The token of the compaction that has the lease.
+        #[serde(rename = "lt")]
+        lease_token: Option<String>,
+        /// The time in milliseconds at which the lease expires.
+        #[serde(rename = "lu")]
+        lease_until: Option<i64>,
     }
 }
 

@@ -127,11 +127,12 @@ pub struct MemoryIndexRef {
 
 impl SegmentRef {
     /// Returns all blobs of the segment.
-    pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
-        std::iter::once(self.blob)
-            .chain(self.memories)
-            .chain(self.edits)
-            .chain(self.memory_index.map(|index| index.blob))
+    pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
+        let index = self.memory_index.as_ref().map(|index| &index.blob);
+        std::iter::once(&self.blob)
+            .chain(&self.memories)
+            .chain(&self.edits)
+            .chain(index)
     }
 }
 

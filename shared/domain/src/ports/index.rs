@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::blob::BlobRef;
 use crate::container::{DocumentChange, IndexHead, LogRecord, SegmentRef};
-use crate::ids::{ContainerId, DocumentId, OrgId};
+use crate::ids::{ContainerId, DocumentId, OrgId, Revision};
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -19,6 +19,16 @@ pub enum CommitOutcome {
     Moved,
     /// Nothing changed, because these documents have changed since they were read.
     Stale(Vec<DocumentId>),
+}
+
+/// The lease of a compaction. It saves double work; the condition of [`Index::publish_segments`] is what
+/// keeps the index consistent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionLease {
+    /// A random token of the compaction.
+    pub token: Revision,
+    /// The time at which the lease expires.
+    pub until: Timestamp,
 }
 
 /// The largest number of changes in one commit. Each change needs up to two of the 100 items of a
@@ -71,8 +81,26 @@ pub trait Index: Send + Sync {
         now: Timestamp,
     ) -> PortResult<CommitOutcome>;
 
+    /// Takes the compaction lease of a container. Returns `false` if another compaction has it at `now`, or
+    /// the container has no commit. The retry of a call whose response was lost returns `true`.
+    async fn begin_compaction(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        lease: &CompactionLease,
+        now: Timestamp,
+    ) -> PortResult<bool>;
+
+    /// Gives a lease back. Does nothing if it was given back before, or another compaction has taken it.
+    async fn end_compaction(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        lease: &CompactionLease,
+    ) -> PortResult<()>;
+
     /// Replaces the list of segments and the number of `memories` if the generation of the segments
-    /// is still `expected`. Returns `false` otherwise.
+    /// is still `expected`, and ends the compaction lease. Returns `false` otherwise.
     async fn publish_segments(
         &self,
         tenant: &Tenant,

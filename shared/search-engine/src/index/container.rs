@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::merge::write_segment;
@@ -18,6 +19,15 @@ pub enum Replacing {
     ById,
     /// By their numbers, which are looked up when the segment is written. The ids are read in pages.
     ByNumber,
+}
+
+/// Numbers of documents in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentCount {
+    /// All documents.
+    pub stored: usize,
+    /// Those that no newer segment has replaced or removed.
+    pub live: usize,
 }
 
 /// The index of a container: older segments, and a tail of recent writes.
@@ -353,11 +363,33 @@ impl ContainerIndex {
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_compacted(&self, replacing: Replacing) -> Result<Vec<u8>, SegmentError> {
         let parts: Vec<&IndexPart> = self.parts().collect();
-        let replaced = match replacing {
-            Replacing::ById => ReplacedDocuments::Ids(Vec::new()),
-            Replacing::ByNumber => ReplacedDocuments::Numbers(Deletions::default()),
-        };
-        write_segment(&parts, replaced)
+        write_segment(&parts, ReplacedDocuments::none(replacing))
+    }
+
+    /// Writes the live documents of the segments at `places` as one segment. Together, segments that are
+    /// written so replace an index without a tail.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if texts cannot be read or do not fit.
+    pub fn build_merged(
+        &self,
+        places: Range<usize>,
+        replacing: Replacing,
+    ) -> Result<Vec<u8>, SegmentError> {
+        let parts: Vec<&IndexPart> = self.segments[places].iter().collect();
+        write_segment(&parts, ReplacedDocuments::none(replacing))
+    }
+
+    /// Counts the documents of the segments at `places`.
+    #[must_use]
+    pub fn count_stored(&self, places: Range<usize>) -> DocumentCount {
+        let parts = &self.segments[places];
+        let stored = parts.iter().map(|part| part.len_documents() as usize);
+        let live = parts.iter().map(|part| part.liveness.documents);
+        DocumentCount {
+            stored: stored.sum(),
+            live: live.sum(),
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) fn write_segment(
 
     let chunks = parts.iter().map(|part| part.liveness.chunks).sum();
     let mut writer = SegmentWriter::new(chunks, replaced)?;
+    writer.reserve_for(parts.iter().filter_map(|part| part.segment()));
     let new_numbers = write_documents(parts, &documents, &mut writer)?;
     write_terms(parts, &new_numbers, &mut writer)?;
 

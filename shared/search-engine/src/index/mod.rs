@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 pub(crate) use analyzer::ChunkAnalyzer;
-pub use container::{ContainerIndex, Replacing, merge_segments};
+pub use container::{ContainerIndex, DocumentCount, Replacing, merge_segments};
 pub(crate) use liveness::BitSet;
 pub(crate) use part::IndexPart;
 

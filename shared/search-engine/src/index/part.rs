@@ -84,12 +84,17 @@ impl IndexPart {
         }
     }
 
+    /// Returns the segment of this part, unless it is a tail.
+    pub(super) fn segment(&self) -> Option<&Segment> {
+        match &self.source {
+            PartSource::Segment(segment) => Some(segment),
+            PartSource::Tail(_) => None,
+        }
+    }
+
     /// Returns the segment of this part if its vectors have codes.
     fn coded_segment(&self) -> Option<&Segment> {
-        match &self.source {
-            PartSource::Segment(segment) if segment.has_codes() => Some(segment),
-            _ => None,
-        }
+        self.segment().filter(|segment| segment.has_codes())
     }
 
     /// Checks whether the vectors have codes. The sign bits are then those of rotated vectors.

@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 16 * 1024;
 const EXPIRY_BYTES: usize = 12;
 
 pub(super) struct AttributeWriter {
-    blocks: BlockWriter,
+    pub(super) blocks: BlockWriter,
     /// The numbers of the documents whose attributes are in the core.
     core_documents: Vec<u8>,
     core_blocks: BlockWriter,

@@ -71,6 +71,11 @@ impl BlockWriter {
         }
     }
 
+    /// Makes room for blocks of this many bytes, so that they are not moved while they grow.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        self.blocks.reserve_exact(bytes);
+    }
+
     /// Checks whether the next row is the first one of a block.
     pub(super) fn begins_block(&self) -> bool {
         self.first_row == self.next_row
@@ -240,6 +245,11 @@ impl<const N: usize> BlockReader<N> {
         let block = Arc::new(self.read_block(number)?);
         self.lock_recent().insert(number, block.clone());
         block.row(row)
+    }
+
+    /// Returns the bytes of all blocks.
+    pub(super) fn len_bytes(&self) -> usize {
+        self.blocks.len()
     }
 
     /// Estimates the memory that the blocks take that stay decompressed.

@@ -6,8 +6,8 @@ use super::format::{put_varint, take_varint};
 use crate::error::SegmentError;
 
 /// The documents of older segments that a segment replaces or removes. An older segment is known by its
-/// place among all segments, the oldest first. Only the newest segments are merged, so the places of older
-/// ones stay the same.
+/// place among all segments, the oldest first. The newest segments are merged, so the places of older ones
+/// stay the same. Where others are, all segments are written anew without deletions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Deletions(BTreeMap<u32, BTreeSet<u32>>);
 

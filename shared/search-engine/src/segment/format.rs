@@ -267,10 +267,10 @@ pub(super) fn write_file(
         entries.push(entry);
     }
 
-    let mut file = Vec::with_capacity(core_len + pages.len());
-    file.extend_from_slice(MAGIC);
+    let mut core = Vec::with_capacity(core_len);
+    core.extend_from_slice(MAGIC);
     for number in [VERSION, chunks, documents, SECTIONS as u32] {
-        file.extend_from_slice(&number.to_le_bytes());
+        core.extend_from_slice(&number.to_le_bytes());
     }
     let mut offset = table_end.next_multiple_of(64);
     for entry in &entries {
@@ -278,21 +278,24 @@ pub(super) fn write_file(
             true => (offset, entry.stored.len()),
             false => (core_len + entry.place.start, entry.place.len()),
         };
-        file.extend_from_slice(&(start as u64).to_le_bytes());
-        file.extend_from_slice(&(len as u64).to_le_bytes());
-        file.extend_from_slice(&crc32fast::hash(&entry.stored).to_le_bytes());
-        file.extend_from_slice(&entry.form.to_le_bytes());
+        core.extend_from_slice(&(start as u64).to_le_bytes());
+        core.extend_from_slice(&(len as u64).to_le_bytes());
+        core.extend_from_slice(&crc32fast::hash(&entry.stored).to_le_bytes());
+        core.extend_from_slice(&entry.form.to_le_bytes());
         offset = (offset + entry.stored.len()).next_multiple_of(64);
     }
-    let crc = crc32fast::hash(&file);
-    file.extend_from_slice(&crc.to_le_bytes());
+    let crc = crc32fast::hash(&core);
+    core.extend_from_slice(&crc.to_le_bytes());
 
     for entry in &entries {
-        file.resize(file.len().next_multiple_of(64), 0);
-        file.extend_from_slice(&entry.stored);
+        core.resize(core.len().next_multiple_of(64), 0);
+        core.extend_from_slice(&entry.stored);
     }
-    file.resize(core_len, 0);
-    file.extend_from_slice(&pages);
+    core.resize(core_len, 0);
+    // The pages are moved in place, because a second copy of a large file is too much.
+    let mut file = pages;
+    file.reserve_exact(core_len);
+    file.splice(0..0, core);
     Ok(file)
 }
 
@@ -301,7 +304,9 @@ fn place_behind_core(
     sections: &mut [Vec<u8>; SECTIONS],
     placement: &Placement<'_>,
 ) -> Result<(Vec<u8>, [Option<PlacedSection>; SECTIONS]), SegmentError> {
-    let mut pages = Vec::new();
+    let behind_core = placement.searched.iter().chain(placement.paged);
+    let lengths = behind_core.map(|&section| sections[section as usize].len() + PAGE_BYTES);
+    let mut pages = Vec::with_capacity(lengths.sum());
     let mut placed: [Option<PlacedSection>; SECTIONS] = [const { None }; SECTIONS];
     for &section in placement.searched {
         let content = std::mem::take(&mut sections[section as usize]);

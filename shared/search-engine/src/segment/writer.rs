@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::Segment;
 use super::attributes::AttributeWriter;
 use super::blocks::BlockWriter;
 use super::deletions::Deletions;
@@ -11,6 +12,7 @@ use super::postings::write_postings;
 use super::strings::{StringTable, StringTableWriter};
 use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
 use crate::error::SegmentError;
+use crate::index::Replacing;
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
@@ -65,6 +67,16 @@ pub(crate) enum ReplacedDocuments<'a> {
     Ids(Vec<&'a str>),
     /// The numbers of all of them.
     Numbers(Deletions),
+}
+
+impl ReplacedDocuments<'_> {
+    /// Returns no documents.
+    pub(crate) fn none(replacing: Replacing) -> Self {
+        match replacing {
+            Replacing::ById => Self::Ids(Vec::new()),
+            Replacing::ByNumber => Self::Numbers(Deletions::default()),
+        }
+    }
 }
 
 /// The sections of a segment while they are written.
@@ -124,6 +136,17 @@ impl<'a> SegmentWriter<'a> {
             next_chunk: 0,
             replaced,
         })
+    }
+
+    /// Makes room for the texts and attributes of these segments.
+    pub(crate) fn reserve_for<'s>(&mut self, copied: impl Iterator<Item = &'s Segment>) {
+        let (mut texts, mut attributes) = (0, 0);
+        for segment in copied {
+            texts += segment.texts.len_bytes();
+            attributes += segment.attributes.blocks.len_bytes();
+        }
+        self.texts.reserve(texts);
+        self.attributes.blocks.reserve(attributes);
     }
 
     /// Adds a chunk to the current document, and returns its number.

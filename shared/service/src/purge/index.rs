@@ -104,9 +104,7 @@ async fn segment_blobs(
     container: &ContainerId,
 ) -> Result<Vec<BlobRef>> {
     let segments = ctx.index.get_head(tenant, container).await?.segments;
-    let blobs: Vec<BlobRef> = segments
-        .into_iter()
-        .flat_map(domain::SegmentRef::into_blobs)
-        .collect();
+    let blobs = segments.iter().flat_map(domain::SegmentRef::blobs);
+    let blobs: Vec<BlobRef> = blobs.cloned().collect();
     Ok(inline(&blobs))
 }

@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use cli::{ExternalServices, LocalSystem, QueueSet};
-use container_index::{CacheSettings, SegmentReading};
+use container_index::{CacheSettings, CompactionSettings, SegmentReading};
 use domain::key::{KeyKind, KeySpec, NewKey, Permission};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::{App, ProviderNames};
@@ -63,6 +63,8 @@ pub struct TestEnvironment {
     pub provider_names: ProviderNames,
     /// The parts of segments that searches read at first.
     pub reading: SegmentReading,
+    /// How workers compact containers.
+    pub compaction: CompactionSettings,
     folder: Arc<TempDir>,
 }
 
@@ -81,6 +83,8 @@ impl TestEnvironment {
             clock.as_service_clock(),
         )?;
 
+        let reads_by_pages = std::env::var_os(PAGES_VARIABLE).is_some();
+        let local = CompactionSettings::LOCAL;
         Ok(Self {
             services,
             clock,
@@ -92,13 +96,16 @@ impl TestEnvironment {
             max_unfinished: None,
             caps: OrganizationCaps::default(),
             provider_names: ProviderNames::default(),
-            reading: match std::env::var_os(CORES_VARIABLE) {
-                Some(_) => SegmentReading::Beginnings {
-                    above: 0,
-                    searches: true,
-                    completes: false,
+            reading: match reads_by_pages {
+                true => BY_PAGES,
+                false => SegmentReading::Whole,
+            },
+            compaction: match reads_by_pages {
+                true => CompactionSettings {
+                    reading: BY_PAGES,
+                    ..local
                 },
-                None => SegmentReading::Whole,
+                false => local,
             },
             folder: Arc::new(folder),
         })
@@ -131,8 +138,24 @@ pub struct TestAnswer {
 /// The base of links to files and uploads. Requests to its path reach the routes of the app like
 /// any other request.
 pub const PUBLIC_URL: &str = "http://recollect.test";
+/// Segments of any size are read by pages, as functions read large ones.
+pub const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
+    above: 0,
+    searches: true,
+    completes: false,
+};
+/// Containers of tests are compacted as functions compact large ones: segments are read by pages, and soon
+/// too large to be merged.
+pub const AS_LARGE_CONTAINERS: CompactionSettings = CompactionSettings {
+    reading: SegmentReading::Beginnings {
+        above: 0,
+        searches: false,
+        completes: false,
+    },
+    max_merged_bytes: 12 * 1024,
+};
 /// The variable with which all tests read segments page by page, as functions read large ones.
-const CORES_VARIABLE: &str = "RECOLLECT_TEST_CORES";
+const PAGES_VARIABLE: &str = "RECOLLECT_TEST_PAGES";
 /// The size of the cache for warm indexes in tests, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -173,6 +196,7 @@ impl TestApp {
         }
 
         system.ctx.caps = environment.caps;
+        system.compaction = environment.compaction;
         let external_services = environment.external_systems()?;
         let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());

@@ -13,7 +13,9 @@ mod log;
 mod openapi;
 mod sleep;
 
-pub use app::{PUBLIC_URL, TestAnswer, TestApp, TestEnvironment, multipart_form};
+pub use app::{
+    AS_LARGE_CONTAINERS, BY_PAGES, PUBLIC_URL, TestAnswer, TestApp, TestEnvironment, multipart_form,
+};
 pub use clock::TestClock;
 pub use damage::{DamageKind, list_files};
 pub use drive::{Browser, BrowserPage, DRIVE_ACCOUNT, JSON};
