@@ -22,7 +22,7 @@ use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
 const MIN_PAGED_VECTORS: usize = 1_024;
 /// The most bytes of posting lists in the search part. Longer ones are read in pages: to fetch a few of them
 /// takes less time than to read all of them.
-const MAX_SEARCHED_POSTINGS: usize = 1024 * 1024;
+const MAX_SEARCHED_POSTINGS: usize = 1536 * 1024;
 /// The sections of the search part, in the order of the file.
 const SEARCHED: [SectionKind; 5] = [
     SectionKind::Terms,
