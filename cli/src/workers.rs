@@ -63,7 +63,7 @@ struct QueueSource {
 
 impl Workers {
     /// Starts workers for every queue, and the sweep. The first sweep picks up everything
-    /// unfinished, so that the work of a killed process need not wait for its leases to end. The
+    /// unfinished, so that the documents of a killed process need not wait for its leases to end. The
     /// workers start after it, so that it ends none of their leases.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use container_index::{
 use domain::ports::CompactionLease;
 use domain::{IndexHead, Revision};
 use serde_json::json;
-use testkit::{AS_LARGE_CONTAINERS, TestApp, TestEnvironment};
+use testkit::{AS_LARGE_CONTAINERS, BY_PAGES, TestApp, TestEnvironment};
 
 use crate::client::OrgClient;
 use crate::containers::{compact, index_head, physical_container};
@@ -52,6 +52,27 @@ async fn large_segments_are_not_merged_and_answer_as_one_segment_does() {
     rebuilt.expect("an index");
     assert_eq!(index_head(&client, "box").await.segments.len(), 1);
     assert_answers(&restart(&client, reading).await, &expected, "one segment").await;
+}
+
+#[tokio::test]
+async fn a_segment_that_is_too_large_becomes_several() {
+    let client = OrgClient::new().await;
+    fill(&client).await;
+    compact(&client, "box").await;
+    let container = physical_container(&client, "box").await;
+    let ctx = &client.app.system.ctx;
+    let rebuilt = rebuild_index(ctx, &client.tenant, &container).await;
+    rebuilt.expect("an index");
+    assert_eq!(index_head(&client, "box").await.segments.len(), 1);
+    let expected = answers(&client).await;
+
+    let rewritten = rewrite_index(ctx, &client.tenant, &container, AS_LARGE_CONTAINERS).await;
+    assert_eq!(rewritten.expect("an answer"), CompactionOutcome::Done);
+    let segments = index_head(&client, "box").await.segments;
+    assert!(segments.len() > 2, "{segments:?}");
+    let reading = client.app.environment.reading;
+    assert_answers(&restart(&client, reading).await, &expected, "pieces").await;
+    assert_answers(&restart(&client, BY_PAGES).await, &expected, "by pages").await;
 }
 
 #[tokio::test]

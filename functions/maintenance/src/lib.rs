@@ -110,7 +110,15 @@ impl MaintenanceWorker {
                     let (ctx, settings) = (&self.ctx, self.compaction);
                     let repair =
                         container_index::repair_index(ctx, &tenant, container, documents, settings);
-                    self.repeat_if_busy(envelope, repair.await?).await?;
+                    match repair.await? {
+                        // The sweep asks again for an erasure, and a reader for the repair of a segment.
+                        CompactionOutcome::Busy if documents.is_empty() => {
+                            let due_at = ctx.clock.now().plus_seconds(BUSY_SECONDS.into());
+                            let index = &ctx.index;
+                            index.postpone_erasure(&tenant, container, due_at).await?;
+                        }
+                        outcome => self.repeat_if_busy(envelope, outcome).await?,
+                    }
                 }
             }
             Job::EmbedV1 {

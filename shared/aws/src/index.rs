@@ -5,11 +5,13 @@ mod changes;
 mod compaction;
 mod erasure;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{
@@ -138,6 +140,22 @@ impl DynamoIndex {
         };
         Ok(optional_text(&item, CommitRecord::ATTRIBUTES.token) == Some(token))
     }
+}
+
+/// Sends an update of a head. Returns `false` if its condition does not hold. While a transaction of a
+/// commit changes the head, the update is refused; it is then sent again after a pause.
+async fn send_head_update(update: UpdateItemFluentBuilder) -> PortResult<bool> {
+    const ATTEMPTS: u32 = 6;
+    const CONFLICT: &str = "TransactionConflictException";
+    for attempt in 1..ATTEMPTS {
+        match update.clone().send().await {
+            Err(error) if error.code() == Some(CONFLICT) => {
+                tokio::time::sleep(Duration::from_millis(10 << attempt)).await;
+            }
+            result => return condition_held(result),
+        }
+    }
+    condition_held(update.send().await)
 }
 
 #[async_trait]
@@ -324,17 +342,12 @@ impl Index for DynamoIndex {
                 .expression_attribute_values(":generation", number_value(expected))
         };
 
-        match update.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
-                    // Our own publication whose answer was lost shows the same segments.
-                    let head = self.get_head(tenant, container).await?;
-                    Ok(head.generation == expected + 1 && head.segments == segments)
-                }
-                _ => Err(port_error(error)),
-            },
+        if send_head_update(update).await? {
+            return Ok(true);
         }
+        // Our own publication whose answer was lost shows the same segments.
+        let head = self.get_head(tenant, container).await?;
+        Ok(head.generation == expected + 1 && head.segments == segments)
     }
 
     async fn record_pending_listed(
@@ -353,8 +366,7 @@ impl Index for DynamoIndex {
             // The index of a deleted container must not come back.
             .condition_expression(format!("attribute_exists({last_sequence})"));
 
-        condition_held(update.send().await)?;
-        Ok(())
+        send_head_update(update).await.map(drop)
     }
 
     async fn trim_log(

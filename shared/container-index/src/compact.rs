@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use domain::ports::PortResult;
-use domain::{BlobRef, ContainerId, IndexHead, MemoryEdit, PortError, SegmentRef, Tenant};
+use domain::{
+    BlobRef, ContainerId, DocumentId, IndexHead, MemoryEdit, PortError, SegmentRef, Tenant,
+};
 use search_engine::{Segment, merge_segments};
-use service::{Ctx, report_damage};
+use service::Ctx;
 use tracing::info;
 
 use crate::lease::HeldLease;
@@ -52,15 +54,25 @@ impl CompactionSettings {
     };
 
     /// Checks whether neighbouring segments may be merged into one.
-    pub(crate) fn can_merge<'s>(
-        self,
-        segments: impl IntoIterator<Item = &'s SegmentRef> + Clone,
-    ) -> bool {
-        let chunks: u64 = segments.clone().into_iter().map(|s| s.bytes).sum();
-        let indexes = segments.into_iter().filter_map(|s| s.memory_index.as_ref());
-        let memories: u64 = indexes.map(|index| index.bytes).sum();
-        chunks.max(memories) <= self.max_merged_bytes
+    pub(crate) fn can_merge<'s>(self, segments: impl IntoIterator<Item = &'s SegmentRef>) -> bool {
+        sum_file_bytes(segments) <= self.max_merged_bytes
     }
+
+    /// Returns the number of segments into which these are written anew.
+    pub(crate) fn pieces_of(self, segments: &[SegmentRef]) -> usize {
+        let pieces = sum_file_bytes(segments).div_ceil(self.max_merged_bytes);
+        usize::try_from(pieces).unwrap_or(usize::MAX).max(1)
+    }
+}
+
+/// Returns the bytes of all files of chunks or of all memory indexes of segments, whichever are more.
+fn sum_file_bytes<'s>(segments: impl IntoIterator<Item = &'s SegmentRef>) -> u64 {
+    let (mut chunks, mut memories) = (0, 0);
+    for segment in segments {
+        chunks += segment.bytes;
+        memories += segment.memory_index.as_ref().map_or(0, |index| index.bytes);
+    }
+    chunks.max(memories)
 }
 
 /// The outcome of a request to compact a container or to write its index anew.
@@ -69,7 +81,7 @@ impl CompactionSettings {
 pub enum CompactionOutcome {
     /// It is done, or there was nothing to do.
     Done,
-    /// Another compaction is under way. The request has to be repeated later.
+    /// Another compaction is under way or was first. The request has to be repeated later.
     Busy,
 }
 
@@ -196,6 +208,8 @@ pub(crate) struct SealedLog {
     /// The number of live memories.
     pub(crate) memory_count: u64,
     pub(crate) memories: IndexedMemories,
+    /// The documents of the log that could not be read. A commit may have replaced them meanwhile.
+    pub(crate) unreadable: Vec<DocumentId>,
 }
 
 /// Adds the log to the list as its newest segment. Returns `None` when the container kept changing; it is
@@ -226,10 +240,6 @@ pub(crate) async fn seal_log(
 
     let mut unreadable = log.view.take_unreadable();
     unreadable.extend(memories.view.take_unreadable());
-    if !unreadable.is_empty() {
-        report_damage(ctx, tenant, id, &unreadable).await;
-    }
-
     let memories = memories.view;
     let now = ctx.clock.now();
     let partial = memories.partial_segments();
@@ -265,6 +275,7 @@ pub(crate) async fn seal_log(
         through: log.seq,
         memory_count,
         memories,
+        unreadable,
     }))
 }
 

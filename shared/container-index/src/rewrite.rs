@@ -6,16 +6,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use domain::ports::PortResult;
-use domain::{BlobRef, ContainerId, IndexHead, PortError, SegmentRef, Tenant};
-use search_engine::{ContainerIndex, DocumentCount, Replacing, Segment};
-use service::{Ctx, report_damage};
-use tracing::info;
+use domain::{BlobRef, ContainerId, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
+use search_engine::{ContainerIndex, DocumentCount, Piece, Replacing, Segment};
+use service::{Ctx, repair_document, report_damage};
+use tracing::{info, warn};
 
 use crate::chunks::IndexedChunks;
-use crate::compact::{CompactionOutcome, CompactionSettings, align_views, read_both, seal_log};
+use crate::compact::{
+    CompactionOutcome, CompactionSettings, SealedLog, align_views, read_both, seal_log,
+};
 use crate::lease::HeldLease;
 use crate::memories::IndexedMemories;
-use crate::segment_list::{NewSegment, SegmentList, index_error};
+use crate::segment_list::{ChunkFile, NewSegment, SegmentList, index_error};
 use crate::segments::{
     SegmentReading, StoredFile, lost_part, open_segments, open_whole, read_until_fetched,
 };
@@ -27,8 +29,6 @@ const LEASE_SECONDS: i64 = 600;
 /// Writes everything that search serves of a container anew, in place of all its segments, and
 /// removes from the log everything that the segments cover. Afterwards the index holds nothing that
 /// was deleted before, and nothing that could not be read.
-///
-/// Does nothing when another compaction was first.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -46,7 +46,10 @@ pub async fn rewrite_index(
     };
     let rewritten = rewrite(ctx, tenant, id, settings).await;
     lease.end(matches!(rewritten, Ok(true))).await?;
-    rewritten.map(|_| CompactionOutcome::Done)
+    Ok(match rewritten? {
+        true => CompactionOutcome::Done,
+        false => CompactionOutcome::Busy,
+    })
 }
 
 /// Returns `true` if the index was published.
@@ -149,12 +152,16 @@ async fn replace_all(
         through: chunks.seq,
     };
     list.push(whole).await?;
-    finish_rewrite(&list, chunks.seq, memories.view.count_live(now)).await
+    finish_rewrite(&mut list, chunks.seq, memories.view.count_live(now)).await
 }
 
 /// Publishes a list without anything that was deleted up to the log record `through`, and trims the log.
 /// Returns `false` if the list was not published.
-async fn finish_rewrite(list: &SegmentList<'_>, through: u64, memories: u64) -> PortResult<bool> {
+async fn finish_rewrite(
+    list: &mut SegmentList<'_>,
+    through: u64,
+    memories: u64,
+) -> PortResult<bool> {
     if !list.publish(memories).await? {
         return Ok(false);
     }
@@ -170,7 +177,8 @@ async fn finish_rewrite(list: &SegmentList<'_>, through: u64, memories: u64) -> 
 }
 
 /// Rewrites the segments and the log whose state is given. Neighbouring segments that may be merged become
-/// one, and one such group after another is in memory. Returns `true` if they were published.
+/// one, and one that is too large becomes several. One such group after another is in memory. Returns
+/// `true` if they were published.
 ///
 /// All memory indexes are written without deletions, so the places of segments may change
 /// (`search_engine`'s deletions name segments by their places).
@@ -185,44 +193,80 @@ async fn rewrite_groups(
     let Some(sealed) = seal_log(list, state, settings.reading).await? else {
         return Ok(false);
     };
-
-    let former = take(&mut list.segments);
-    let (ctx, tenant) = (list.ctx, list.tenant);
-    let chunks = Files::open_chunks(ctx, tenant, &former, settings.reading).await?;
-    let memories = Files::open_memories(ctx, tenant, &former, settings.reading).await?;
-
+    let SealedLog {
+        through,
+        memory_count,
+        memories,
+        unreadable,
+    } = sealed;
+    let SegmentList { ctx, tenant, .. } = *list;
+    for document in &unreadable {
+        if let Err(error) = repair_document(ctx, tenant, document).await {
+            warn!(document.id = %document, error = &error as &dyn std::error::Error,
+                "could not repair {document}; a reader asks for it again");
+        }
+    }
     let mut edits = {
-        let memories = &sealed.memories;
         let list_edits = || memories.ledger().list_edits();
         read_until_fetched(ctx, tenant, memories.partial_segments(), list_edits).await?
     };
+    // The merges need much memory themselves.
+    drop(memories);
+
+    let former = take(&mut list.segments);
+    let chunks = Files::open_chunks(ctx, tenant, &former, settings.reading).await?;
+    let memories = Files::open_memories(ctx, tenant, &former, settings.reading).await?;
+
     let mut first_index = 0;
     for group in group_segments(&former, settings) {
-        let (segments, is_last) = (&former[group.clone()], group.end == former.len());
+        let segments = &former[group.clone()];
         let indexes = StoredFile::all_memories(segments).len();
         let indexes = first_index..first_index + indexes;
         first_index = indexes.end;
-        let has_memories = memories.count(indexes.clone()).live > 0;
-        if chunks.count(group.clone()).live == 0 && !has_memories && !is_last {
+
+        let (is_last, newest) = (group.end == former.len(), former[group.end - 1].through);
+        let chunks = chunks.group(group, Replacing::ById);
+        let memories = memories.group(indexes, Replacing::ByNumber);
+        if chunks.is_empty() && memories.is_empty() && !is_last {
             continue;
         }
-
-        let through = former[group.end - 1].through;
-        let mut memory_index = None;
-        if has_memories {
-            let file = memories.merge(indexes, Replacing::ByNumber).await?;
-            memory_index = Some(list.store_memory_index(file).await?);
+        let count = settings.pieces_of(segments);
+        for (chunks, memory_index) in write_group(list, &chunks, &memories, count).await? {
+            let segment = NewSegment {
+                chunks,
+                edits: take(&mut edits),
+                memory_index,
+                through: newest,
+            };
+            list.push(segment).await?;
         }
-        let file = chunks.merge(group, Replacing::ById).await?;
-        let segment = NewSegment {
-            chunks: list.store_chunks(file).await?,
-            edits: take(&mut edits),
-            memory_index,
-            through,
-        };
-        list.push(segment).await?;
     }
-    finish_rewrite(list, sealed.through, sealed.memory_count).await
+    finish_rewrite(list, through, memory_count).await
+}
+
+/// Writes the files of a group of segments as those of so many new ones, and stores them.
+async fn write_group(
+    list: &mut SegmentList<'_>,
+    chunks: &Group<'_>,
+    memories: &Group<'_>,
+    count: usize,
+) -> PortResult<Vec<(ChunkFile, Option<MemoryIndexRef>)>> {
+    let mut stored = Vec::with_capacity(count);
+    let whole = chunks.read().await?;
+    for number in 0..count {
+        let file = whole.build(Piece { number, count })?;
+        stored.push((list.store_chunks(file).await?, None));
+    }
+    drop(whole);
+
+    if !memories.is_empty() {
+        let whole = memories.read().await?;
+        for (number, (_, memory_index)) in stored.iter_mut().enumerate() {
+            let file = whole.build(Piece { number, count })?;
+            *memory_index = Some(list.store_memory_index(file).await?);
+        }
+    }
+    Ok(stored)
 }
 
 /// Returns the places of neighbouring segments that may be merged, as many as possible in each group.
@@ -310,24 +354,64 @@ impl<'a> Files<'a> {
         self.index.count_stored(places)
     }
 
-    /// Merges the live documents of the files at these places, which are read as a whole.
-    async fn merge(&self, places: Range<usize>, replacing: Replacing) -> PortResult<Vec<u8>> {
-        let mut segments = self.opened.clone();
+    fn group(&self, places: Range<usize>, replacing: Replacing) -> Group<'_> {
+        Group {
+            files: self,
+            places,
+            replacing,
+        }
+    }
+}
+
+/// Neighbouring files that are merged.
+struct Group<'a> {
+    files: &'a Files<'a>,
+    places: Range<usize>,
+    replacing: Replacing,
+}
+
+impl Group<'_> {
+    /// Checks whether no document of the group is live.
+    fn is_empty(&self) -> bool {
+        self.files.count(self.places.clone()).live == 0
+    }
+
+    /// Reads the files of the group as a whole.
+    async fn read(&self) -> PortResult<ReadGroup> {
+        let files = self.files;
+        let mut segments = files.opened.clone();
+        let places = self.places.clone();
         let partial: Vec<usize> = places
-            .clone()
             .filter(|&place| !segments[place].is_whole())
             .collect();
-        let blobs: Vec<BlobRef> = partial
-            .iter()
-            .map(|&place| self.files[place].blob.clone())
-            .collect();
-        let contents = self.ctx.blobs.read(self.tenant, &blobs).await?;
+        let blobs = partial.iter().map(|&place| files.files[place].blob.clone());
+        let blobs: Vec<BlobRef> = blobs.collect();
+        let contents = files.ctx.blobs.read(files.tenant, &blobs).await?;
         for (place, content) in zip(partial, contents) {
             segments[place] = Arc::new(open_whole(content).ok_or_else(lost_part)?);
         }
+        Ok(ReadGroup {
+            index: index_of(&segments)?,
+            places: self.places.clone(),
+            replacing: self.replacing,
+        })
+    }
+}
 
-        let index = index_of(&segments)?;
-        index.build_merged(places, replacing).map_err(index_error)
+/// A group whose files are in memory, with the beginnings of all others.
+struct ReadGroup {
+    index: ContainerIndex,
+    places: Range<usize>,
+    replacing: Replacing,
+}
+
+impl ReadGroup {
+    /// Writes a piece of the live documents as a file.
+    fn build(&self, piece: Piece) -> PortResult<Vec<u8>> {
+        let file = self
+            .index
+            .build_merged(self.places.clone(), piece, self.replacing);
+        file.map_err(index_error)
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct SegmentList<'a> {
     /// All blobs that were stored for the list. Those of segments that were merged again are no longer in
     /// it.
     stored: Vec<BlobRef>,
+    /// True once the list may have been published.
+    may_be_published: bool,
 }
 
 impl<'a> SegmentList<'a> {
@@ -63,6 +65,7 @@ impl<'a> SegmentList<'a> {
             generation: head.generation,
             published: head.segments.clone(),
             stored: Vec::new(),
+            may_be_published: false,
         }
     }
 
@@ -138,7 +141,8 @@ impl<'a> SegmentList<'a> {
     ///
     /// # Errors
     /// Returns the errors of the ports.
-    pub(crate) async fn publish(&self, memories: u64) -> PortResult<bool> {
+    pub(crate) async fn publish(&mut self, memories: u64) -> PortResult<bool> {
+        self.may_be_published = true;
         let index = &self.ctx.index;
         let is_published = index
             .publish_segments(
@@ -162,9 +166,12 @@ impl<'a> SegmentList<'a> {
         Ok(is_published)
     }
 
-    /// Schedules a purge of everything that was stored for a list that is not published. What this leaves
-    /// behind is found as an orphan.
+    /// Schedules a purge of everything that was stored for a list that is not published. Does nothing if a
+    /// publication may still arrive. What this leaves behind is found as an orphan.
     pub(crate) async fn discard(&self) {
+        if self.may_be_published {
+            return;
+        }
         let discarded = match self.ctx.index.get_head(self.tenant, self.id).await {
             Ok(head) => self.purge_others(self.stored.iter(), &head.segments).await,
             Err(error) => Err(error),

@@ -104,7 +104,7 @@ impl Queues {
     }
 
     /// Makes a message visible again after a few seconds. Otherwise it would come again after the
-    /// visibility time-out of its queue, which is six times the time-out of the function.
+    /// visibility time-out of its queue, which is twelve minutes.
     pub(crate) async fn retry_soon(&self, message: &EventMessage) {
         let Some(address) = self.names.queue_address(&message.queue) else {
             return;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, Replacing, SearchHit, SearchQuery, Segment,
-    SegmentError, StaticEmbedder, merge_segments, search_containers,
+    ChunkInput, ContainerIndex, Document, Embedder, Piece, Replacing, SearchHit, SearchQuery,
+    Segment, SegmentError, StaticEmbedder, merge_segments, search_containers,
 };
 use support::build_anew;
 
@@ -36,6 +36,8 @@ const WORDS: [&str; 20] = [
     "canciones",
 ];
 
+/// The number of segments into which segments are written anew.
+const PIECES: usize = 2;
 /// The time at which some documents expire.
 const EXPIRY: i64 = 1_000;
 
@@ -136,8 +138,11 @@ impl Layered {
                 let count = self.segments.len();
                 self.segments.clear();
                 for first in (0..count).step_by(2) {
-                    let places = first..count.min(first + 2);
-                    self.store(self.index.build_merged(places, self.replacing));
+                    for number in 0..PIECES {
+                        let (places, count) = (first..count.min(first + 2), PIECES);
+                        let piece = Piece { number, count };
+                        self.store(self.index.build_merged(places, piece, self.replacing));
+                    }
                 }
                 self.rebuild();
                 let count = self.index.count_stored(0..self.segments.len());

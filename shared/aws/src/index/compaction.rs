@@ -3,8 +3,7 @@
 use domain::ports::{CompactionLease, PortResult};
 use domain::{ContainerId, Tenant, Timestamp};
 
-use super::DynamoIndex;
-use crate::error::condition_held;
+use super::{DynamoIndex, send_head_update};
 use crate::records::index::{HeadAttributes, HeadRecord};
 use crate::records::{number_value, string_value};
 
@@ -34,7 +33,7 @@ impl DynamoIndex {
             .expression_attribute_values(":token", string_value(lease.token.as_str()))
             .expression_attribute_values(":until", number_value(lease.until.as_millis()))
             .expression_attribute_values(":now", number_value(now.as_millis()));
-        condition_held(update.send().await)
+        send_head_update(update).await
     }
 
     pub(super) async fn end_lease(
@@ -53,7 +52,6 @@ impl DynamoIndex {
             .update_expression(format!("REMOVE {lease_token}, {lease_until}"))
             .condition_expression(format!("{lease_token} = :token"))
             .expression_attribute_values(":token", string_value(lease.token.as_str()));
-        condition_held(update.send().await)?;
-        Ok(())
+        send_head_update(update).await.map(drop)
     }
 }

@@ -1,13 +1,11 @@
 //! Due erasures: heads of containers whose index still has removed content, in the sparse index
 //! `due`.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use domain::ports::PortResult;
 use domain::{ContainerId, OrgId, Tenant, Timestamp};
 use tracing::error;
 
-use super::DynamoIndex;
+use super::{DynamoIndex, send_head_update};
 use crate::error::port_error;
 use crate::records::index::HeadRecord;
 use crate::records::{
@@ -54,7 +52,7 @@ impl DynamoIndex {
             .update_expression(format!("SET {due_attribute} = :due_at"))
             .condition_expression(format!("attribute_exists({last_removal})"))
             .expression_attribute_values(":due_at", string_value(table_keys::due_sort_key(due_at)));
-        send_optional_update(update).await
+        send_head_update(update).await.map(drop)
     }
 
     pub(super) async fn end_erasure(
@@ -70,17 +68,6 @@ impl DynamoIndex {
             .update_expression(format!("REMOVE {last_removal}, {shard}, {due_at}"))
             .condition_expression(format!("{last_removal} <= :through"))
             .expression_attribute_values(":through", number_value(through));
-        send_optional_update(update).await
-    }
-}
-
-/// Sends an update. An update whose condition does not hold counts as success.
-async fn send_optional_update(update: UpdateItemFluentBuilder) -> PortResult<()> {
-    match update.send().await {
-        Ok(_) => Ok(()),
-        Err(error) => match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            _ => Err(port_error(error)),
-        },
+        send_head_update(update).await.map(drop)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::merge::write_segment;
+use super::merge::{Piece, write_piece, write_segment};
 use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
@@ -366,18 +366,19 @@ impl ContainerIndex {
         write_segment(&parts, ReplacedDocuments::none(replacing))
     }
 
-    /// Writes the live documents of the segments at `places` as one segment. Together, segments that are
-    /// written so replace an index without a tail.
+    /// Writes a piece of the live documents of the segments at `places` as one segment. Together, segments
+    /// that are written so replace an index without a tail.
     ///
     /// # Errors
     /// [`SegmentError`] if texts cannot be read or do not fit.
     pub fn build_merged(
         &self,
         places: Range<usize>,
+        piece: Piece,
         replacing: Replacing,
     ) -> Result<Vec<u8>, SegmentError> {
         let parts: Vec<&IndexPart> = self.segments[places].iter().collect();
-        write_segment(&parts, ReplacedDocuments::none(replacing))
+        write_piece(&parts, ReplacedDocuments::none(replacing), piece)
     }
 
     /// Counts the documents of the segments at `places`.

@@ -1,6 +1,7 @@
 //! Writes parts of an index as one segment.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use bytes::Bytes;
 use fst::map::OpBuilder;
@@ -10,7 +11,31 @@ use super::part::IndexPart;
 use crate::error::SegmentError;
 use crate::segment::{ChunkRow, DocumentRow, ReplacedDocuments, SegmentWriter};
 
-/// The new number of a chunk that is not written, because its document was deleted.
+/// A piece of an index that is too large for one segment: its documents, in the order of their ids, in
+/// pieces of as many documents each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The number of the piece, from 0.
+    pub number: usize,
+    /// The number of all pieces.
+    pub count: usize,
+}
+
+impl Piece {
+    /// Everything as one piece.
+    pub const WHOLE: Self = Self {
+        number: 0,
+        count: 1,
+    };
+
+    /// Returns the piece of this many documents.
+    fn of(self, documents: usize) -> Range<usize> {
+        let start = |number| documents * number / self.count;
+        start(self.number)..start(self.number + 1)
+    }
+}
+
+/// The new number of a chunk that is not written: its document was deleted, or is in another piece.
 const NOT_WRITTEN: u32 = u32::MAX;
 
 /// A live document of a part.
@@ -29,6 +54,15 @@ pub(super) fn write_segment(
     parts: &[&IndexPart],
     replaced: ReplacedDocuments<'_>,
 ) -> Result<Vec<u8>, SegmentError> {
+    write_piece(parts, replaced, Piece::WHOLE)
+}
+
+/// Writes a piece of what [`write_segment`] writes.
+pub(super) fn write_piece(
+    parts: &[&IndexPart],
+    replaced: ReplacedDocuments<'_>,
+    piece: Piece,
+) -> Result<Vec<u8>, SegmentError> {
     let mut documents = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let living = part.living_with("")?.into_iter();
@@ -39,11 +73,14 @@ pub(super) fn write_segment(
         }));
     }
     documents.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let documents = &documents[piece.of(documents.len())];
 
-    let chunks = parts.iter().map(|part| part.liveness.chunks).sum();
-    let mut writer = SegmentWriter::new(chunks, replaced)?;
-    writer.reserve_for(parts.iter().filter_map(|part| part.segment()));
-    let new_numbers = write_documents(parts, &documents, &mut writer)?;
+    let chunks = documents
+        .iter()
+        .map(|live| parts[live.part].chunks_of(live.document).len());
+    let mut writer = SegmentWriter::new(chunks.sum(), replaced)?;
+    writer.reserve_for(parts.iter().filter_map(|part| part.segment()), piece.count);
+    let new_numbers = write_documents(parts, documents, &mut writer)?;
     write_terms(parts, &new_numbers, &mut writer)?;
 
     writer.finish()

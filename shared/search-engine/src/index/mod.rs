@@ -15,6 +15,7 @@ use bytes::Bytes;
 pub(crate) use analyzer::ChunkAnalyzer;
 pub use container::{ContainerIndex, DocumentCount, Replacing, merge_segments};
 pub(crate) use liveness::BitSet;
+pub use merge::Piece;
 pub(crate) use part::IndexPart;
 
 use crate::analysis::LatinStemmer;

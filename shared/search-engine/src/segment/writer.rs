@@ -138,15 +138,20 @@ impl<'a> SegmentWriter<'a> {
         })
     }
 
-    /// Makes room for the texts and attributes of these segments.
-    pub(crate) fn reserve_for<'s>(&mut self, copied: impl Iterator<Item = &'s Segment>) {
+    /// Makes room for the texts and attributes of these segments, of which this one is one of so many
+    /// pieces.
+    pub(crate) fn reserve_for<'s>(
+        &mut self,
+        copied: impl Iterator<Item = &'s Segment>,
+        pieces: usize,
+    ) {
         let (mut texts, mut attributes) = (0, 0);
         for segment in copied {
             texts += segment.texts.len_bytes();
             attributes += segment.attributes.blocks.len_bytes();
         }
-        self.texts.reserve(texts);
-        self.attributes.blocks.reserve(attributes);
+        self.texts.reserve(texts / pieces);
+        self.attributes.blocks.reserve(attributes / pieces);
     }
 
     /// Adds a chunk to the current document, and returns its number.
