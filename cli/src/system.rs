@@ -24,7 +24,7 @@ pub struct LocalSystem {
     pub names: ResourceNames,
     /// The ports.
     pub ctx: Ctx,
-    /// How workers compact containers.
+    /// The settings of the workers' compactions.
     pub compaction: CompactionSettings,
 }
 

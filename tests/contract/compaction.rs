@@ -7,7 +7,7 @@ use container_index::{
     CompactionOutcome, compact_index, rebuild_index, rewrite_index, verify_index,
 };
 use domain::ports::CompactionLease;
-use domain::{IndexHead, Revision};
+use domain::{ContainerId, IndexHead, Revision};
 use serde_json::json;
 use testkit::{AS_LARGE_CONTAINERS, BY_PAGES, TestApp, TestEnvironment};
 
@@ -30,6 +30,25 @@ async fn compact_only(client: &OrgClient, tag: &str) {
     let (ctx, settings) = (&client.app.system.ctx, client.app.system.compaction);
     let compacted = compact_index(ctx, &client.tenant, &container, None, settings).await;
     let _ = compacted.expect("an answer");
+}
+
+/// Fills `box` with a document, and takes its compaction lease for a minute. Returns the container.
+async fn lease_box(client: &OrgClient) -> (ContainerId, CompactionLease) {
+    client
+        .add_document(json!({"content": "One.", "containerTag": "box"}))
+        .await;
+    let container = physical_container(client, "box").await;
+    let ctx = &client.app.system.ctx;
+    let now = ctx.clock.now();
+    let lease = CompactionLease {
+        token: Revision::random(),
+        until: now.plus_seconds(60),
+    };
+    let begun = ctx
+        .index
+        .begin_compaction(&client.tenant, &container, &lease, now);
+    assert!(begun.await.expect("an answer"));
+    (container, lease)
 }
 
 /// Returns the chunks of all segments, those of replaced documents included.
@@ -187,21 +206,8 @@ async fn a_compaction_that_is_requested_again_does_nothing() {
 #[tokio::test]
 async fn one_compaction_works_on_a_container_at_a_time() {
     let client = OrgClient::new().await;
-    client
-        .add_document(json!({"content": "One.", "containerTag": "box"}))
-        .await;
-    let container = physical_container(&client, "box").await;
+    let (container, _) = lease_box(&client).await;
     let ctx = &client.app.system.ctx;
-    let lease = CompactionLease {
-        token: Revision::random(),
-        until: ctx.clock.now().plus_seconds(60),
-    };
-    let now = ctx.clock.now();
-    let begun = ctx
-        .index
-        .begin_compaction(&client.tenant, &container, &lease, now)
-        .await;
-    assert!(begun.expect("an answer"));
     compact_only(&client, "box").await;
     assert_eq!(index_head(&client, "box").await.generation, 0);
     let settings = client.app.system.compaction;
@@ -219,20 +225,8 @@ async fn one_compaction_works_on_a_container_at_a_time() {
 #[tokio::test]
 async fn a_request_meanwhile_is_done_later() {
     let client = OrgClient::new().await;
-    client
-        .add_document(json!({"content": "One.", "containerTag": "box"}))
-        .await;
-    let container = physical_container(&client, "box").await;
+    let (container, lease) = lease_box(&client).await;
     let ctx = &client.app.system.ctx;
-    let now = ctx.clock.now();
-    let lease = CompactionLease {
-        token: Revision::random(),
-        until: now.plus_seconds(60),
-    };
-    let begun = ctx
-        .index
-        .begin_compaction(&client.tenant, &container, &lease, now);
-    assert!(begun.await.expect("an answer"));
     compact(&client, "box").await;
     assert_eq!(index_head(&client, "box").await.generation, 0);
 

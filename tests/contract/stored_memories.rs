@@ -320,7 +320,7 @@ async fn an_index_that_is_written_anew_has_the_memories_of_earlier_versions_and_
     }
 }
 
-/// What an earlier version has stored of memories.
+/// The form in which an earlier version has stored memories.
 #[derive(Debug, Clone, Copy)]
 enum Former {
     Statements,

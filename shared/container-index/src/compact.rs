@@ -27,7 +27,7 @@ const LEVEL_FACTOR: u64 = 4;
 /// The seconds for which a compaction has the lease. A merge of the largest segments takes some seconds.
 const LEASE_SECONDS: i64 = 120;
 
-/// How containers are compacted.
+/// The settings of compactions.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionSettings {
     /// The parts of the segments that are read to write the log as a segment. A merge reads all of the
@@ -377,7 +377,7 @@ fn level_weight(levels: &[SegmentRef], index: usize) -> u64 {
 /// As [`compact_intact`].
 async fn merge(list: &mut SegmentList<'_>, pair: &[SegmentRef; 2]) -> PortResult<NewSegment> {
     let (ctx, tenant) = (list.ctx, list.tenant);
-    let chunks = pair.each_ref().map(|segment| &segment.blob);
+    let chunks = StoredFile::all_chunks(pair);
     let chunks = merge_stored(ctx, tenant, list.segments.len(), &chunks).await?;
     let chunks = list.store_chunks(chunks).await?;
 
@@ -388,7 +388,6 @@ async fn merge(list: &mut SegmentList<'_>, pair: &[SegmentRef; 2]) -> PortResult
     }
 
     let indexes = StoredFile::all_memories(pair);
-    let indexes: Vec<&BlobRef> = indexes.into_iter().map(|file| file.blob).collect();
     let mut memory_index = None;
     if !indexes.is_empty() {
         let older = StoredFile::all_memories(&list.segments).len();
@@ -412,9 +411,9 @@ async fn merge_stored(
     ctx: &Ctx,
     tenant: &Tenant,
     older: usize,
-    blobs: &[&BlobRef],
+    files: &[StoredFile<'_>],
 ) -> PortResult<Vec<u8>> {
-    let blobs: Vec<BlobRef> = blobs.iter().copied().cloned().collect();
+    let blobs: Vec<BlobRef> = files.iter().map(|file| file.blob.clone()).collect();
     let contents = ctx.blobs.read(tenant, &blobs).await?;
     let opened = contents
         .into_iter()

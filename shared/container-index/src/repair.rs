@@ -30,7 +30,7 @@ pub async fn repair_index(
     let state = ContainerState::read_all(ctx, tenant, id).await?;
     let has_removed_data = state.head.last_removal.is_some();
     if suspects.is_empty() && has_removed_data {
-        // What cannot be read is found while everything is written anew.
+        // Parts that cannot be read are found while everything is written anew.
         return Ok(rewrite_index(ctx, tenant, id, settings).await?);
     }
 

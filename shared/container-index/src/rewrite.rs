@@ -214,8 +214,20 @@ async fn rewrite_groups(
     drop(memories);
 
     let former = take(&mut list.segments);
-    let chunks = Files::open_chunks(ctx, tenant, &former, settings.reading).await?;
-    let memories = Files::open_memories(ctx, tenant, &former, settings.reading).await?;
+    let chunks = Files::open(
+        ctx,
+        tenant,
+        StoredFile::all_chunks(&former),
+        settings.reading,
+    )
+    .await?;
+    let memories = Files::open(
+        ctx,
+        tenant,
+        StoredFile::all_memories(&former),
+        settings.reading,
+    )
+    .await?;
 
     let mut first_index = 0;
     for group in group_segments(&former, settings) {
@@ -252,17 +264,17 @@ async fn write_group(
     count: usize,
 ) -> PortResult<Vec<(ChunkFile, Option<MemoryIndexRef>)>> {
     let mut stored = Vec::with_capacity(count);
-    let whole = chunks.read().await?;
+    let index = chunks.read().await?;
     for number in 0..count {
-        let file = whole.build(Piece { number, count })?;
+        let file = chunks.build(&index, Piece { number, count })?;
         stored.push((list.store_chunks(file).await?, None));
     }
-    drop(whole);
+    drop(index);
 
     if !memories.is_empty() {
-        let whole = memories.read().await?;
+        let index = memories.read().await?;
         for (number, (_, memory_index)) in stored.iter_mut().enumerate() {
-            let file = whole.build(Piece { number, count })?;
+            let file = memories.build(&index, Piece { number, count })?;
             *memory_index = Some(list.store_memory_index(file).await?);
         }
     }
@@ -293,8 +305,8 @@ pub(crate) async fn is_mostly_replaced(
     reading: SegmentReading,
 ) -> PortResult<bool> {
     let segments = ctx.index.get_head(tenant, id).await?.segments;
-    let chunks = Files::open_chunks(ctx, tenant, &segments, reading).await?;
-    let memories = Files::open_memories(ctx, tenant, &segments, reading).await?;
+    let chunks = Files::open(ctx, tenant, StoredFile::all_chunks(&segments), reading).await?;
+    let memories = Files::open(ctx, tenant, StoredFile::all_memories(&segments), reading).await?;
     let are_replaced = |files: &Files<'_>| {
         let count = files.count(0..files.files.len());
         count.live * 2 < count.stored
@@ -313,24 +325,6 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    async fn open_chunks(
-        ctx: &'a Ctx,
-        tenant: &'a Tenant,
-        segments: &'a [SegmentRef],
-        reading: SegmentReading,
-    ) -> PortResult<Self> {
-        Self::open(ctx, tenant, StoredFile::all_chunks(segments), reading).await
-    }
-
-    async fn open_memories(
-        ctx: &'a Ctx,
-        tenant: &'a Tenant,
-        segments: &'a [SegmentRef],
-        reading: SegmentReading,
-    ) -> PortResult<Self> {
-        Self::open(ctx, tenant, StoredFile::all_memories(segments), reading).await
-    }
-
     async fn open(
         ctx: &'a Ctx,
         tenant: &'a Tenant,
@@ -376,8 +370,8 @@ impl Group<'_> {
         self.files.count(self.places.clone()).live == 0
     }
 
-    /// Reads the files of the group as a whole.
-    async fn read(&self) -> PortResult<ReadGroup> {
+    /// Reads the files of the group as a whole. Returns the index with them and the beginnings of all others.
+    async fn read(&self) -> PortResult<ContainerIndex> {
         let files = self.files;
         let mut segments = files.opened.clone();
         let places = self.places.clone();
@@ -390,27 +384,12 @@ impl Group<'_> {
         for (place, content) in zip(partial, contents) {
             segments[place] = Arc::new(open_whole(content).ok_or_else(lost_part)?);
         }
-        Ok(ReadGroup {
-            index: index_of(&segments)?,
-            places: self.places.clone(),
-            replacing: self.replacing,
-        })
+        index_of(&segments)
     }
-}
 
-/// A group whose files are in memory, with the beginnings of all others.
-struct ReadGroup {
-    index: ContainerIndex,
-    places: Range<usize>,
-    replacing: Replacing,
-}
-
-impl ReadGroup {
-    /// Writes a piece of the live documents as a file.
-    fn build(&self, piece: Piece) -> PortResult<Vec<u8>> {
-        let file = self
-            .index
-            .build_merged(self.places.clone(), piece, self.replacing);
+    /// Writes a piece of the live documents of the group, which this index has read, as a file.
+    fn build(&self, index: &ContainerIndex, piece: Piece) -> PortResult<Vec<u8>> {
+        let file = index.build_merged(self.places.clone(), piece, self.replacing);
         file.map_err(index_error)
     }
 }

@@ -172,11 +172,7 @@ impl<'a> SegmentList<'a> {
         if self.may_be_published {
             return;
         }
-        let discarded = match self.ctx.index.get_head(self.tenant, self.id).await {
-            Ok(head) => self.purge_others(self.stored.iter(), &head.segments).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = discarded {
+        if let Err(error) = self.purge_others(self.stored.iter(), &[]).await {
             warn!(container.id = %self.id, error = &error as &dyn std::error::Error,
                 "could not remove the segments of a compaction that failed");
         }

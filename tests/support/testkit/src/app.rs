@@ -63,7 +63,7 @@ pub struct TestEnvironment {
     pub provider_names: ProviderNames,
     /// The parts of segments that searches read at first.
     pub reading: SegmentReading,
-    /// How workers compact containers.
+    /// The settings of the workers' compactions.
     pub compaction: CompactionSettings,
     folder: Arc<TempDir>,
 }
