@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::attributes::AttributeReader;
 use super::blocks::BlockReader;
 use super::format::{SectionKind, SegmentHeader, put_varint, take_varint};
-use super::strings::StringTable;
+use super::strings::{SortedTable, StringTable};
 use crate::error::{FirstError, SegmentError};
 
 const HASH_BYTES: usize = 2;
@@ -205,7 +205,7 @@ impl DocumentIds {
 /// Ids in runs.
 #[derive(Debug)]
 pub(super) struct IdRuns {
-    first_ids: StringTable,
+    first_ids: SortedTable,
     hashes: Bytes,
     core_ids: StringTable,
 }
@@ -214,7 +214,7 @@ impl IdRuns {
     fn open(header: &SegmentHeader) -> Result<Self, SegmentError> {
         let open = |section| StringTable::open(header.section(section)?);
         Ok(Self {
-            first_ids: open(SectionKind::FirstIds)?,
+            first_ids: SortedTable::open(open(SectionKind::FirstIds)?),
             hashes: header.section(SectionKind::IdHashes)?,
             core_ids: open(SectionKind::CoreIds)?,
         })
@@ -289,7 +289,7 @@ impl IdRuns {
         prefix: &str,
         blocks: &BlockReader<1>,
     ) -> Result<Vec<(u32, Cow<'_, str>)>, SegmentError> {
-        let first = self.first_ids.find(prefix, 0);
+        let first = self.first_ids.find(prefix);
         let first = first.unwrap_or_else(|next| next.saturating_sub(1));
         let mut ids = Vec::new();
         let mut first_error = FirstError::default();
@@ -315,11 +315,8 @@ impl IdRuns {
         attributes: &AttributeReader,
         is_wanted: &impl Fn(u32) -> bool,
     ) -> Result<Option<u32>, SegmentError> {
-        if let Ok(row) = self.core_ids.find(id, 0) {
-            return Ok(attributes.core_documents().get(row).copied());
-        }
         let blocks = &attributes.blocks;
-        let run = match self.first_ids.find(id, 0) {
+        let run = match self.first_ids.find(id) {
             Ok(run) => return Ok(Some(blocks.first_row_of(run))),
             Err(0) => return Ok(None),
             Err(next) => next - 1,
@@ -330,6 +327,9 @@ impl IdRuns {
             return Ok(None);
         }
 
+        if let Ok(row) = self.core_ids.find(id, 0) {
+            return Ok(attributes.core_documents().get(row).copied());
+        }
         let mut found = None;
         self.visit_run(run, blocks, |document, other| {
             let is_found = other == id.as_bytes();
@@ -365,7 +365,7 @@ mod tests {
         let sections = writer.finish().unwrap();
         let ids = sections.ids.unwrap();
         let runs = IdRuns {
-            first_ids: StringTable::open(ids.first_ids.into()).unwrap(),
+            first_ids: SortedTable::open(StringTable::open(ids.first_ids.into()).unwrap()),
             hashes: ids.hashes.into(),
             core_ids: StringTable::open(ids.core_ids.into()).unwrap(),
         };

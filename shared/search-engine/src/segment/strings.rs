@@ -1,5 +1,7 @@
 //! Tables of byte strings that are read in place: the offsets, then the bytes.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::format::u32_at;
@@ -91,7 +93,7 @@ impl StringTable {
         self.count
     }
 
-    fn range(&self, index: usize) -> std::ops::Range<usize> {
+    fn range(&self, index: usize) -> Range<usize> {
         let at =
             |i: usize| u32_at(&self.data, 4 + i * 4).unwrap_or(0) as usize + 8 + self.count * 4;
         at(index)..at(index + 1)
@@ -112,7 +114,12 @@ impl StringTable {
     /// Returns the index of `key`, searched from `from` on, in a table sorted by bytes. `Err` has
     /// the index at which it would be inserted.
     pub(super) fn find(&self, key: &str, from: usize) -> Result<usize, usize> {
-        let (mut low, mut high) = (from, self.count);
+        self.find_within(key, from..self.count)
+    }
+
+    /// Returns the index of `key` as [`Self::find`] does, searched within `places`.
+    fn find_within(&self, key: &str, places: Range<usize>) -> Result<usize, usize> {
+        let (mut low, mut high) = (places.start, places.end);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.get(middle).cmp(key.as_bytes()) {
@@ -122,5 +129,76 @@ impl StringTable {
             }
         }
         Err(low)
+    }
+}
+
+/// A table sorted by bytes, with the beginnings of its strings side by side in memory, so that a search for a
+/// key reads few strings of the table.
+#[derive(Debug)]
+pub(super) struct SortedTable {
+    table: StringTable,
+    beginnings: Vec<u128>,
+}
+
+impl SortedTable {
+    pub(super) fn open(table: StringTable) -> Self {
+        let strings = (0..table.len()).map(|index| table.get(index));
+        Self {
+            beginnings: strings.map(beginning_of).collect(),
+            table,
+        }
+    }
+
+    /// Returns the index of `key`. `Err` has the index at which it would be inserted.
+    pub(super) fn find(&self, key: &str) -> Result<usize, usize> {
+        let beginning = beginning_of(key.as_bytes());
+        let first = self.beginnings.partition_point(|other| *other < beginning);
+        let same = self.beginnings[first..].iter();
+        let same = same.take_while(|other| **other == beginning).count();
+        self.table.find_within(key, first..first + same)
+    }
+}
+
+impl std::ops::Deref for SortedTable {
+    type Target = StringTable;
+
+    fn deref(&self) -> &StringTable {
+        &self.table
+    }
+}
+
+/// Returns the first bytes of a string as a number of the same order.
+fn beginning_of(string: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    let len = string.len().min(bytes.len());
+    bytes[..len].copy_from_slice(&string[..len]);
+    u128::from_be_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_lead_to_the_same_places() {
+        let mut strings: Vec<String> = (0..300)
+            .map(|number| {
+                format!(
+                    "{}{}",
+                    "documents/same/".repeat(number % 3),
+                    number * 7 % 101
+                )
+            })
+            .chain(["", "a", "a\0", "a\0b", "é"].map(str::to_owned))
+            .collect();
+        strings.sort_unstable();
+        strings.dedup();
+        let table = StringTable::write(strings.iter()).unwrap();
+        let table = SortedTable::open(StringTable::open(table.into()).unwrap());
+        let others = ["b", "documents/", "documents/same/documents/same/5x", "~"];
+        let others = others.map(str::to_owned);
+        for key in strings.iter().chain(&others) {
+            assert_eq!(table.find(key), strings.binary_search(key), "{key}");
+        }
     }
 }
