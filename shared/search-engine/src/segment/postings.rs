@@ -178,7 +178,8 @@ impl PostingList<'_> {
             });
         }
 
-        pairs.sort_unstable();
+        // Each list is sorted. A stable sort merges sorted runs in linear time.
+        pairs.sort_by_key(|pair| pair.0);
         pairs.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;
             if is_same {
