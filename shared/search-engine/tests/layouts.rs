@@ -336,6 +336,48 @@ fn a_document_written_over_and_over_does_not_fill_the_tail() {
     assert!(index.tail_chunks() < 300, "{}", index.tail_chunks());
 }
 
+/// Returns an index of notes in three segments of growing size, or in one.
+fn index_of_notes(segments: usize) -> ContainerIndex {
+    let mut layered = Layered::new(Replacing::ById);
+    for number in 0..6_000 {
+        let words = [number % 7, number % 11 + 3, number % 17, number * 13 % 20];
+        let text = words.map(|word| WORDS[word]).join(" ");
+        let note = note(&format!("note-{number}"), &format!("{text} {number}"));
+        layered.index.upsert_document(note);
+        if segments == 3 && (number == 1_499 || number == 3_499) {
+            layered.apply(&Step::Seal);
+        }
+    }
+    layered.apply(&Step::Seal);
+    assert_eq!(layered.index.len_segments(), segments);
+    layered.index
+}
+
+#[test]
+fn rows_are_chosen_by_their_signs_from_all_segments_alike() {
+    let (whole, parts) = (index_of_notes(1), index_of_notes(3));
+    for question in [
+        "painting in paris",
+        "a green piano",
+        "coffee at the library",
+    ] {
+        let mut query = SearchQuery::new(question, StaticEmbedder.embed(question));
+        query.limit = 40;
+        query.config.prefilter_from = 1_024;
+        query.config.prefilter_keep = 200;
+        query.config.vector_candidates = 100;
+        let hits = |index| search_containers(&[index], &query).map(|found| found.hits);
+        assert_eq!(hits(&parts), hits(&whole), "{question}");
+
+        let mut every_row = query;
+        every_row.config.prefilter_from = usize::MAX;
+        let exact = search_containers(&[&whole], &every_row).expect("a whole file");
+        let found = hits(&whole).expect("a whole file");
+        let shared = found.iter().filter(|hit| exact.hits.contains(hit)).count();
+        assert!(shared >= 36, "{shared} of 40 hits of {question}");
+    }
+}
+
 #[test]
 fn an_empty_index_answers_nothing() {
     let index = ContainerIndex::new();

@@ -15,6 +15,18 @@ impl BitSet {
             .is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
 
+    /// Returns the numbers in the set, ascending.
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.0).flat_map(|(word, &bits)| {
+            let mut rest = bits;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(word * u64::BITS + bit)
+            })
+        })
+    }
+
     pub(crate) fn insert(&mut self, index: u32) {
         let word = index as usize / 64;
         if self.0.len() <= word {
@@ -71,6 +83,11 @@ impl Liveness {
     #[inline]
     pub(crate) fn is_deleted_chunk(&self, chunk: u32) -> bool {
         self.has_deletions && self.deleted_chunks.contains(chunk)
+    }
+
+    /// Returns the chunks of deleted documents, ascending.
+    pub(crate) fn deleted_chunks(&self) -> impl Iterator<Item = u32> {
+        self.deleted_chunks.iter()
     }
 
     /// Returns the stemmers of the live documents.

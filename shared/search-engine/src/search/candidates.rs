@@ -89,13 +89,7 @@ pub(super) fn find_nearest(
     let count = candidate_count(query, query.config.vector_candidates);
     let mut top = TopChunks::new(count, f32::MIN_POSITIVE);
     if query.vector != crate::QuantizedVector::ZERO || !query.models.is_empty() {
-        let mut first_error = FirstError::default();
-        for part in 0..scope.parts.len() {
-            first_error.ok(vectors::offer_nearest(
-                scope, part, query, admission, &mut top,
-            ));
-        }
-        first_error.into_result()?;
+        vectors::offer_nearest(scope, query, admission, &mut top)?;
     }
     Ok(top.finish(scope))
 }

@@ -5,6 +5,7 @@ use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use super::{SearchQuery, SearchScope};
 use crate::error::{FirstError, SegmentError};
+use crate::index::IndexPart;
 use crate::kernel;
 use crate::vector::{DIMENSIONS, QuantizedVector};
 
@@ -28,34 +29,53 @@ impl ChunkCosine {
     }
 }
 
-/// Offers the chunks of `part` to `top`, at least the nearest ones.
+/// Offers the chunks of all parts to `top`, at least the nearest ones.
 ///
 /// # Errors
 /// [`SegmentError::NotFetched`] if some vectors are missing; all that are were asked for.
 pub(super) fn offer_nearest(
     scope: &SearchScope<'_>,
-    part: usize,
     query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) -> Result<(), SegmentError> {
-    let source = scope.parts[part].1;
-    let has_models = source.model_names().any(|name| {
-        let mut models = query.models.iter();
-        models.any(|model| model.vector.model() == name)
-    });
-    let is_large = source.len_chunks() >= query.config.prefilter_from;
-    match (scope.estimated[part], has_models) {
-        (true, true) => {
+    let mut first_error = FirstError::default();
+    let mut scanned_by_signs = Vec::new();
+    for (part, (_, source)) in scope.parts.iter().enumerate() {
+        let is_estimated = scope.estimated[part];
+        let has_models = has_models(source, query);
+        let offered = if !has_models && (is_estimated || has_many_signs(source, query)?) {
+            let distances = sign_distances(scope, part, query, admission);
+            distances.map(|distances| scanned_by_signs.push((part, distances)))
+        } else if is_estimated {
             let all = 0..source.len_chunks() as u32;
             offer_chunks(scope, part, query, admission, top, all)
-        }
-        (true, false) => offer_by_signs(scope, part, query, admission, top),
-        (false, false) if is_large && !source.signs()?.is_empty() => {
-            offer_by_signs(scope, part, query, admission, top)
-        }
-        (false, _) => offer_all(scope, part, query, has_models, admission, top),
+        } else {
+            offer_all(scope, part, query, has_models, admission, top)
+        };
+        first_error.ok(offered);
     }
+
+    let cutoff = distance_cutoff(scope, query, top, &scanned_by_signs);
+    for (part, distances) in &scanned_by_signs {
+        let near = (0..).zip(distances).filter(|(_, other)| **other <= cutoff);
+        let near = near.map(|(chunk, _)| chunk);
+        first_error.ok(offer_chunks(scope, *part, query, admission, top, near));
+    }
+    first_error.into_result()
+}
+
+/// Checks whether chunks of a part have vectors of a model of the query.
+fn has_models(part: &IndexPart, query: &SearchQuery<'_>) -> bool {
+    part.model_names().any(|name| {
+        let mut models = query.models.iter();
+        models.any(|model| model.vector.model() == name)
+    })
+}
+
+/// Checks whether a part is so large that it is scanned by sign bits, and has them.
+fn has_many_signs(part: &IndexPart, query: &SearchQuery<'_>) -> Result<bool, SegmentError> {
+    Ok(part.len_chunks() >= query.config.prefilter_from && !part.signs()?.is_empty())
 }
 
 /// Offers all chunks by their exact cosines, or by the vectors of models.
@@ -93,15 +113,14 @@ fn offer_all(
     Ok(())
 }
 
-/// Offers the rows whose signs differ least from the query's. Rows that cannot be hits are left out
-/// before the cut, so that a narrow filter still gets its nearest chunks.
-fn offer_by_signs(
+/// Returns the number of different sign bits between the query and each chunk of a part, and 255 for a chunk
+/// that cannot be a hit, so that a narrow filter still gets its nearest chunks.
+fn sign_distances(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
-    top: &mut TopChunks,
-) -> Result<(), SegmentError> {
+) -> Result<Vec<u8>, SegmentError> {
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
     let query_signs = match source.has_codes() {
@@ -109,21 +128,18 @@ fn offer_by_signs(
         false => query.vector.sign_bits(),
     };
     kernel::write_sign_distances(&query_signs, source.signs()?, &mut distances);
-    if admission.filters() || source.liveness.has_deletions {
+    if admission.filters() {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
                 *distance = u8::MAX;
             }
         }
+    } else {
+        for chunk in source.liveness.deleted_chunks() {
+            distances[chunk as usize] = u8::MAX;
+        }
     }
-
-    let keep = query.config.prefilter_keep.max(top.size);
-    let cutoff = distance_cutoff(&distances, keep);
-    let near = (0..)
-        .zip(&distances)
-        .filter(|(_, distance)| **distance <= cutoff);
-    let near = near.map(|(chunk, _)| chunk);
-    offer_chunks(scope, part, query, admission, top, near)
+    Ok(distances)
 }
 
 /// Offers these chunks.
@@ -145,16 +161,26 @@ fn offer_chunks(
     first_error.into_result()
 }
 
-/// Returns the smallest distance within which at least `keep` rows lie. Rows at 255 are excluded.
-fn distance_cutoff(distances: &[u8], keep: usize) -> u8 {
+/// Returns the smallest distance within which enough rows of all parts lie. Rows at 255 are excluded.
+fn distance_cutoff(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    top: &TopChunks,
+    parts: &[(usize, Vec<u8>)],
+) -> u8 {
+    let share = scope.chunks / query.config.prefilter_share;
+    let enough = query.config.prefilter_keep.max(top.size).max(share);
     let mut histogram = [0usize; 256];
-    distances
-        .iter()
-        .for_each(|&distance| histogram[usize::from(distance)] += 1);
+    for (_, distances) in parts {
+        for &distance in distances {
+            histogram[usize::from(distance)] += 1;
+        }
+    }
+
     let mut sum = 0;
     let cutoff = histogram.iter().position(|&count| {
         sum += count;
-        sum >= keep
+        sum >= enough
     });
     cutoff.map_or(254, |cutoff| cutoff.min(254) as u8)
 }
