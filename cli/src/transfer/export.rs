@@ -93,8 +93,8 @@ pub async fn export_container(
     }
 
     for (_, memories) in &container_memories {
-        for memory in memories.ledger().memories() {
-            write_line(out, &ExportLine::Memory(MemoryLine::new(memory)))?;
+        for memory in memories.ledger().read_memories() {
+            write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
             end_line.memories += 1;
         }
     }

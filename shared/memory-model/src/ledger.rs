@@ -334,6 +334,11 @@ impl Ledger {
         self.memories.all().map(|(_, memory)| memory)
     }
 
+    /// Returns all memories by id, as [`Self::memories`] does, without keeping them in memory.
+    pub fn read_memories(&self) -> impl Iterator<Item = Arc<Memory>> {
+        self.memories.read_in_order()
+    }
+
     /// Returns the newest versions in the memory's chain, the oldest of them first; none for an inference.
     pub fn memory_history(&self, memory: &Memory) -> Vec<Arc<Memory>> {
         if !self.topics.contains(&memory.topic) {

@@ -296,6 +296,14 @@ where
         stored.chain(held)
     }
 
+    /// Returns all records in the order of their keys, as [`Self::all`] does. The stored ones are decoded one
+    /// after the other, and do not stay in memory.
+    pub(super) fn read_in_order(&self) -> impl Iterator<Item = Arc<V>> {
+        let mut keys: Vec<K> = self.keys().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| self.get(&key))
+    }
+
     fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
         self.stored_bytes()
             .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(&bytes)?))))
@@ -422,6 +430,8 @@ mod tests {
         let mut read: Vec<(String, u32)> = records.read_all().map(|(k, v)| (k, *v)).collect();
         read.sort();
         assert_eq!(read, expected);
+        let in_order: Vec<u32> = records.read_in_order().map(|number| *number).collect();
+        assert_eq!(in_order, expected.clone().map(|(_, number)| number));
         assert_eq!(numbers(&records), expected);
 
         let changes: Vec<(String, Option<Vec<u8>>)> = records.changes().collect();
