@@ -15,6 +15,11 @@ fn dot_product(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     sum
 }
 
+/// Returns the dot product of two rows.
+pub(crate) fn dot_rows(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    pulp::Arch::new().dispatch(|| dot_product(a, b))
+}
+
 /// Returns the dot product of two vectors of the same length.
 pub(crate) fn dot_codes(a: &[i8], b: &[i8]) -> i32 {
     pulp::Arch::new().dispatch(|| {
@@ -45,16 +50,11 @@ pub(crate) fn write_cosines(
 
 /// Writes the number of different bits between `query` and each row of `rows` to `out`, at most 255.
 pub(crate) fn write_sign_distances(query: &[u8; SIGN_BYTES], rows: &[u8], out: &mut [u8]) {
-    let words = |bytes: &[u8; SIGN_BYTES]| -> [u64; 4] {
-        let (words, _) = bytes.as_chunks::<8>();
-        [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))
-    };
-
-    let query = words(query);
+    let query: [u64; 4] = pulp::bytemuck::pod_read_unaligned(query);
     let (rows, _) = rows.as_chunks::<SIGN_BYTES>();
     pulp::Arch::new().dispatch(|| {
         for (row, out) in rows.iter().zip(out.iter_mut()) {
-            let row = words(row);
+            let row: [u64; 4] = pulp::bytemuck::pod_read_unaligned(row);
             let mut distance = 0;
             for i in 0..4 {
                 distance += (row[i] ^ query[i]).count_ones();

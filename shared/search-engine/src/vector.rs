@@ -73,11 +73,7 @@ impl QuantizedVector {
     /// Returns the integer dot product.
     #[must_use]
     pub fn dot(&self, other: &Self) -> i32 {
-        self.0
-            .iter()
-            .zip(&other.0)
-            .map(|(&a, &b)| i32::from(a) * i32::from(b))
-            .sum()
+        kernel::dot_rows(&self.0, &other.0)
     }
 
     /// Returns 1 / Euclidean norm of the integers; 0 for the zero vector.

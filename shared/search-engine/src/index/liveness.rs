@@ -16,7 +16,7 @@ impl BitSet {
     }
 
     /// Returns the numbers in the set, ascending.
-    fn iter(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.0).flat_map(|(word, &bits)| {
             let mut rest = bits;
             std::iter::from_fn(move || {

@@ -142,6 +142,14 @@ impl IndexPart {
         }
     }
 
+    /// Returns the inverse norm of the vector of a chunk, if it is known without the vector.
+    pub(crate) fn known_inverse_norm(&self, chunk: u32) -> Option<f32> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.known_inverse_norm(chunk),
+            PartSource::Tail(tail) => tail.inverse_norms().get(chunk as usize).copied(),
+        }
+    }
+
     pub(crate) fn signs(&self) -> Result<&[u8], SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => segment.signs(),

@@ -17,7 +17,6 @@ pub(super) struct FilterCache<'a> {
     decisions: Vec<Vec<FilterDecision>>,
     /// The chunks of expired documents, by part.
     expired: Vec<BitSet>,
-    has_expired: bool,
 }
 
 impl<'a> FilterCache<'a> {
@@ -32,13 +31,11 @@ impl<'a> FilterCache<'a> {
             None => Vec::new(),
         };
 
-        let mut has_expired = false;
         let mut expired = Vec::with_capacity(scope.parts.len());
         for (_, part) in &scope.parts {
             let mut chunks = BitSet::default();
             let documents = query.live_at.map(|now| part.expired(now));
             for document in documents.into_iter().flatten() {
-                has_expired = true;
                 part.chunks_of(document)
                     .for_each(|chunk| chunks.insert(chunk));
             }
@@ -49,13 +46,17 @@ impl<'a> FilterCache<'a> {
             admit,
             decisions,
             expired,
-            has_expired,
         }
     }
 
-    /// Checks whether some live chunks may be left out.
-    pub(super) fn filters(&self) -> bool {
-        self.admit.is_some() || self.has_expired
+    /// Checks whether the caller's filter may leave out chunks.
+    pub(super) fn has_filter(&self) -> bool {
+        self.admit.is_some()
+    }
+
+    /// Returns the chunks of expired documents of a part, ascending.
+    pub(super) fn expired_chunks(&self, part: usize) -> impl Iterator<Item = u32> {
+        self.expired[part].iter()
     }
 
     /// Checks whether a chunk is live and has not expired, and its document passes the filter.

@@ -128,14 +128,15 @@ fn sign_distances(
         false => query.vector.sign_bits(),
     };
     kernel::write_sign_distances(&query_signs, source.signs()?, &mut distances);
-    if admission.filters() {
+    if admission.has_filter() {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
                 *distance = u8::MAX;
             }
         }
     } else {
-        for chunk in source.liveness.deleted_chunks() {
+        let deleted = source.liveness.deleted_chunks();
+        for chunk in deleted.chain(admission.expired_chunks(part)) {
             distances[chunk as usize] = u8::MAX;
         }
     }
@@ -237,8 +238,9 @@ pub(super) fn exact_cosine(
     query: &SearchQuery<'_>,
     chunk: u32,
 ) -> Result<f32, SegmentError> {
-    let row = scope.parts[part].1.vector(chunk)?;
-    let mut out = [0f32];
-    kernel::write_cosines(&query.vector, &row.0, &[row.inverse_norm()], &mut out);
-    Ok(out[0])
+    let source = scope.parts[part].1;
+    let row = source.vector(chunk)?;
+    let inverse_norm = source.known_inverse_norm(chunk);
+    let inverse_norm = inverse_norm.unwrap_or_else(|| row.inverse_norm());
+    Ok(query.vector.dot(&row) as f32 * inverse_norm * query.vector.inverse_norm())
 }

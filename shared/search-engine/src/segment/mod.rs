@@ -432,6 +432,11 @@ impl Segment {
         Ok(self.inverse_norms.get_or_init(|| norms))
     }
 
+    /// Returns the inverse norm of the vector of a chunk, once the norms of all chunks were read.
+    pub(crate) fn known_inverse_norm(&self, chunk: u32) -> Option<f32> {
+        self.inverse_norms.get()?.get(chunk as usize).copied()
+    }
+
     /// Returns the sign bits, 32 bytes per chunk; empty in small segments and in some of earlier
     /// versions.
     pub(crate) fn signs(&self) -> Result<&[u8], SegmentError> {
