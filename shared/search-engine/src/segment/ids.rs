@@ -121,6 +121,14 @@ impl DocumentIds {
         }
     }
 
+    /// Returns the bytes in memory that are not parts of the file.
+    pub(super) fn computed_bytes(&self) -> usize {
+        match self {
+            Self::Table(_) => 0,
+            Self::Runs(runs) => runs.first_ids.computed_bytes(),
+        }
+    }
+
     /// Returns the id of a document.
     ///
     /// # Errors

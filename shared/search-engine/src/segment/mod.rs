@@ -47,7 +47,7 @@ use search_part::SearchPart;
 use strings::StringTable;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file that are known, sections that
-/// were packed, about 6 bytes for each chunk and 4 for each document, and up to 12 MB of texts and attributes that were read.
+/// were packed, about 6 bytes for each chunk, 4 for each document, 16 for each run of ids, and up to 12 MB of texts and attributes that were read.
 ///
 /// Of a file of which only the beginning is known, reads fail with [`SegmentError::NotFetched`] until the
 /// caller has fetched what [`Segment::missing`] returns.
@@ -180,13 +180,14 @@ impl Segment {
     }
 
     /// Estimates the memory of the segment in bytes: what is known of the file, its unpacked sections, 6
-    /// bytes for each chunk and 4 for each document, and the blocks that stay decompressed.
+    /// bytes for each chunk and 4 for each document, 16 for each run of ids, and the blocks that stay
+    /// decompressed.
     pub(crate) fn estimated_bytes(&self) -> usize {
         let recent = self.texts.recent_bytes() + self.attributes.recent_bytes();
         let search_part = self.search_part.get();
         let search_part = search_part.map_or(0, |part| part.unpacked_bytes);
         let known = self.header.file.bytes_in_memory() + self.header.unpacked_bytes() + search_part;
-        let numbers = self.len_chunks() * 6 + self.len_documents() * 4;
+        let numbers = self.len_chunks() * 6 + self.len_documents() * 4 + self.ids.computed_bytes();
         known + numbers + recent.min(known * blocks::EXPANSION)
     }
 

@@ -149,21 +149,29 @@ impl SortedTable {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        self.table.get(index)
+    }
+
+    pub(super) fn text(&self, index: usize) -> &str {
+        self.table.text(index)
+    }
+
+    /// Returns the bytes in memory beside the table.
+    pub(super) fn computed_bytes(&self) -> usize {
+        size_of_val(self.beginnings.as_slice())
+    }
+
     /// Returns the index of `key`. `Err` has the index at which it would be inserted.
     pub(super) fn find(&self, key: &str) -> Result<usize, usize> {
         let beginning = beginning_of(key.as_bytes());
         let first = self.beginnings.partition_point(|other| *other < beginning);
-        let same = self.beginnings[first..].iter();
-        let same = same.take_while(|other| **other == beginning).count();
+        let same = self.beginnings[first..].partition_point(|other| *other == beginning);
         self.table.find_within(key, first..first + same)
-    }
-}
-
-impl std::ops::Deref for SortedTable {
-    type Target = StringTable;
-
-    fn deref(&self) -> &StringTable {
-        &self.table
     }
 }
 
@@ -180,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beginnings_lead_to_the_same_places() {
+    fn a_sorted_table_finds_what_a_binary_search_finds() {
         let mut strings: Vec<String> = (0..300)
             .map(|number| {
                 format!(
