@@ -334,7 +334,8 @@ impl Ledger {
         self.memories.all().map(|(_, memory)| memory)
     }
 
-    /// Returns all memories by id, as [`Self::memories`] does, without keeping them in memory.
+    /// Returns all memories in the order of their ids, as [`Self::memories`] does, without keeping them in
+    /// memory.
     pub fn read_memories(&self) -> impl Iterator<Item = Arc<Memory>> {
         self.memories.read_in_order()
     }

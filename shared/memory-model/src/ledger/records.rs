@@ -194,18 +194,22 @@ where
         if let Some(all) = self.all_stored.get() {
             return all.get(key).cloned();
         }
-        let store = self.store.as_ref()?;
         if let Some(value) = self.lock_recently_read().get(key) {
             return Some(value.clone());
         }
 
-        let value = Arc::new(V::decode(&store.get(&self.stored_key(key))?)?);
+        let value = self.decode_stored(key)?;
         let mut recently_read = self.lock_recently_read();
         if recently_read.len() >= MAX_RECENTLY_READ {
             recently_read.clear();
         }
         recently_read.insert(key.clone(), value.clone());
         Some(value)
+    }
+
+    fn decode_stored(&self, key: &K) -> Option<Arc<V>> {
+        let bytes = self.store.as_ref()?.get(&self.stored_key(key))?;
+        V::decode(&bytes).map(Arc::new)
     }
 
     fn lock_recently_read(&self) -> MutexGuard<'_, HashMap<K, Arc<V>>> {
@@ -301,7 +305,11 @@ where
     pub(super) fn read_in_order(&self) -> impl Iterator<Item = Arc<V>> {
         let mut keys: Vec<K> = self.keys().collect();
         keys.sort_unstable();
-        keys.into_iter().filter_map(|key| self.get(&key))
+        keys.into_iter()
+            .filter_map(|key| match self.overlay.get(&key) {
+                Some(held) => held.value().cloned(),
+                None => self.decode_stored(&key),
+            })
     }
 
     fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
@@ -432,6 +440,7 @@ mod tests {
         assert_eq!(read, expected);
         let in_order: Vec<u32> = records.read_in_order().map(|number| *number).collect();
         assert_eq!(in_order, expected.clone().map(|(_, number)| number));
+        assert!(records.all_stored.get().is_none());
         assert_eq!(numbers(&records), expected);
 
         let changes: Vec<(String, Option<Vec<u8>>)> = records.changes().collect();
