@@ -48,7 +48,7 @@ pub(crate) fn write_cosines(
     });
 }
 
-/// Writes the number of different bits between `query` and each row of `rows` to `out`, at most 255.
+/// Writes the number of different bits between `query` and each row of `rows` to `out`, at most 254.
 pub(crate) fn write_sign_distances(query: &[u8; SIGN_BYTES], rows: &[u8], out: &mut [u8]) {
     let query: [u64; 4] = pulp::bytemuck::pod_read_unaligned(query);
     let (rows, _) = rows.as_chunks::<SIGN_BYTES>();
@@ -59,7 +59,40 @@ pub(crate) fn write_sign_distances(query: &[u8; SIGN_BYTES], rows: &[u8], out: &
             for i in 0..4 {
                 distance += (row[i] ^ query[i]).count_ones();
             }
-            *out = distance.min(255) as u8;
+            *out = distance.min(254) as u8;
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row() -> impl Strategy<Value = [i8; DIMENSIONS]> {
+        proptest::collection::vec(any::<i8>(), DIMENSIONS).prop_map(|row| row.try_into().unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn dot_products_are_those_of_plain_loops(a in row(), b in row()) {
+            let expected: i32 = a.iter().zip(&b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+            prop_assert_eq!(dot_rows(&a, &b), expected);
+            prop_assert_eq!(dot_codes(&a, &b), expected);
+        }
+
+        #[test]
+        fn sign_distances_are_those_of_plain_loops(rows in proptest::collection::vec(any::<[u8; SIGN_BYTES]>(), 1..9)) {
+            let query = rows[0].map(|byte| !byte);
+            let mut distances = vec![0; rows.len()];
+            write_sign_distances(&query, rows.as_flattened(), &mut distances);
+            let expected = rows.iter().map(|row| {
+                let bytes = row.iter().zip(&query);
+                let different: u32 = bytes.map(|(a, b)| (a ^ b).count_ones()).sum();
+                different.min(254) as u8
+            });
+            prop_assert_eq!(distances, expected.collect::<Vec<u8>>());
+        }
+    }
 }

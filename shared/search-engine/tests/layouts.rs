@@ -336,14 +336,16 @@ fn a_document_written_over_and_over_does_not_fill_the_tail() {
     assert!(index.tail_chunks() < 300, "{}", index.tail_chunks());
 }
 
-/// Returns an index of notes in three segments of growing size, or in one.
+/// Returns an index of notes, of which most expire, in three segments of growing size, or in one.
 fn index_of_notes(segments: usize) -> ContainerIndex {
     let mut layered = Layered::new(Replacing::ById);
     for number in 0..6_000 {
         let words = [number % 7, number % 11 + 3, number % 17, number * 13 % 20];
         let text = words.map(|word| WORDS[word]).join(" ");
-        let note = note(&format!("note-{number}"), &format!("{text} {number}"));
-        layered.index.upsert_document(note);
+        layered.index.upsert_document(Document {
+            expires_at: (number % 20 != 0).then_some(EXPIRY),
+            ..note(&format!("note-{number}"), &format!("{text} {number}"))
+        });
         if segments == 3 && (number == 1_499 || number == 3_499) {
             layered.apply(&Step::Seal);
         }
@@ -354,27 +356,48 @@ fn index_of_notes(segments: usize) -> ContainerIndex {
 }
 
 #[test]
-fn rows_are_chosen_by_their_signs_from_all_segments_alike() {
-    let (whole, parts) = (index_of_notes(1), index_of_notes(3));
+fn the_nearest_rows_of_all_segments_are_chosen_by_their_signs() {
+    const LIMIT: usize = 10;
+    let (mut whole, mut parts) = (index_of_notes(1), index_of_notes(3));
     for question in [
         "painting in paris",
         "a green piano",
         "coffee at the library",
     ] {
-        let mut query = SearchQuery::new(question, StaticEmbedder.embed(question));
-        query.limit = 40;
+        // No note has these words, so that only the signs lead to the hits.
+        let mut query = SearchQuery::new("helicopter", StaticEmbedder.embed(question));
         query.config.prefilter_from = 1_024;
-        query.config.prefilter_keep = 200;
-        query.config.vector_candidates = 100;
-        let hits = |index| search_containers(&[index], &query).map(|found| found.hits);
-        assert_eq!(hits(&parts), hits(&whole), "{question}");
-
+        query.config.prefilter_keep = 1;
+        query.config.prefilter_divisor = 40;
+        query.config.vector_candidates = LIMIT;
+        query.limit = LIMIT;
         let mut every_row = query;
         every_row.config.prefilter_from = usize::MAX;
-        let exact = search_containers(&[&whole], &every_row).expect("a whole file");
-        let found = hits(&whole).expect("a whole file");
-        let shared = found.iter().filter(|hit| exact.hits.contains(hit)).count();
-        assert!(shared >= 36, "{shared} of 40 hits of {question}");
+        let find = |index: &ContainerIndex, query: &SearchQuery<'_>| {
+            search_containers(&[index], query)
+                .expect("whole files")
+                .hits
+        };
+
+        // More rows than the signs leave are deleted, and then others expire.
+        let nearest = SearchQuery {
+            limit: 300,
+            ..every_row
+        };
+        for hit in find(&whole, &nearest) {
+            assert!(whole.remove_document(&hit.document));
+            assert!(parts.remove_document(&hit.document));
+        }
+        for live_at in [None, Some(EXPIRY + 1)] {
+            query.live_at = live_at;
+            every_row.live_at = live_at;
+            let hits = find(&whole, &query);
+            assert_eq!(find(&parts, &query), hits, "{question}");
+            let exact = find(&whole, &every_row);
+            let worst = |hits: &[SearchHit]| hits[LIMIT - 1].scores.vector;
+            let (found, best) = (worst(&hits), worst(&exact));
+            assert!(found > best - 0.03, "{found} and {best} of {question}");
+        }
     }
 }
 

@@ -358,6 +358,8 @@ pub(crate) struct SearchScope<'a> {
     estimated: Vec<bool>,
     /// The vector of the query, for estimates.
     rotated_query: RotatedVector,
+    /// The inverse norm of the vector of the query.
+    inverse_norm: f32,
     /// The documents that could not be compared by their ids.
     without_ids: RefCell<HashSet<(usize, u32)>>,
     /// The reason why the first of them could not.
@@ -391,6 +393,7 @@ impl<'a> SearchScope<'a> {
             stemmers,
             estimated,
             rotated_query: RotatedVector::of(query),
+            inverse_norm: query.inverse_norm(),
             without_ids: RefCell::default(),
             order_error: RefCell::default(),
         }

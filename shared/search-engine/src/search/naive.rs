@@ -98,9 +98,23 @@ fn naive_scores(
         .iter()
         .zip(&bm25)
         .map(|((key, _, chunk_vector), lexical)| {
-            (key.clone(), fuse(*lexical, chunk_vector.cosine(&vector)))
+            (
+                key.clone(),
+                fuse(*lexical, plain_cosine(chunk_vector, &vector)),
+            )
         });
     scores.collect()
+}
+
+fn plain_cosine(a: &crate::QuantizedVector, b: &crate::QuantizedVector) -> f32 {
+    let dot = |a: &crate::QuantizedVector, b: &crate::QuantizedVector| -> f32 {
+        let pairs = a.0.iter().zip(&b.0);
+        pairs.map(|(&a, &b)| f32::from(a) * f32::from(b)).sum()
+    };
+    match dot(a, a) * dot(b, b) {
+        0.0 => 0.0,
+        squares => dot(a, b) / squares.sqrt(),
+    }
 }
 
 proptest! {

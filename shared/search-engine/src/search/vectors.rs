@@ -5,7 +5,6 @@ use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use super::{SearchQuery, SearchScope};
 use crate::error::{FirstError, SegmentError};
-use crate::index::IndexPart;
 use crate::kernel;
 use crate::vector::{DIMENSIONS, QuantizedVector};
 
@@ -29,6 +28,14 @@ impl ChunkCosine {
     }
 }
 
+/// The sign bits of a part that differ from those of the query.
+struct SignDistances {
+    part: usize,
+    /// For each chunk their number, at most 254. A chunk that cannot be a hit has 255, so that a narrow
+    /// filter keeps its nearest chunks.
+    of_chunks: Vec<u8>,
+}
+
 /// Offers the chunks of all parts to `top`, at least the nearest ones.
 ///
 /// # Errors
@@ -41,41 +48,62 @@ pub(super) fn offer_nearest(
 ) -> Result<(), SegmentError> {
     let mut first_error = FirstError::default();
     let mut scanned_by_signs = Vec::new();
-    for (part, (_, source)) in scope.parts.iter().enumerate() {
+    for part in 0..scope.parts.len() {
+        let uses_models = uses_models(scope, part, query);
         let is_estimated = scope.estimated[part];
-        let has_models = has_models(source, query);
-        let offered = if !has_models && (is_estimated || has_many_signs(source, query)?) {
+        let uses_signs = first_error.ok(uses_signs(scope, part, query));
+        if !uses_models && uses_signs.unwrap_or_default() {
             let distances = sign_distances(scope, part, query, admission);
-            distances.map(|distances| scanned_by_signs.push((part, distances)))
+            scanned_by_signs.extend(first_error.ok(distances));
         } else if is_estimated {
-            let all = 0..source.len_chunks() as u32;
-            offer_chunks(scope, part, query, admission, top, all)
+            let all = 0..scope.parts[part].1.len_chunks() as u32;
+            first_error.ok(offer_chunks(scope, part, query, admission, top, all));
         } else {
-            offer_all(scope, part, query, has_models, admission, top)
-        };
-        first_error.ok(offered);
+            let offered = offer_all(scope, part, query, uses_models, admission, top);
+            first_error.ok(offered);
+        }
     }
 
-    let cutoff = distance_cutoff(scope, query, top, &scanned_by_signs);
-    for (part, distances) in &scanned_by_signs {
-        let near = (0..).zip(distances).filter(|(_, other)| **other <= cutoff);
-        let near = near.map(|(chunk, _)| chunk);
-        first_error.ok(offer_chunks(scope, *part, query, admission, top, near));
+    // Rows are chosen from all parts together, so that the layout does not matter. The sign bits of some
+    // earlier segments are not those of rotated vectors and cannot be compared with others.
+    let share = scope.chunks.checked_div(query.config.prefilter_divisor);
+    let enough = query.config.prefilter_keep.max(share.unwrap_or(0));
+    let enough = enough.max(top.size);
+    for has_codes in [false, true] {
+        let mut distances = Vec::new();
+        for of_part in &scanned_by_signs {
+            if scope.parts[of_part.part].1.has_codes() == has_codes {
+                distances.push(of_part);
+            }
+        }
+        let cutoff = distance_cutoff(&distances, enough);
+        for SignDistances { part, of_chunks } in distances {
+            let near = (0..).zip(of_chunks);
+            let near = near.filter(|(_, distance)| **distance <= cutoff);
+            let near = near.map(|(chunk, _)| chunk);
+            first_error.ok(offer_chunks(scope, *part, query, admission, top, near));
+        }
     }
     first_error.into_result()
 }
 
 /// Checks whether chunks of a part have vectors of a model of the query.
-fn has_models(part: &IndexPart, query: &SearchQuery<'_>) -> bool {
-    part.model_names().any(|name| {
+fn uses_models(scope: &SearchScope<'_>, part: usize, query: &SearchQuery<'_>) -> bool {
+    scope.parts[part].1.model_names().any(|name| {
         let mut models = query.models.iter();
         models.any(|model| model.vector.model() == name)
     })
 }
 
-/// Checks whether a part is so large that it is scanned by sign bits, and has them.
-fn has_many_signs(part: &IndexPart, query: &SearchQuery<'_>) -> Result<bool, SegmentError> {
-    Ok(part.len_chunks() >= query.config.prefilter_from && !part.signs()?.is_empty())
+/// Checks whether the nearest rows of a part are chosen by their sign bits: many chunks are searched, or
+/// cosines are estimated, and the part has sign bits.
+fn uses_signs(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &SearchQuery<'_>,
+) -> Result<bool, SegmentError> {
+    let is_large = scope.chunks >= query.config.prefilter_from;
+    Ok(scope.estimated[part] || is_large && !scope.parts[part].1.signs()?.is_empty())
 }
 
 /// Offers all chunks by their exact cosines, or by the vectors of models.
@@ -83,7 +111,7 @@ fn offer_all(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
-    has_models: bool,
+    uses_models: bool,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) -> Result<(), SegmentError> {
@@ -95,7 +123,7 @@ fn offer_all(
     for (block, (rows, norms)) in rows.zip(source.inverse_norms()?.chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
         kernel::write_cosines(&query.vector, rows, norms, cosines);
-        if has_models {
+        if uses_models {
             for (offset, cosine) in cosines.iter_mut().enumerate() {
                 let chunk = (block * STRIDE + offset) as u32;
                 if let Some(similarity) = model_similarity(scope, part, query, chunk) {
@@ -113,23 +141,22 @@ fn offer_all(
     Ok(())
 }
 
-/// Returns the number of different sign bits between the query and each chunk of a part, and 255 for a chunk
-/// that cannot be a hit, so that a narrow filter still gets its nearest chunks.
+/// Counts the sign bits of each chunk of a part that differ from those of the query.
 fn sign_distances(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
     admission: &mut FilterCache<'_>,
-) -> Result<Vec<u8>, SegmentError> {
+) -> Result<SignDistances, SegmentError> {
     let source = scope.parts[part].1;
-    let mut distances = vec![0u8; source.len_chunks()];
+    let mut of_chunks = vec![0u8; source.len_chunks()];
     let query_signs = match source.has_codes() {
         true => scope.rotated_query.sign_bits(),
         false => query.vector.sign_bits(),
     };
-    kernel::write_sign_distances(&query_signs, source.signs()?, &mut distances);
+    kernel::write_sign_distances(&query_signs, source.signs()?, &mut of_chunks);
     if admission.has_filter() {
-        for (chunk, distance) in distances.iter_mut().enumerate() {
+        for (chunk, distance) in of_chunks.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
                 *distance = u8::MAX;
             }
@@ -137,10 +164,10 @@ fn sign_distances(
     } else {
         let deleted = source.liveness.deleted_chunks();
         for chunk in deleted.chain(admission.expired_chunks(part)) {
-            distances[chunk as usize] = u8::MAX;
+            of_chunks[chunk as usize] = u8::MAX;
         }
     }
-    Ok(distances)
+    Ok(SignDistances { part, of_chunks })
 }
 
 /// Offers these chunks.
@@ -162,18 +189,11 @@ fn offer_chunks(
     first_error.into_result()
 }
 
-/// Returns the smallest distance within which enough rows of all parts lie. Rows at 255 are excluded.
-fn distance_cutoff(
-    scope: &SearchScope<'_>,
-    query: &SearchQuery<'_>,
-    top: &TopChunks,
-    parts: &[(usize, Vec<u8>)],
-) -> u8 {
-    let share = scope.chunks / query.config.prefilter_share;
-    let enough = query.config.prefilter_keep.max(top.size).max(share);
+/// Returns the smallest distance within which `enough` chunks lie. Chunks at 255 are excluded.
+fn distance_cutoff(parts: &[&SignDistances], enough: usize) -> u8 {
     let mut histogram = [0usize; 256];
-    for (_, distances) in parts {
-        for &distance in distances {
+    for part in parts {
+        for &distance in &part.of_chunks {
             histogram[usize::from(distance)] += 1;
         }
     }
@@ -242,5 +262,5 @@ pub(super) fn exact_cosine(
     let row = source.vector(chunk)?;
     let inverse_norm = source.known_inverse_norm(chunk);
     let inverse_norm = inverse_norm.unwrap_or_else(|| row.inverse_norm());
-    Ok(query.vector.dot(&row) as f32 * inverse_norm * query.vector.inverse_norm())
+    Ok(query.vector.dot(&row) as f32 * inverse_norm * scope.inverse_norm)
 }

@@ -225,5 +225,25 @@ mod tests {
             let wanted: Vec<u32> = expected.into_iter().filter(|chunk| chunk % 997 == 0).collect();
             prop_assert_eq!(hits, wanted);
         }
+
+        #[test]
+        fn a_union_has_each_chunk_once(sets in proptest::collection::vec(proptest::collection::btree_map(0u32..400, 1u32..9, 0..200), 0..4)) {
+            let mut lists = Vec::new();
+            let mut expected = std::collections::BTreeMap::new();
+            for set in &sets {
+                let mut packed = Vec::new();
+                let pairs: Vec<(u32, u32)> = set.iter().map(|(&chunk, &count)| (chunk, count)).collect();
+                write_postings(&pairs, &mut packed);
+                lists.push(PostingList::open(packed.into()));
+                for (chunk, count) in pairs {
+                    *expected.entry(chunk).or_insert(0) += count;
+                }
+            }
+            let mut found = Vec::new();
+            PostingList::union(&lists).for_each_block(|chunks, counts| {
+                found.extend(chunks.iter().copied().zip(counts.iter().copied()));
+            });
+            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+        }
     }
 }
