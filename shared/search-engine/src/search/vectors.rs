@@ -49,46 +49,56 @@ pub(super) fn offer_nearest(
     let mut first_error = FirstError::default();
     let mut scanned_by_signs = Vec::new();
     for part in 0..scope.parts.len() {
-        let uses_models = uses_models(scope, part, query);
-        let is_estimated = scope.estimated[part];
-        let uses_signs = first_error.ok(uses_signs(scope, part, query));
-        if !uses_models && uses_signs.unwrap_or_default() {
+        let has_models = has_models_of_query(scope, part, query);
+        let by_signs = first_error.ok(is_scanned_by_signs(scope, part, query));
+        if !has_models && by_signs == Some(true) {
             let distances = sign_distances(scope, part, query, admission);
             scanned_by_signs.extend(first_error.ok(distances));
-        } else if is_estimated {
+        } else if scope.estimated[part] {
             let all = 0..scope.parts[part].1.len_chunks() as u32;
             first_error.ok(offer_chunks(scope, part, query, admission, top, all));
         } else {
-            let offered = offer_all(scope, part, query, uses_models, admission, top);
+            let offered = offer_all(scope, part, query, has_models, admission, top);
             first_error.ok(offered);
         }
     }
 
-    // Rows are chosen from all parts together, so that the layout does not matter. The sign bits of some
-    // earlier segments are not those of rotated vectors and cannot be compared with others.
+    // The sign bits of some earlier segments are not those of rotated vectors, and cannot be compared with
+    // others.
+    let (rotated, others): (Vec<SignDistances>, Vec<SignDistances>) = scanned_by_signs
+        .into_iter()
+        .partition(|distances| scope.parts[distances.part].1.has_codes());
+    for distances in [others, rotated] {
+        first_error.ok(offer_near_rows(scope, query, admission, top, &distances));
+    }
+    first_error.into_result()
+}
+
+/// Offers the rows whose sign bits differ least from those of the query. They are chosen from all parts
+/// together, so that the layout does not matter.
+fn offer_near_rows(
+    scope: &SearchScope<'_>,
+    query: &SearchQuery<'_>,
+    admission: &mut FilterCache<'_>,
+    top: &mut TopChunks,
+    parts: &[SignDistances],
+) -> Result<(), SegmentError> {
     let share = scope.chunks.checked_div(query.config.prefilter_divisor);
     let enough = query.config.prefilter_keep.max(share.unwrap_or(0));
-    let enough = enough.max(top.size);
-    for has_codes in [false, true] {
-        let mut distances = Vec::new();
-        for of_part in &scanned_by_signs {
-            if scope.parts[of_part.part].1.has_codes() == has_codes {
-                distances.push(of_part);
-            }
-        }
-        let cutoff = distance_cutoff(&distances, enough);
-        for SignDistances { part, of_chunks } in distances {
-            let near = (0..).zip(of_chunks);
-            let near = near.filter(|(_, distance)| **distance <= cutoff);
-            let near = near.map(|(chunk, _)| chunk);
-            first_error.ok(offer_chunks(scope, *part, query, admission, top, near));
-        }
+    let cutoff = distance_cutoff(parts, enough.max(top.size));
+
+    let mut first_error = FirstError::default();
+    for SignDistances { part, of_chunks } in parts {
+        let near = (0..).zip(of_chunks);
+        let near = near.filter(|(_, distance)| **distance <= cutoff);
+        let near = near.map(|(chunk, _)| chunk);
+        first_error.ok(offer_chunks(scope, *part, query, admission, top, near));
     }
     first_error.into_result()
 }
 
 /// Checks whether chunks of a part have vectors of a model of the query.
-fn uses_models(scope: &SearchScope<'_>, part: usize, query: &SearchQuery<'_>) -> bool {
+fn has_models_of_query(scope: &SearchScope<'_>, part: usize, query: &SearchQuery<'_>) -> bool {
     scope.parts[part].1.model_names().any(|name| {
         let mut models = query.models.iter();
         models.any(|model| model.vector.model() == name)
@@ -97,7 +107,7 @@ fn uses_models(scope: &SearchScope<'_>, part: usize, query: &SearchQuery<'_>) ->
 
 /// Checks whether the nearest rows of a part are chosen by their sign bits: many chunks are searched, or
 /// cosines are estimated, and the part has sign bits.
-fn uses_signs(
+fn is_scanned_by_signs(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
@@ -111,7 +121,7 @@ fn offer_all(
     scope: &SearchScope<'_>,
     part: usize,
     query: &SearchQuery<'_>,
-    uses_models: bool,
+    has_models: bool,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) -> Result<(), SegmentError> {
@@ -123,7 +133,7 @@ fn offer_all(
     for (block, (rows, norms)) in rows.zip(source.inverse_norms()?.chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
         kernel::write_cosines(&query.vector, rows, norms, cosines);
-        if uses_models {
+        if has_models {
             for (offset, cosine) in cosines.iter_mut().enumerate() {
                 let chunk = (block * STRIDE + offset) as u32;
                 if let Some(similarity) = model_similarity(scope, part, query, chunk) {
@@ -190,7 +200,7 @@ fn offer_chunks(
 }
 
 /// Returns the smallest distance within which `enough` chunks lie. Chunks at 255 are excluded.
-fn distance_cutoff(parts: &[&SignDistances], enough: usize) -> u8 {
+fn distance_cutoff(parts: &[SignDistances], enough: usize) -> u8 {
     let mut histogram = [0usize; 256];
     for part in parts {
         for &distance in &part.of_chunks {
