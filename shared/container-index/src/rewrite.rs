@@ -214,20 +214,9 @@ async fn rewrite_groups(
     drop(memories);
 
     let former = take(&mut list.segments);
-    let chunks = Files::open(
-        ctx,
-        tenant,
-        StoredFile::all_chunks(&former),
-        settings.reading,
-    )
-    .await?;
-    let memories = Files::open(
-        ctx,
-        tenant,
-        StoredFile::all_memories(&former),
-        settings.reading,
-    )
-    .await?;
+    let open = |files| Files::open(ctx, tenant, files, settings.reading);
+    let chunks = open(StoredFile::all_chunks(&former)).await?;
+    let memories = open(StoredFile::all_memories(&former)).await?;
 
     let mut first_index = 0;
     for group in group_segments(&former, settings) {

@@ -198,7 +198,7 @@ where
             return Some(value.clone());
         }
 
-        let value = self.decode_stored(key)?;
+        let value = self.decode(&self.stored_key(key))?;
         let mut recently_read = self.lock_recently_read();
         if recently_read.len() >= MAX_RECENTLY_READ {
             recently_read.clear();
@@ -207,8 +207,9 @@ where
         Some(value)
     }
 
-    fn decode_stored(&self, key: &K) -> Option<Arc<V>> {
-        let bytes = self.store.as_ref()?.get(&self.stored_key(key))?;
+    /// Decodes the record that has this key in the store.
+    fn decode(&self, stored_key: &str) -> Option<Arc<V>> {
+        let bytes = self.store.as_ref()?.get(stored_key)?;
         V::decode(&bytes).map(Arc::new)
     }
 
@@ -308,13 +309,13 @@ where
         keys.into_iter()
             .filter_map(|key| match self.overlay.get(&key) {
                 Some(held) => held.value().cloned(),
-                None => self.decode_stored(&key),
+                None => self.decode(&self.stored_key(&key)),
             })
     }
 
     fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
-        self.stored_bytes()
-            .filter_map(|(key, bytes)| Some((key, Arc::new(V::decode(&bytes)?))))
+        self.stored_keys()
+            .filter_map(|(key, stored_key)| Some((key, self.decode(&stored_key)?)))
     }
 
     /// Returns the keys of all records in any order, without decoding the records.
@@ -324,11 +325,6 @@ where
         let overlay = self.overlay.iter();
         let overlay = overlay.filter_map(|(key, held)| held.value().map(|_| key.clone()));
         stored.chain(overlay)
-    }
-
-    fn stored_bytes(&self) -> impl Iterator<Item = (K, Bytes)> {
-        self.stored_keys()
-            .filter_map(|(key, stored_key)| Some((key, self.store.as_ref()?.get(&stored_key)?)))
     }
 
     /// Returns the keys of the stored records, each with the key in the store.
