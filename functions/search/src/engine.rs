@@ -14,8 +14,8 @@ use domain::{
 use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Memory;
 use search_engine::{
-    ChunkInput, ContainerIndex, DocumentView, Embedder, QueryModel, SearchHit, SearchQuery,
-    StaticEmbedder, WiderLimit,
+    ChunkInput, ContainerIndex, DocumentView, Embedder, QueryModel, SearchHit, SearchProgress,
+    SearchQuery, StaticEmbedder, WiderLimit,
 };
 use service::Ctx;
 use service::{ContainerScope, find_first_containers, path_matches};
@@ -253,6 +253,7 @@ pub(crate) async fn open_memories(
 pub(crate) fn find_chunks(
     indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
+    progress: &mut SearchProgress,
 ) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
     let indexes: Vec<&ContainerIndex> = indexed_chunks.iter().map(|chunks| &chunks.index).collect();
@@ -264,6 +265,7 @@ pub(crate) fn find_chunks(
             limit: BOOST_CANDIDATES,
             is_wanted: &may_have_assistant,
         }),
+        progress,
     )?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
@@ -295,6 +297,7 @@ pub(crate) fn load_document_chunks(index: &ContainerIndex, id: &str) -> Result<V
 pub(crate) fn find_memories(
     indexed_memories: &[IndexedMemories],
     question: &SearchQuestion<'_>,
+    progress: &mut SearchProgress,
 ) -> Result<Vec<FoundMemory>> {
     let admit = |view: &DocumentView<'_>| admits_memory(question, indexed_memories, view);
     let indexes: Vec<&ContainerIndex> = indexed_memories
@@ -302,7 +305,7 @@ pub(crate) fn find_memories(
         .map(IndexedMemories::index)
         .collect();
     let admit = question.is_filtered().then_some(&admit as &Admission<'_>);
-    let hits = search_index(&indexes, question, admit, None)?;
+    let hits = search_index(&indexes, question, admit, None, progress)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         let Some(memory) = Memory::from_record(&hit.attributes) else {
@@ -326,6 +329,7 @@ fn search_index(
     question: &SearchQuestion<'_>,
     admit: Option<&Admission<'_>>,
     wider: Option<WiderLimit<'_>>,
+    progress: &mut SearchProgress,
 ) -> Result<Vec<SearchHit>> {
     let query = SearchQuery {
         limit: question.limit,
@@ -337,7 +341,7 @@ fn search_index(
         ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
     };
 
-    match search_engine::search_containers(indexes, &query) {
+    match search_engine::continue_search(indexes, &query, progress) {
         Ok(response) => Ok(response.hits),
         Err(error) => Err(PortError::Corrupt(error.to_string()).into()),
     }

@@ -1,9 +1,14 @@
 //! A search over memories and chunks, whatever the form of the request and of the answer.
 
+use std::iter::zip;
+use std::panic::resume_unwind;
+use std::thread;
+
 use container_index::{
     IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_until_fetched,
 };
 use domain::{ContainerId, Result, Tenant, Timestamp};
+use search_engine::SearchProgress;
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
@@ -20,6 +25,10 @@ use crate::rank::{
 };
 use crate::rerank::{RERANK_CANDIDATES, rerank};
 use crate::v4::SearchMode;
+
+/// The number of chunks, and of memories, from which both are searched at the same time. To search so many
+/// takes a millisecond, and to start a thread about a twentieth of it.
+const PARALLEL_FROM: usize = 50_000;
 
 /// A checked request.
 #[derive(Clone)]
@@ -65,6 +74,40 @@ impl Sources {
         partial.extend(partial_segments(&self.chunks));
         Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
     }
+
+    /// Checks whether a search of both, of chunks and of memories, takes long enough to use two threads.
+    fn are_large(&self) -> bool {
+        let chunks = self.chunks.iter().map(|chunks| chunks.index.len_chunks());
+        let memories = self.memories.iter();
+        let memories = memories.map(|memories| memories.index().len_chunks());
+        chunks.sum::<usize>().min(memories.sum()) >= PARALLEL_FROM
+    }
+}
+
+/// What the searches for one wording of the question have found so far.
+#[derive(Default)]
+struct WordingProgress {
+    chunks: SearchProgress,
+    memories: SearchProgress,
+}
+
+/// Runs both, the first in a thread of its own if both take long.
+fn run_both<A: Send, B>(
+    are_long: bool,
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    if !are_long {
+        return (first(), second());
+    }
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        match first.join() {
+            Ok(first) => (first, second),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
 }
 
 /// The rows that a search found, the most similar first.
@@ -122,9 +165,10 @@ impl Search<'_> {
     ) -> Result<SearchOutcome> {
         let ctx = &state.app.ctx;
         let ranking = spans::step_span("rank");
+        let mut progress = Vec::new();
         let mut candidates = sources
             .read(ctx, tenant, || {
-                ranking.in_scope(|| self.find_candidates(&sources))
+                ranking.in_scope(|| self.find_candidates(&sources, &mut progress))
             })
             .await??;
         if self.reranks {
@@ -183,7 +227,11 @@ impl Search<'_> {
 
     /// Finds the rows that reach the threshold, by the question or by several wordings of it if the
     /// request asks for that. A reranker sees more of them than the answer has.
-    fn find_candidates(&self, sources: &Sources) -> Result<Candidates> {
+    fn find_candidates(
+        &self,
+        sources: &Sources,
+        progress: &mut Vec<WordingProgress>,
+    ) -> Result<Candidates> {
         let wordings = match self.rewrites_query {
             true => query_wordings(self.question.text),
             false => vec![self.question.text.to_owned()],
@@ -195,15 +243,19 @@ impl Search<'_> {
 
         let boosts = Boosts::new(self.question.text, self.question.now);
         let (mut chunks, mut memories) = (Vec::new(), Vec::new());
-        for text in &wordings {
+        progress.resize_with(wordings.len(), WordingProgress::default);
+        for (text, progress) in zip(&wordings, progress) {
             let question = SearchQuestion {
                 text,
                 limit: boosts.candidate_limit(limit),
                 ..self.question.clone()
             };
             // Both are searched before one fails, so that what both lack is fetched at once.
-            let chunk_rows = self.find_chunk_rows(&question, sources);
-            let memory_rows = self.find_memory_rows(&question, sources);
+            let (chunk_rows, memory_rows) = run_both(
+                sources.are_large(),
+                || self.find_chunk_rows(&question, sources, &mut progress.chunks),
+                || self.find_memory_rows(&question, sources, &mut progress.memories),
+            );
             let (mut chunk_rows, mut memory_rows) = (chunk_rows?, memory_rows?);
             boosts.apply(&mut chunk_rows, limit);
             chunks.push(chunk_rows);
@@ -221,12 +273,13 @@ impl Search<'_> {
         &self,
         question: &SearchQuestion<'_>,
         sources: &Sources,
+        progress: &mut SearchProgress,
     ) -> Result<Vec<ResultRow>> {
         if self.mode == SearchMode::Memories {
             return Ok(Vec::new());
         }
 
-        let mut chunks = find_chunks(&sources.chunks, question)?;
+        let mut chunks = find_chunks(&sources.chunks, question, progress)?;
         chunks.retain(|found| {
             let is_recorded = self
                 .recorded_until
@@ -243,8 +296,9 @@ impl Search<'_> {
         &self,
         question: &SearchQuestion<'_>,
         sources: &Sources,
+        progress: &mut SearchProgress,
     ) -> Result<Vec<ResultRow>> {
-        let mut memories = find_memories(&sources.memories, question)?;
+        let mut memories = find_memories(&sources.memories, question, progress)?;
         memories.retain(|found| found.hit.similarity >= self.threshold);
 
         let rows = memories.into_iter().map(Box::new).map(ResultRow::Memory);
@@ -266,9 +320,10 @@ impl Search<'_> {
             threshold: 0.0,
             ..self.clone()
         };
+        let mut progress = Vec::new();
         let candidates = sources
             .read(&state.app.ctx, tenant, || {
-                without_threshold.find_candidates(sources)
+                without_threshold.find_candidates(sources, &mut progress)
             })
             .await??;
         let rows = candidates.chunks.iter().chain(&candidates.memories);

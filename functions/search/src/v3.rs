@@ -16,7 +16,7 @@ use edge::{
 };
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
-use search_engine::ChunkInput;
+use search_engine::{ChunkInput, SearchProgress};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::{
@@ -292,7 +292,8 @@ async fn find_document_chunks(
             limit: boosts.candidate_limit(limit),
             ..question.clone()
         };
-        let read = || find_chunk_rows(indexed_chunks, &question);
+        let mut progress = SearchProgress::default();
+        let read = || find_chunk_rows(indexed_chunks, &question, &mut progress);
         let mut rows = read_until_fetched(&state.app.ctx, tenant, &partial, read).await??;
         boosts.apply(&mut rows, limit);
         answers.push(rows);
@@ -320,8 +321,9 @@ async fn find_document_chunks(
 fn find_chunk_rows(
     indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
+    progress: &mut SearchProgress,
 ) -> Result<Vec<ResultRow>> {
-    let found = find_chunks(indexed_chunks, question)?;
+    let found = find_chunks(indexed_chunks, question, progress)?;
     let rows = found.into_iter().map(Box::new).map(ResultRow::Chunk);
     Ok(rows.collect())
 }

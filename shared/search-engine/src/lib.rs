@@ -30,7 +30,7 @@ pub use index::{
 };
 pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
-    SearchQuery, WiderLimit, search_containers,
+    SearchProgress, SearchQuery, WiderLimit, continue_search, search_containers,
 };
 pub use segment::{FirstReads, Segment, StoredDocument};
 pub use vector::{DIMENSIONS, MAX_MODEL_DIMENSIONS, ModelVector, QuantizedVector};

@@ -7,6 +7,8 @@
 //! is a random Hadamard transform. The estimate divides by the cosine of vector and code, as that of
 //! `RaBitQ` does (Gao and Long, SIGMOD 2024).
 
+use std::cell::OnceCell;
+
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, QuantizedVector};
 
@@ -67,18 +69,6 @@ impl RotatedVector {
         bytes
     }
 
-    /// Estimates the cosine with the vector that has this code. The estimate is right on average, and its
-    /// error has a standard deviation of about .02.
-    pub(crate) fn estimate_cosine(&self, signs: &[u8], magnitudes: &[u8]) -> f32 {
-        match magnitudes.split_last() {
-            Some((&accuracy @ 1.., magnitudes)) => {
-                let cosine = self.code_cosine(signs, magnitudes) * 255.0 / f32::from(accuracy);
-                cosine.clamp(-1.0, 1.0)
-            }
-            _ => 0.0, // The zero vector.
-        }
-    }
-
     fn bits_where(&self, is_set: impl Fn(f32) -> bool) -> [u8; SIGN_BYTES] {
         let mut bits = [0; SIGN_BYTES];
         for (index, &component) in self.0.iter().enumerate() {
@@ -99,8 +89,74 @@ impl RotatedVector {
             }
             large += magnitudes.count_ones();
         }
-        let norm = ((DIMENSIONS as u32 + 8 * large) as f32).sqrt();
-        dot / norm
+        dot / code_norm(large)
+    }
+}
+
+/// Returns the norm of the values of a code with this number of large ones.
+fn code_norm(large: u32) -> f32 {
+    ((DIMENSIONS as u32 + 8 * large) as f32).sqrt()
+}
+
+/// The vector of a query, with which many codes are compared.
+pub(crate) struct RotatedQuery {
+    vector: RotatedVector,
+    /// For each byte of the bits of a code, and for each of its values, the sum of the components whose bits
+    /// are set. Computed when a cosine is estimated first.
+    sums: OnceCell<Vec<[f32; 256]>>,
+}
+
+impl RotatedQuery {
+    /// Rotates the vector of a query.
+    pub(crate) fn of(vector: &QuantizedVector) -> Self {
+        Self {
+            vector: RotatedVector::of(vector),
+            sums: OnceCell::new(),
+        }
+    }
+
+    /// Returns the sign bits.
+    pub(crate) fn sign_bits(&self) -> [u8; SIGN_BYTES] {
+        self.vector.sign_bits()
+    }
+
+    /// Estimates the cosine with the vector that has this code. The estimate is right on average, and its
+    /// error has a standard deviation of about .02.
+    pub(crate) fn estimate_cosine(&self, signs: &[u8], magnitudes: &[u8]) -> f32 {
+        match magnitudes.split_last() {
+            Some((&accuracy @ 1.., magnitudes)) => {
+                let cosine = self.code_cosine(signs, magnitudes) * 255.0 / f32::from(accuracy);
+                cosine.clamp(-1.0, 1.0)
+            }
+            _ => 0.0, // The zero vector.
+        }
+    }
+
+    /// Returns what [`RotatedVector::code_cosine`] does, in a tenth of the time.
+    fn code_cosine(&self, signs: &[u8], magnitudes: &[u8]) -> f32 {
+        let sums = self.sums.get_or_init(|| self.sum_components());
+        let (mut dot, mut large) = (0.0, 0);
+        for ((sums, &signs), &magnitudes) in sums.iter().zip(signs).zip(magnitudes) {
+            let sum = |bits: u8| sums[usize::from(bits)];
+            // Each component counts once with its sign, and a large one twice more.
+            dot += sum(signs) - sum(!signs);
+            dot += 2.0 * (sum(signs & magnitudes) - sum(!signs & magnitudes));
+            large += magnitudes.count_ones();
+        }
+        dot / code_norm(large)
+    }
+
+    fn sum_components(&self) -> Vec<[f32; 256]> {
+        let (components, _) = self.vector.0.as_chunks::<8>();
+        let sums = components.iter().map(|components| {
+            let mut sums = [0.0; 256];
+            for bits in 1..sums.len() {
+                let lowest = bits.trailing_zeros() as usize;
+                sums[bits] = sums[bits & (bits - 1)] + components[lowest];
+            }
+            sums
+        });
+        sums.collect()
     }
 }
 
@@ -125,7 +181,21 @@ mod tests {
 
     fn estimate(query: &QuantizedVector, vector: &QuantizedVector) -> f32 {
         let coded = RotatedVector::of(vector);
-        RotatedVector::of(query).estimate_cosine(&coded.sign_bits(), &coded.magnitude_bytes())
+        RotatedQuery::of(query).estimate_cosine(&coded.sign_bits(), &coded.magnitude_bytes())
+    }
+
+    #[test]
+    fn sums_of_components_give_the_cosine_of_a_code() {
+        let query = StaticEmbedder.embed("a train to Lisbon");
+        let query = RotatedQuery::of(&query);
+        for text in ["a train to Porto", "the barn is red", "Lisbon"] {
+            let coded = RotatedVector::of(&StaticEmbedder.embed(text));
+            let (signs, magnitudes) = (coded.sign_bits(), coded.magnitude_bytes());
+            let magnitudes = &magnitudes[..SIGN_BYTES];
+            let expected = query.vector.code_cosine(&signs, magnitudes);
+            let found = query.code_cosine(&signs, magnitudes);
+            assert!((found - expected).abs() < 1e-5, "{found} and {expected}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
     ChunkInput, ContainerIndex, Document, DocumentView, Embedder, FirstReads, QuantizedVector,
-    Replacing, SearchHit, SearchQuery, Segment, SegmentError, StaticEmbedder, search_containers,
+    Replacing, SearchHit, SearchProgress, SearchQuery, Segment, SegmentError, StaticEmbedder,
+    continue_search, search_containers,
 };
 
 /// The most times that a search may have to wait for pages: for posting lists, for vectors and texts of
@@ -75,14 +76,18 @@ fn search_fetching(
     query: &SearchQuery<'_>,
 ) -> (Vec<SearchHit>, usize) {
     let index = index_of(segments.iter().map(|stored| stored.segment.clone()));
+    let mut progress = SearchProgress::default();
     for round in 0.. {
-        let hits = search(&index, query);
+        let hits = continue_search(&[&index], query, &mut progress).map(|found| found.hits);
         let mut is_missing = false;
         for stored in segments.iter_mut() {
             is_missing |= stored.fetch_missing();
         }
         if !is_missing {
-            return (hits.expect("nothing is missing"), round);
+            let hits = hits.expect("nothing is missing");
+            // What was kept of earlier rounds makes no difference.
+            assert_eq!(search(&index, query).as_ref(), Ok(&hits));
+            return (hits, round);
         }
     }
     unreachable!("the loop returns")

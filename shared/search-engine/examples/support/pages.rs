@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ContainerIndex, Embedder, SearchHit, SearchQuery, Segment, SegmentError, StaticEmbedder,
-    search_containers,
+    ContainerIndex, Embedder, SearchHit, SearchProgress, SearchQuery, Segment, SegmentError,
+    StaticEmbedder, continue_search, search_containers,
 };
 
 /// The most ranges that are fetched at once.
@@ -75,8 +75,9 @@ fn search_pages(
 ) -> Result<Vec<SearchHit>, SegmentError> {
     let segment = Arc::new(Segment::open_beginning(first_read.clone(), file.len())?);
     let index = index_of(segment.clone())?;
+    let mut progress = SearchProgress::default();
     loop {
-        let found = search_containers(&[&index], query);
+        let found = continue_search(&[&index], query, &mut progress);
         let missing = segment.missing(MAX_RANGES);
         if missing.is_empty() {
             return Ok(found?.hits);

@@ -13,7 +13,7 @@ use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::segment::{ChunkText, PostingList, Segment, TextCursor, id_hash};
 use crate::vector::{ModelRow, QuantizedVector};
-use crate::vector_code::RotatedVector;
+use crate::vector_code::RotatedQuery;
 
 #[derive(Debug, Clone)]
 pub(crate) enum PartSource {
@@ -111,7 +111,7 @@ impl IndexPart {
     /// Estimates the cosine of a chunk's vector with `query` in a part that has codes; 0 in any other.
     pub(crate) fn estimate_cosine(
         &self,
-        query: &RotatedVector,
+        query: &RotatedQuery,
         chunk: u32,
     ) -> Result<f32, SegmentError> {
         let segment = self.coded_segment();

@@ -55,7 +55,7 @@ impl ScoredCandidates {
 }
 
 /// The numbers of found chunks by part, ascending.
-type ChunksByPart = Vec<Vec<u32>>;
+pub(super) type ChunksByPart = Vec<Vec<u32>>;
 
 /// Returns all chunks of one document.
 ///

@@ -36,10 +36,11 @@ use crate::config::RankingConfig;
 use crate::error::{FirstError, SegmentError};
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
 use crate::vector::{ModelRow, ModelVector, QuantizedVector};
-use crate::vector_code::RotatedVector;
+use crate::vector_code::RotatedQuery;
 use admission::FilterCache;
-use candidates::{ScoredCandidates, ScoredChunk};
+use candidates::{ChunksByPart, ScoredCandidates, ScoredChunk};
 use lexical::LexicalQuery;
+use top::ChunkScore;
 
 /// A query.
 #[derive(Clone, Copy)]
@@ -212,15 +213,58 @@ pub struct SearchOutcome {
     pub features: HitFeatures,
 }
 
+/// What a search has found before it lacked something. The search of the same containers with the same query
+/// is continued with it.
+#[derive(Debug, Default)]
+pub struct SearchProgress {
+    /// The nearest chunks by vector.
+    nearest: Option<Vec<ChunkScore>>,
+    /// The chunks that are scored in full.
+    candidates: Option<ChunksByPart>,
+}
+
+impl SearchProgress {
+    /// Returns what is kept, or finds it and keeps it. What would change when more is fetched is not kept:
+    /// what a filter has admitted, and the order of documents whose ids are missing.
+    fn keep<T: Clone>(
+        kept: &mut Option<T>,
+        scope: &SearchScope<'_>,
+        query: &SearchQuery<'_>,
+        find: impl FnOnce() -> Result<T, SegmentError>,
+    ) -> Result<T, SegmentError> {
+        if let Some(kept) = kept {
+            return Ok(kept.clone());
+        }
+        let found = find()?;
+        if query.admit.is_none() && scope.knows_order() {
+            *kept = Some(found.clone());
+        }
+        Ok(found)
+    }
+}
+
 /// Searches `containers` as if they were one.
+///
+/// # Errors
+/// As [`continue_search`].
+pub fn search_containers(
+    containers: &[&ContainerIndex],
+    query: &SearchQuery<'_>,
+) -> Result<SearchOutcome, SegmentError> {
+    continue_search(containers, query, &mut SearchProgress::default())
+}
+
+/// Searches `containers` as if they were one. If something is missing, `progress` has what was found without
+/// it, for another call.
 ///
 /// # Errors
 /// [`SegmentError::Corrupt`] if the stored text of a hit cannot be read, and
 /// [`SegmentError::NotFetched`] if segments of which only the core is known lack something. Each step
 /// asks for everything that it lacks, so a caller that fetches it and searches again does so a few times.
-pub fn search_containers(
+pub fn continue_search(
     containers: &[&ContainerIndex],
     query: &SearchQuery<'_>,
+    progress: &mut SearchProgress,
 ) -> Result<SearchOutcome, SegmentError> {
     let scope = SearchScope::new(containers, &query.vector);
     if scope.chunks == 0 || query.limit == 0 {
@@ -230,16 +274,20 @@ pub fn search_containers(
     let terms = query_terms(query.text, scope.stemmers);
     let mut admission = FilterCache::new(&scope, query);
     let lexical = LexicalQuery::new(&scope, &terms, &query.config);
-    let nearest = match query.only_document {
-        Some(_) => Ok(Vec::new()),
-        None => candidates::find_nearest(&scope, query, &mut admission),
-    };
+    let nearest = SearchProgress::keep(&mut progress.nearest, &scope, query, || {
+        match query.only_document {
+            Some(_) => Ok(Vec::new()),
+            None => candidates::find_nearest(&scope, query, &mut admission),
+        }
+    });
     // Both are read before either fails, so that both are asked for.
     let (lexical, nearest) = (lexical?, nearest?);
-    let found = match query.only_document {
-        Some(id) => candidates::chunks_of_document(&scope, id, &mut admission)?,
-        None => candidates::find_candidates(&scope, query, &lexical, nearest, &mut admission)?,
-    };
+    let found = SearchProgress::keep(&mut progress.candidates, &scope, query, || {
+        match query.only_document {
+            Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
+            None => candidates::find_candidates(&scope, query, &lexical, nearest, &mut admission),
+        }
+    })?;
 
     let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found)?;
     if let Err(error) = complete_scores(&scope, query, &terms, &lexical, &mut scored) {
@@ -357,7 +405,7 @@ pub(crate) struct SearchScope<'a> {
     /// For each part whether cosines are estimated. Decided once, because its vectors may arrive meanwhile.
     estimated: Vec<bool>,
     /// The vector of the query, for estimates.
-    rotated_query: RotatedVector,
+    rotated_query: RotatedQuery,
     /// The inverse norm of the vector of the query.
     inverse_norm: f32,
     /// The documents that could not be compared by their ids.
@@ -392,7 +440,7 @@ impl<'a> SearchScope<'a> {
             mean_length: (length as f32 / chunks.max(1) as f32).max(1.0),
             stemmers,
             estimated,
-            rotated_query: RotatedVector::of(query),
+            rotated_query: RotatedQuery::of(query),
             inverse_norm: query.inverse_norm(),
             without_ids: RefCell::default(),
             order_error: RefCell::default(),
@@ -436,6 +484,11 @@ impl<'a> SearchScope<'a> {
             without_ids.insert((part, document));
         }
         id
+    }
+
+    /// Checks whether all documents so far could be compared.
+    fn knows_order(&self) -> bool {
+        self.without_ids.borrow().is_empty()
     }
 
     /// Checks whether all documents that had to be compared by their ids were.

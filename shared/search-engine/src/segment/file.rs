@@ -125,6 +125,11 @@ impl SegmentFile {
         self.core_len + self.pages.fetched_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns the bytes of the pages that were fetched after the beginning.
+    pub(super) fn fetched_bytes(&self) -> usize {
+        self.bytes_in_memory() - self.beginning.len()
+    }
+
     /// Returns the size of the file in bytes.
     pub(super) fn len(&self) -> usize {
         self.len

@@ -36,7 +36,7 @@ use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
-use crate::vector_code::RotatedVector;
+use crate::vector_code::RotatedQuery;
 use attributes::{AttributeReader, ExpiryReader};
 use blocks::BlockReader;
 use file::PagedSection;
@@ -221,6 +221,12 @@ impl Segment {
     #[must_use]
     pub fn first_unfetched(&self, max_bytes: usize) -> Option<Range<usize>> {
         self.header.file.first_unfetched(max_bytes)
+    }
+
+    /// Returns the bytes that were fetched after the beginning and stay in memory.
+    #[must_use]
+    pub fn fetched_bytes(&self) -> usize {
+        self.header.file.fetched_bytes()
     }
 
     /// Returns the size of the whole file in bytes.
@@ -452,7 +458,7 @@ impl Segment {
     /// Estimates the cosine of a chunk's vector with `query` from its code.
     pub(crate) fn estimate_cosine(
         &self,
-        query: &RotatedVector,
+        query: &RotatedQuery,
         chunk: u32,
     ) -> Result<f32, SegmentError> {
         Ok(self.search_part()?.estimate_cosine(query, chunk))

@@ -171,29 +171,55 @@ impl PostingList<'_> {
 
     /// Returns the union of `lists`. The frequencies of a chunk in several lists are added.
     pub(crate) fn union(lists: &[Self]) -> Self {
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let mut union = (Vec::new(), Vec::new());
         for list in lists {
+            let mut decoded = (Vec::new(), Vec::new());
             list.for_each_block(|chunks, frequencies| {
-                pairs.extend(chunks.iter().copied().zip(frequencies.iter().copied()));
+                decoded.0.extend_from_slice(chunks);
+                decoded.1.extend_from_slice(frequencies);
             });
+            union = match union.0.is_empty() {
+                true => decoded,
+                false => merge(&union, &decoded),
+            };
         }
 
-        // Each list is sorted. A stable sort merges sorted runs in linear time.
-        pairs.sort_by_key(|pair| pair.0);
-        pairs.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0;
-            if is_same {
-                kept.1 += later.1;
-            }
-            is_same
-        });
-
-        let (chunks, frequencies) = pairs.into_iter().unzip();
+        let (chunks, frequencies) = union;
         Self::Owned {
             chunks,
             frequencies,
         }
     }
+}
+
+/// Chunks in ascending order, and their frequencies.
+type Decoded = (Vec<u32>, Vec<u32>);
+
+/// Merges two lists. The frequencies of a chunk in both are added.
+fn merge(a: &Decoded, b: &Decoded) -> Decoded {
+    let count = a.0.len() + b.0.len();
+    let mut merged = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut in_a, mut in_b) = (0, 0);
+    while let (Some(&chunk_a), Some(&chunk_b)) = (a.0.get(in_a), b.0.get(in_b)) {
+        let (takes_a, takes_b) = (chunk_a <= chunk_b, chunk_b <= chunk_a);
+        let mut frequency = 0;
+        if takes_a {
+            frequency += a.1[in_a];
+            in_a += 1;
+        }
+        if takes_b {
+            frequency += b.1[in_b];
+            in_b += 1;
+        }
+        merged.0.push(chunk_a.min(chunk_b));
+        merged.1.push(frequency);
+    }
+
+    for (rest, from) in [(a, in_a), (b, in_b)] {
+        merged.0.extend_from_slice(&rest.0[from..]);
+        merged.1.extend_from_slice(&rest.1[from..]);
+    }
+    merged
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::format::{SectionKind, SegmentHeader, u32_at};
 use crate::error::{FirstError, SegmentError};
 use crate::kernel::SIGN_BYTES;
-use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
+use crate::vector_code::{MAGNITUDE_BYTES, RotatedQuery};
 
 /// The bytes of the place of a chunk: the position, start and end.
 const PLACE_BYTES: usize = 12;
@@ -80,7 +80,7 @@ impl SearchPart {
     }
 
     /// Estimates the cosine of a chunk's vector with `query` from its code.
-    pub(super) fn estimate_cosine(&self, query: &RotatedVector, chunk: u32) -> f32 {
+    pub(super) fn estimate_cosine(&self, query: &RotatedQuery, chunk: u32) -> f32 {
         let row = |bytes: usize| chunk as usize * bytes..(chunk as usize + 1) * bytes;
         let signs = &self.signs[row(SIGN_BYTES)];
         query.estimate_cosine(signs, &self.magnitudes[row(MAGNITUDE_BYTES)])
