@@ -20,5 +20,5 @@ pub use command::run_command;
 pub use external_services::ExternalServices;
 pub use listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service, serve_until};
 pub use routes::{all_routes, bucket_routes};
-pub use system::LocalSystem;
+pub use system::{FolderObjects, LocalSystem};
 pub use workers::{QueueSet, Workers};

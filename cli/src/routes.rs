@@ -23,16 +23,13 @@ pub fn all_routes(
 ) -> Router {
     let cache = cache.into();
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES, cache.reading);
-    let memory_cache_bytes = cache.bytes / 4;
-    let memories = memories::router(app.clone(), memory_cache_bytes);
-    let search_cache = CacheSettings {
-        bytes: cache.bytes - memory_cache_bytes,
-        ..cache
-    };
+    let memory_cache = cache.with_bytes(cache.bytes / 4);
+    let memories = memories::router(app.clone(), memory_cache);
+    let search_cache = cache.with_bytes(cache.bytes - memory_cache.bytes);
     let search = search::router(app.clone(), search_cache);
     let settings = settings::router(app.clone(), has_model);
     let tags = container_tags::router(app.clone(), cache.reading);
-    let analytics = analytics::router(app.clone());
+    let analytics = analytics::router(app.clone(), cache.reading);
     let connections = connections::router(app.clone(), connectors, public_url.clone());
     let routes = documents
         .merge(memories)

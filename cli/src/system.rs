@@ -1,15 +1,18 @@
 //! The system on one machine: embedded services in a data folder, and the ports over them.
 
+use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use aws::{Clients, ResourceNames, SystemClock};
+use aws::{Clients, LocalObjects, ResourceNames, SystemClock};
+use bytes::Bytes;
 use container_index::CompactionSettings;
-use domain::ports::Clock;
+use domain::ports::{Clock, LocalBlob};
 use embedded::{
-    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY,
-    SIGNING_KEY_ID,
+    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, ObjectFile, REGION,
+    SECRET_ACCESS_KEY, SIGNING_KEY_ID,
 };
 use service::Ctx;
 
@@ -57,13 +60,9 @@ impl LocalSystem {
             REGION,
         );
 
-        Self::over_services(
-            services,
-            &Clients::in_process(&config),
-            Arc::new(SystemClock),
-            public_url,
-        )
-        .await
+        let clients = Clients::in_process(&config);
+        let clients = clients.with_local_objects(Arc::new(FolderObjects(services.clone())));
+        Self::over_services(services, &clients, Arc::new(SystemClock), public_url).await
     }
 
     /// Returns the system over open services, which are reached through `clients`, with the time of
@@ -97,5 +96,31 @@ impl LocalSystem {
             ctx,
             compaction: CompactionSettings::LOCAL,
         })
+    }
+}
+
+/// The objects of a data folder, whose files this process can read.
+pub struct FolderObjects(pub EmbeddedServices);
+
+impl fmt::Debug for FolderObjects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FolderObjects")
+    }
+}
+
+impl LocalObjects for FolderObjects {
+    fn open(&self, bucket: &str, key: &str) -> Option<Arc<dyn LocalBlob>> {
+        let file = self.0.open_object(bucket, key)?;
+        Some(Arc::new(FolderObject(file)))
+    }
+}
+
+/// The file of an object.
+#[derive(Debug)]
+struct FolderObject(ObjectFile);
+
+impl LocalBlob for FolderObject {
+    fn read_part(&self, bytes: Range<u64>) -> Option<Bytes> {
+        self.0.read(bytes).ok().map(Bytes::from)
     }
 }

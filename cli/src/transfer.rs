@@ -23,3 +23,21 @@ pub use backup::{BackupManifest, ContainerBackup, restore_backup, write_backup};
 pub use export::{ExportReport, export_container};
 pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};
 pub use indicatif::ProgressBar;
+
+use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
+use domain::ports::PortResult;
+use domain::{ContainerId, Tenant};
+use service::Ctx;
+
+/// Reads all memories of a container.
+///
+/// # Errors
+/// Those of the ports.
+async fn read_all_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+) -> PortResult<IndexedMemories<()>> {
+    let once = CacheSettings::new(0, SegmentReading::Whole);
+    ViewCache::new(once).open(ctx, tenant, container).await
+}

@@ -53,6 +53,7 @@ mod matrix;
 mod mcp;
 mod media;
 mod memories;
+mod memories_by_pages;
 mod memories_documents;
 mod memories_forget;
 mod memories_life;

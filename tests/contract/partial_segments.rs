@@ -6,7 +6,7 @@ use std::time::Duration;
 use container_index::{SegmentReading, verify_index};
 use domain::{BlobRef, IndexHead};
 use serde_json::{Value, json};
-use testkit::{BY_PAGES, TestApp};
+use testkit::{BY_PAGES, TestApp, TestEnvironment};
 
 use crate::client::OrgClient;
 use crate::containers::{compact, index_head, physical_container};
@@ -73,8 +73,22 @@ pub(crate) async fn fill(client: &OrgClient) {
 pub(crate) async fn restart(client: &OrgClient, reading: SegmentReading) -> OrgClient {
     let mut environment = client.app.environment.clone();
     environment.reading = reading;
+    restart_in(&environment, client).await
+}
+
+/// Returns the same process with empty caches.
+async fn with_empty_caches(client: &OrgClient) -> OrgClient {
     OrgClient {
-        app: TestApp::start(&environment, 0).await.expect("a process"),
+        app: client.app.with_empty_caches().await.expect("a process"),
+        key: client.key.clone(),
+        tenant: client.tenant.clone(),
+    }
+}
+
+/// Starts another process in this environment.
+async fn restart_in(environment: &TestEnvironment, client: &OrgClient) -> OrgClient {
+    OrgClient {
+        app: TestApp::start(environment, 0).await.expect("a process"),
         key: client.key.clone(),
         tenant: client.tenant.clone(),
     }
@@ -274,13 +288,127 @@ async fn views_of_one_process_share_segments_and_a_check_reads_the_files() {
     damage_segments(&client, "box").await;
 
     // The segments are in memory, so nobody notices that the files are damaged.
-    let second = restart(&client, SegmentReading::Shared).await;
+    let second = with_empty_caches(&first).await;
     assert_answers(&second, &expected, "shared").await;
 
     let id = physical_container(&client, "box").await;
     let faults = verify_index(&client.app.system.ctx, &client.tenant, &id).await;
     let faults = faults.expect("a check");
     assert!(faults.chunks_unreadable && faults.memories_unreadable);
+}
+
+#[tokio::test]
+async fn views_of_one_process_share_the_pages_that_were_fetched() {
+    let client = filled_client().await;
+    let expected = answers(&restart(&client, SegmentReading::Whole).await).await;
+    let first = restart(&client, BY_PAGES).await;
+    assert_answers(&first, &expected, "first").await;
+    damage_segments(&client, "box").await;
+
+    let second = with_empty_caches(&first).await;
+    assert_answers(&second, &expected, "shared").await;
+
+    // Another process has to read them.
+    let third = restart(&client, BY_PAGES).await;
+    let body = json!({"q": "tea", "containerTag": "box", "searchMode": "hybrid"});
+    assert_ne!(third.post("/v4/search", body).await.status, 200);
+}
+
+/// Returns the number of requests to services in which a process answers a search again.
+async fn count_calls(process: &OrgClient) -> u64 {
+    let body =
+        json!({"q": "Which tea do I prefer?", "containerTag": "box", "searchMode": "hybrid"});
+    for _ in 0..2 {
+        assert_eq!(process.post("/v4/search", body.clone()).await.status, 200);
+    }
+    let calls = process.app.faults.call_count();
+    assert_eq!(process.post("/v4/search", body).await.status, 200);
+    process.app.faults.call_count() - calls
+}
+
+#[tokio::test]
+async fn pages_leave_the_memory_when_they_take_too_much_of_it() {
+    let client = filled_client().await;
+    let expected = answers(&restart(&client, SegmentReading::Whole).await).await;
+    let with_limit = async |max_page_bytes| {
+        let mut environment = client.app.environment.clone();
+        environment.cache_bytes = 1024;
+        environment.reading = SegmentReading::Beginnings {
+            above: 0,
+            searches: true,
+            completes: false,
+            max_page_bytes,
+        };
+        let process = restart_in(&environment, &client).await;
+        let calls = count_calls(&process).await;
+        assert_answers(&process, &expected, "with a limit").await;
+        calls
+    };
+    let (warm, read_anew) = (with_limit(u64::MAX).await, with_limit(0).await);
+    assert!(read_anew > warm + 2, "{warm} and {read_anew} calls");
+}
+
+#[tokio::test]
+async fn a_list_of_all_memories_stays_in_memory_if_it_fits() {
+    let client = filled_client().await;
+    let mut calls_of_last_list = Vec::new();
+    for cache_bytes in [64 * 1024 * 1024, 1024] {
+        let mut environment = client.app.environment.clone();
+        environment.reading = BY_PAGES;
+        environment.cache_bytes = cache_bytes;
+        let process = restart_in(&environment, &client).await;
+        let mut calls = 0;
+        for _ in 0..2 {
+            calls = process.app.faults.call_count();
+            let list = json!({"containerTags": ["box"]});
+            let listed = process.post("/v4/memories/list", list).await;
+            assert_eq!(listed.status, 200, "{}", listed.body);
+        }
+        calls_of_last_list.push(process.app.faults.call_count() - calls);
+    }
+    assert!(
+        calls_of_last_list[1] > calls_of_last_list[0] + 2,
+        "{calls_of_last_list:?}"
+    );
+}
+
+#[tokio::test]
+async fn pages_of_files_on_this_machine_are_read_without_requests() {
+    let client = filled_client().await;
+    let expected = answers(&restart(&client, SegmentReading::Whole).await).await;
+    let mut environment = client.app.environment.clone();
+    environment.reading = BY_PAGES;
+    environment.reads_object_files = true;
+    let process = restart_in(&environment, &client).await;
+    let body =
+        json!({"q": "Which tea do I prefer?", "containerTag": "box", "searchMode": "hybrid"});
+    assert_eq!(process.post("/v4/search", body.clone()).await.status, 200);
+    let warm = count_calls(&process).await;
+    let calls = process.app.faults.call_count();
+    let other =
+        json!({"q": "Where does Anna3 live?", "containerTag": "box", "searchMode": "hybrid"});
+    assert_eq!(process.post("/v4/search", other).await.status, 200);
+    assert_eq!(process.app.faults.call_count() - calls, warm);
+    assert_answers(&process, &expected, "cold").await;
+
+    // The warm views follow the log.
+    let added = json!({"content": "Number7 is new. I prefer tea number 7.", "containerTag": "box",
+        "customId": "n"});
+    client.add_document(added).await;
+    let followed = answers(&restart(&client, SegmentReading::Whole).await).await;
+    assert_answers(&process, &followed, "followed").await;
+
+    // A damaged page costs one answer.
+    damage_segments(&client, "box").await;
+    let cold = restart_in(&environment, &client).await;
+    assert_ne!(cold.post("/v4/search", body.clone()).await.status, 200);
+    for _ in 0..2 {
+        if cold.post("/v4/search", body.clone()).await.status == 200 {
+            break;
+        }
+    }
+    let found = cold.search_texts("Which tea do I prefer?").await;
+    assert_eq!(found, client.search_texts("Which tea do I prefer?").await);
 }
 
 #[tokio::test]
@@ -291,6 +419,7 @@ async fn a_container_that_is_asked_again_is_completed() {
         above: 0,
         searches: true,
         completes: true,
+        max_page_bytes: u64::MAX,
     };
     let warm = restart(&client, reading).await;
     let body = json!({"q": "tea", "containerTag": "box", "searchMode": "hybrid"});

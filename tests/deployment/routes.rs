@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
-use container_index::SegmentReading;
+use container_index::{CacheSettings, SegmentReading};
 use domain::ports::Connectors;
 use edge::App;
 use lambda_http::Body;
@@ -225,9 +225,12 @@ async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -
         "container-tags" => {
             container_tags::router(app.clone(), SegmentReading::LITTLE_OVER_NETWORK)
         }
-        "memories" => memories::router(app.clone(), 1024 * 1024),
+        "memories" => memories::router(
+            app.clone(),
+            CacheSettings::new(1024 * 1024, SegmentReading::LITTLE_OVER_NETWORK),
+        ),
         "search" => search::router(app.clone(), 1024 * 1024),
-        "analytics" => analytics::router(app.clone()),
+        "analytics" => analytics::router(app.clone(), SegmentReading::LITTLE_OVER_NETWORK),
         "connections" => connections::router(app.clone(), Connectors::default(), None),
         "mcp" => mcp::router(app.clone(), Router::new(), None),
         _ => cli::all_routes(app, 1024 * 1024, Connectors::default(), None, false),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use container_index::{IndexedMemories, ViewCache};
+use container_index::IndexedMemories;
 use domain::{Container, ContainerTag, Document, DocumentId, Error, Tenant, Timestamp};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
@@ -14,6 +14,7 @@ use service::{
 };
 
 use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
+use super::read_all_memories;
 
 /// The number of documents that are read at the same time. The largest have 50 MB.
 const PARALLEL_READS: usize = 4;
@@ -57,11 +58,10 @@ pub async fn export_container(
     let container_copy = copy_container(ctx, tenant, &container).await?;
     write_line(out, &ExportLine::Container(&container_copy))?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
-    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
     let (mut container_memories, mut documents) = (Vec::new(), Vec::new());
     for id in &container.ids {
         documents.extend(ctx.documents.list(tenant, id).await?);
-        container_memories.push((id.clone(), cache.open(ctx, tenant, id).await?));
+        container_memories.push((id.clone(), read_all_memories(ctx, tenant, id).await?));
     }
 
     let mut end_line = EndLine {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, anyhow, bail};
-use container_index::{IndexedMemories, ViewCache};
 use domain::{Container, ContainerId, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
 use serde::de::DeserializeOwned;
 use service::Ctx;
@@ -14,6 +13,7 @@ use service::{
 
 use super::export_lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 use super::import::{ImportOptions, ImportReport, Lines};
+use super::read_all_memories;
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH_DOCUMENTS: usize = 100;
@@ -220,8 +220,7 @@ async fn apply_new_edits(
     container: &ContainerId,
     edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
-    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
-    let memories = cache.open(ctx, tenant, container).await?;
+    let memories = read_all_memories(ctx, tenant, container).await?;
     let applied = memories.ledger().list_edits();
     let applied = applied
         .iter()

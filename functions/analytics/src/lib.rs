@@ -14,7 +14,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::get;
-use container_index::{IndexedMemories, ViewCache};
+use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
 
@@ -35,8 +35,9 @@ impl FromRef<AnalyticsState> for App {
 }
 
 /// Returns the routes of this function.
-pub fn router(app: App) -> Router {
-    let ledgers = Arc::new(ViewCache::new(CACHE_BYTES));
+pub fn router(app: App, reading: SegmentReading) -> Router {
+    let settings = CacheSettings::new(CACHE_BYTES, reading);
+    let ledgers = Arc::new(ViewCache::new(settings));
     Router::new()
         .route("/v3/analytics/usage", get(usage::get_usage))
         .route("/v3/analytics/errors", get(errors::get_errors))

@@ -21,12 +21,13 @@ fn build_api(app: &App) -> Router {
     // The settings are only asked who the caller is. What a model can decide is of no interest.
     let has_model = false;
     let search_cache = search::network_cache(SEARCH_CACHE_BYTES);
+    let memory_cache = search_cache.with_bytes(MEMORY_CACHE_BYTES);
     let routes = documents::router(
         app.clone(),
         documents::LAMBDA_FILE_BYTES,
         search_cache.reading,
     )
-    .merge(memories::router(app.clone(), MEMORY_CACHE_BYTES))
+    .merge(memories::router(app.clone(), memory_cache))
     .merge(search::router(app.clone(), search_cache))
     .merge(container_tags::router(app.clone(), search_cache.reading))
     .merge(settings::router(app.clone(), has_model));

@@ -3,19 +3,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use container_index::{IndexedMemories, MemoryIndex, ViewCache};
+use container_index::{
+    IndexedMemories, MemoryIndex, ViewCache, fetch_all, partial_segments, read_until_fetched,
+};
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
     TopicId,
 };
 use edge::App;
 use memory_model::{Ledger, Memory, SupportingSpan};
-use service::{find_existing_container, find_writable_container};
+use service::{Ctx, find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
 use crate::fields::MemoryTarget;
 
-/// The memories of a container as they are at one moment.
+/// The memories of a container as they are at one moment. Parts of a large container may be missing. They are
+/// read through [`ContainerMemories::read`], or after [`ContainerMemories::fetch_all`].
 pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
     pub(crate) containers: Vec<(ContainerId, IndexedMemories<I>)>,
@@ -81,7 +84,42 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         })
     }
 
-    /// Returns every version of every memory.
+    /// Calls `read` until everything that it reads was fetched. Returns its last result.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn read<T>(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        read: impl FnMut() -> T,
+    ) -> Result<T> {
+        let partial = partial_segments(self.views());
+        Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
+    }
+
+    /// Fetches everything, for a request that reads all memories. The memories stay in `cache` if they fit.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn fetch_all(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        cache: &ViewCache<IndexedMemories<I>>,
+    ) -> Result<()> {
+        for (id, memories) in &self.containers {
+            cache.make_room_for_all(tenant, id, memories);
+        }
+        let partial = partial_segments(self.views());
+        Ok(fetch_all(ctx, tenant, &partial).await?)
+    }
+
+    fn views(&self) -> impl Iterator<Item = &IndexedMemories<I>> {
+        self.containers.iter().map(|(_, memories)| memories)
+    }
+
+    /// Returns every version of every memory, once all of them were fetched.
     pub(crate) fn all_memories(&self) -> impl Iterator<Item = LocatedMemory<'_>> {
         self.containers.iter().flat_map(|(container, memories)| {
             let ledger = memories.ledger();
@@ -142,6 +180,23 @@ impl<I: MemoryIndex> ContainerMemories<I> {
             }
         }
         located
+    }
+
+    /// Fetches what is needed to find the memory that a request names: a content may be that of any memory.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn fetch_target(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        cache: &ViewCache<IndexedMemories<I>>,
+        target: MemoryTarget<'_>,
+    ) -> Result<()> {
+        match target {
+            MemoryTarget::Id(_) => Ok(()),
+            MemoryTarget::Content(_) => self.fetch_all(ctx, tenant, cache).await,
+        }
     }
 
     /// Returns the memory that a request names. It must not be forgotten or, if named by its

@@ -98,14 +98,17 @@ pub(crate) async fn forget_memory(
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = check_reason("reason", request.reason.clone())?;
     let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
-    let (kind, to_forget) = match target {
-        MemoryTarget::Id(id) if container_memories.get_memory(id).is_none() => {
+    let ctx = &state.app.ctx;
+    container_memories
+        .fetch_target(ctx, &tenant, &state.ledgers, target)
+        .await?;
+    let find = || memories_of_target(&container_memories, target);
+    let found = container_memories.read(ctx, &tenant, find).await?;
+    let (kind, to_forget) = match (target, found) {
+        (MemoryTarget::Id(id), Err(Error::NotFound(_))) => {
             memories_of_source(&state, &tenant, &tag, &container_memories, id).await?
         }
-        target => (
-            TargetKind::Memory,
-            memories_of_target(&container_memories, target)?,
-        ),
+        (_, found) => (TargetKind::Memory, found?),
     };
 
     forget_memories(&state, &tenant, &to_forget, reason.as_deref()).await?;
@@ -196,13 +199,16 @@ async fn memories_of_source(
         None => None,
     };
 
-    let document_memories = container_memories.memories_stated_within(&document, span);
-    let live = document_memories
-        .iter()
-        .filter(|located| located.memory.is_live(container_memories.now));
-    let to_forget: Vec<MemoryToForget> = live
-        .map(|located| MemoryToForget::new(located, container_memories.now))
-        .collect();
+    let now = container_memories.now;
+    let find = || {
+        let stated = container_memories.memories_stated_within(&document, span);
+        let live = stated.iter().filter(|located| located.memory.is_live(now));
+        let to_forget = live.map(|located| MemoryToForget::new(located, now));
+        let to_forget: Vec<MemoryToForget> = to_forget.collect();
+        (stated.len(), to_forget)
+    };
+    let ctx = &state.app.ctx;
+    let (stated, to_forget) = container_memories.read(ctx, tenant, find).await?;
     let (kind, missing_name, source_name) = match span {
         None => (
             TargetKind::Document,
@@ -212,7 +218,7 @@ async fn memories_of_source(
         Some(_) => (TargetKind::Chunk, "A memory of this chunk", "chunk"),
     };
 
-    if document_memories.is_empty() {
+    if stated == 0 {
         return Err(Error::NotFound(missing_name));
     }
 

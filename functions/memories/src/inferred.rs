@@ -69,6 +69,10 @@ pub(crate) async fn list_inferred(
 ) -> ApiResult<Json<InferredResponse>> {
     let container_memories =
         ContainerMemories::open_container(&state, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let ctx = &state.app.ctx;
+    container_memories
+        .fetch_all(ctx, &tenant, &state.ledgers)
+        .await?;
     let pending = container_memories
         .all_memories()
         .map(|located| located.memory);
@@ -120,9 +124,10 @@ pub(crate) async fn review_inferred(
 ) -> ApiResult<Json<ReviewResponse>> {
     let tag = ContainerTag::parse(&tag)?;
     let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
-    let located = container_memories
-        .get_memory(&id)
-        .ok_or(Error::NotFound("Memory"))?;
+    let ctx = &state.app.ctx;
+    let read = || container_memories.get_memory(&id);
+    let located = container_memories.read(ctx, &tenant, read).await?;
+    let located = located.ok_or(Error::NotFound("Memory"))?;
     check_reviewable(&located.memory, container_memories.now)?;
     let memory = located.memory.id.clone();
     let edit = MemoryEdit::Review {
@@ -131,13 +136,12 @@ pub(crate) async fn review_inferred(
         at: container_memories.now,
     };
 
-    apply_memory_edits(&state.app.ctx, &tenant, located.container, &[edit]).await?;
+    apply_memory_edits(ctx, &tenant, located.container, &[edit]).await?;
     let container_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
     // Its sources have just been deleted.
-    let memory = container_memories
-        .get_memory(&id)
-        .ok_or(PortError::Conflict)?
-        .memory;
+    let read = || container_memories.get_memory(&id);
+    let located = container_memories.read(ctx, &tenant, read).await?;
+    let memory = located.ok_or(PortError::Conflict)?.memory;
 
     Ok(Json(ReviewResponse {
         id: memory.id.clone(),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{delete, get, post};
-use container_index::{IndexedMemories, ViewCache};
+use container_index::{CacheSettings, IndexedMemories, ViewCache};
 use edge::App;
 use openapi::Operation;
 
@@ -38,8 +38,9 @@ impl FromRef<MemoriesState> for App {
     }
 }
 
-/// Returns the routes of this function, which keep up to `cache_bytes` of memories warm.
-pub fn router(app: App, cache_bytes: usize) -> Router {
+/// Returns the routes of this function, which keep memories warm in a cache with these settings.
+pub fn router(app: App, cache: CacheSettings) -> Router {
+    let half = cache.with_bytes(cache.bytes / 2);
     let memories = || {
         post(write::create_memories)
             .patch(update::update_memory)
@@ -79,8 +80,8 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
         )
         .with_state(MemoriesState {
             app,
-            ledgers: Arc::new(ViewCache::new(cache_bytes / 2)),
-            searchable: Arc::new(ViewCache::new(cache_bytes / 2)),
+            ledgers: Arc::new(ViewCache::new(half)),
+            searchable: Arc::new(ViewCache::new(half)),
         })
 }
 

@@ -117,7 +117,7 @@ pub(crate) async fn list_memories(
     }))
 }
 
-/// Opens the memories of every container in scope.
+/// Opens the memories of every container in scope, and fetches all of them.
 ///
 /// # Errors
 /// Those of the ports, and of a tag that the key does not reach.
@@ -137,10 +137,14 @@ pub(crate) async fn open_scope(
         containers.push((id, memories));
     }
 
-    Ok(ContainerMemories {
+    let container_memories = ContainerMemories {
         containers,
         now: ctx.clock.now(),
-    })
+    };
+    container_memories
+        .fetch_all(ctx, tenant, &state.ledgers)
+        .await?;
+    Ok(container_memories)
 }
 
 /// The number and the size of a page.

@@ -147,7 +147,8 @@ pub(crate) async fn forget_matches(
             let container_memories =
                 ContainerMemories::load_memories(&state.app, &state.ledgers, tenant, container)
                     .await?;
-            find_named(&container_memories, ids)?
+            let find = || find_named(&container_memories, ids);
+            container_memories.read(ctx, tenant, find).await??
         }
         MatchTarget::Query {
             text,
@@ -157,7 +158,8 @@ pub(crate) async fn forget_matches(
             let container_memories =
                 ContainerMemories::load_memories(&state.app, &state.searchable, tenant, container)
                     .await?;
-            find_similar(&container_memories, text, threshold, limit)?
+            let find = || find_similar(&container_memories, text, threshold, limit);
+            container_memories.read(ctx, tenant, find).await??
         }
     };
 

@@ -100,32 +100,42 @@ pub(crate) async fn update_memory(
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.parse_correction(ctx.clock.now())?;
     let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
-    let old = container_memories.find_target(target)?;
+    let now = container_memories.now;
+    container_memories
+        .fetch_target(ctx, &tenant, &state.ledgers, target)
+        .await?;
+    let read_target = || -> Result<_> {
+        let old = container_memories.find_target(target)?;
+        let repeated = next_version(&old).filter(|new| correction.has_just_made(new, &old, now));
+        let version = correction.build_version(&old);
+        Ok((old, repeated, version))
+    };
+    let (old, repeated, version) = container_memories.read(ctx, &tenant, read_target).await??;
     if !old.memory.is_latest {
-        let repeated = next_version(&old)
-            .filter(|new| correction.has_just_made(new, &old, container_memories.now));
         let repeated = repeated.ok_or_else(|| replaced_error(&old.memory))?;
         return Ok(Json(UpdateResponse::new(&repeated)));
     }
 
-    let version = correction.build_version(&old);
     let expected = (version.text.clone(), version.said_at);
     apply_memory_edits(
         ctx,
         &tenant,
         old.container,
-        &correction_edits(&old.memory, version, container_memories.now),
+        &correction_edits(&old.memory, version, now),
     )
     .await?;
 
     let updated_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
-    let corrected = updated_memories.memories_of_topic(&old.memory.topic);
-    let corrected = corrected.filter(|memory| {
+    let is_expected = |memory: &Arc<Memory>| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&expected.0, expected.1)
-    });
-    let corrected = corrected
-        .max_by_key(|memory| memory.version)
-        .ok_or(PortError::Conflict)?;
+    };
+    let find_corrected = || {
+        let corrected = updated_memories.memories_of_topic(&old.memory.topic);
+        let corrected = corrected.filter(is_expected);
+        corrected.max_by_key(|memory| memory.version)
+    };
+    let corrected = updated_memories.read(ctx, &tenant, find_corrected).await?;
+    let corrected = corrected.ok_or(PortError::Conflict)?;
 
     Ok(Json(UpdateResponse::new(&corrected)))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use container_index::{ContainerView, read_until_fetched};
 use domain::{
     ContainerTag, DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp,
 };
@@ -116,7 +117,10 @@ pub(crate) async fn create_memories(
         .ledgers
         .open(ctx, &tenant, container.primary_id())
         .await?;
-    let statements = match sent.find_repeated_document(memories_before.ledger()) {
+    let find_repeated = || sent.find_repeated_document(memories_before.ledger());
+    let partial = memories_before.partial_segments();
+    let repeated = read_until_fetched(ctx, &tenant, partial, find_repeated).await?;
+    let statements = match repeated {
         Some(document_statements) => document_statements.statements.clone(),
         None => sent.statements.clone(),
     };
@@ -126,18 +130,18 @@ pub(crate) async fn create_memories(
         .ledgers
         .open(ctx, &tenant, &document.container)
         .await?;
-    let memories = sent.statement_indices.iter().map(|index| {
-        let memory = memory_stated_at(
-            memories_after.ledger(),
-            &document.id,
-            sent.statements[*index].start,
-        );
-        // The memory has just been deleted.
-        memory
-            .map(|memory| CreatedMemory::new(&memory))
-            .ok_or_else(|| PortError::Conflict.into())
-    });
-    let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
+    let read_written = || -> Option<Vec<CreatedMemory>> {
+        let written = sent.statement_indices.iter().map(|index| {
+            let start = sent.statements[*index].start;
+            let memory = memory_stated_at(memories_after.ledger(), &document.id, start)?;
+            Some(CreatedMemory::new(&memory))
+        });
+        written.collect()
+    };
+    let partial = memories_after.partial_segments();
+    let written = read_until_fetched(ctx, &tenant, partial, read_written).await?;
+    // A memory has just been deleted.
+    let memories = written.ok_or(PortError::Conflict)?;
     Ok((
         StatusCode::CREATED,
         Json(CreateResponse {

@@ -55,10 +55,7 @@ impl FromRef<SearchState> for App {
 /// Returns the settings of a cache of so many bytes for a process on AWS, which reads segments over a
 /// network.
 pub fn network_cache(bytes: usize) -> CacheSettings {
-    CacheSettings {
-        bytes,
-        reading: SegmentReading::OVER_NETWORK,
-    }
+    CacheSettings::new(bytes, SegmentReading::OVER_NETWORK)
 }
 
 /// Adds the models of the deployment to the state of the routers.
@@ -71,10 +68,7 @@ pub fn with_models(app: App, deployment: &Deployment) -> App {
 /// Returns the routes of this function, which keep indexes warm.
 pub fn router(app: App, cache: impl Into<CacheSettings>) -> Router {
     let cache = cache.into();
-    let half = CacheSettings {
-        bytes: cache.bytes / 2,
-        ..cache
-    };
+    let half = cache.with_bytes(cache.bytes / 2);
     Router::new()
         .route("/v4/search", post(v4::search_memories))
         .route("/v3/search", post(v3::search_documents))

@@ -215,7 +215,7 @@ impl Search<'_> {
         };
         let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {
-            fetch_all(&state.app.ctx, tenant, &memories).await?;
+            fetch_all(&state.app.ctx, tenant, &partial_segments(&memories)).await?;
             let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);

@@ -18,15 +18,15 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use bytes::Bytes;
 use domain::BlobRef;
 use domain::ports::{
-    BlobContent, BlobPart, BlobStore, Blobs, Clock, InventoryPage, PortResult, UploadArrival,
-    UploadForm,
+    BlobContent, BlobPart, BlobStore, Blobs, Clock, InventoryPage, LocalBlob, PortResult,
+    UploadArrival, UploadForm,
 };
 use domain::{PortError, Tenant, Timestamp};
 use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::arrivals;
-use crate::clients::Clients;
+use crate::clients::{Clients, LocalObjects};
 use crate::error::{build_error, port_error};
 use crate::presign::Presigner;
 use crate::records::blobs::{BlobRecord, read_blob};
@@ -51,6 +51,7 @@ pub(crate) struct AwsBlobs {
     table: Table,
     s3: aws_sdk_s3::Client,
     presigner: Presigner,
+    local_objects: Option<Arc<dyn LocalObjects>>,
     bucket: String,
     clock: Arc<dyn Clock>,
 }
@@ -66,6 +67,7 @@ impl AwsBlobs {
             table,
             s3: clients.s3.clone(),
             presigner: clients.presigner.clone(),
+            local_objects: clients.local_objects.clone(),
             bucket,
             clock,
         }
@@ -285,6 +287,14 @@ impl Blobs for AwsBlobs {
             .buffered(PARALLEL_PART_READS)
             .try_collect()
             .await
+    }
+
+    fn open_local(&self, tenant: &Tenant, blob: &BlobRef) -> Option<Arc<dyn LocalBlob>> {
+        let BlobRef::Object(path) = blob else {
+            return None;
+        };
+        let objects = self.local_objects.as_ref()?;
+        objects.open(&self.bucket, &table_keys::object_key(tenant, path))
     }
 
     async fn list_objects(

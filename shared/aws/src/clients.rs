@@ -1,5 +1,7 @@
 //! The SDK's clients, one for each service, and their configurations.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
@@ -10,6 +12,8 @@ use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::auth::AuthSchemeId;
 use aws_smithy_runtime_api::client::http::HttpClient;
+
+use domain::ports::LocalBlob;
 
 use crate::presign::Presigner;
 
@@ -84,6 +88,14 @@ pub struct Clients {
     pub kms: aws_sdk_kms::Client,
     /// The signer of object addresses for others.
     pub(crate) presigner: Presigner,
+    /// The objects, if they are on a disk of this machine.
+    pub(crate) local_objects: Option<Arc<dyn LocalObjects>>,
+}
+
+/// Objects on a disk of this machine.
+pub trait LocalObjects: fmt::Debug + Send + Sync {
+    /// Opens an object, so that parts of it can be read without a request. Returns `None` if there is no such object.
+    fn open(&self, bucket: &str, key: &str) -> Option<Arc<dyn LocalBlob>>;
 }
 
 impl Clients {
@@ -106,7 +118,15 @@ impl Clients {
             sqs: aws_sdk_sqs::Client::new(config),
             kms: aws_sdk_kms::Client::new(config),
             presigner: Presigner::new(config),
+            local_objects: None,
         }
+    }
+
+    /// Reads pages of objects from a disk of this machine instead of asking S3.
+    #[must_use]
+    pub fn with_local_objects(mut self, objects: Arc<dyn LocalObjects>) -> Self {
+        self.local_objects = Some(objects);
+        self
     }
 
     /// Creates the clients for services in the same process, of which only S3 checks signatures.

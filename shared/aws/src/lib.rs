@@ -46,7 +46,7 @@ use service::{Backlog, MAX_UNFINISHED, OrganizationCaps};
 pub use aws_config::SdkConfig;
 
 pub use answers::{AnswerStore, LargeAnswer};
-pub use clients::{Clients, config_through, load_config};
+pub use clients::{Clients, LocalObjects, config_through, load_config};
 pub use clock::SystemClock;
 pub use function::{CallAnswer, CallEvent, CallRequest, InlineBytes, LambdaFunction};
 pub use names::ResourceNames;

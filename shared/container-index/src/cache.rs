@@ -31,13 +31,23 @@ pub struct CacheSettings {
     pub reading: SegmentReading,
 }
 
+impl CacheSettings {
+    /// Creates settings.
+    pub const fn new(bytes: usize, reading: SegmentReading) -> Self {
+        Self { bytes, reading }
+    }
+
+    /// Returns the settings of a cache of another size.
+    #[must_use]
+    pub const fn with_bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+}
+
 impl From<usize> for CacheSettings {
-    /// Returns the settings of a cache of so many bytes that reads whole segments.
+    /// Returns the settings of a cache of so many bytes for a process with local stores.
     fn from(bytes: usize) -> Self {
-        Self {
-            bytes,
-            reading: SegmentReading::Shared,
-        }
+        Self::new(bytes, SegmentReading::FROM_DISK)
     }
 }
 
@@ -159,10 +169,7 @@ impl<V: ContainerView> ViewCache<V> {
         state: ContainerState,
         searches: bool,
     ) -> PortResult<V> {
-        let reading = match searches {
-            true => self.reading,
-            false => self.reading.without_search(),
-        };
+        let reading = self.reading.for_view(searches);
         self.drop_deleted_view(ctx).await;
         let head = &state.head;
         let key = (tenant.org().clone(), id.clone());
@@ -201,7 +208,7 @@ impl<V: ContainerView> ViewCache<V> {
         drop(cached);
         match is_followed {
             true => self.complete(ctx, tenant, &key, &view),
-            false => self.record_size(&key, view.size_bytes()),
+            false => self.record_view(&key, &view),
         }
 
         Ok(view)
@@ -216,21 +223,24 @@ impl<V: ContainerView> ViewCache<V> {
         key: &(OrgId, ContainerId),
         state: ContainerState,
         reading: SegmentReading,
-        cached: Option<Loaded<V>>,
+        mut cached: Option<Loaded<V>>,
     ) -> PortResult<(Loaded<V>, bool)> {
         let (head, id) = (&state.head, &key.1);
-        let reading = match cached.as_ref().is_some_and(is_lost) {
-            true => SegmentReading::Whole,
-            false => reading,
+        // A lost part of a present segment is damaged. One of another segment is gone because that was replaced.
+        let reading = match cached.take_if(|loaded| is_lost(loaded)) {
+            Some(lost) if lost.generation == head.generation => SegmentReading::Whole,
+            _ => reading,
         };
 
-        if let Some(mut reusable) = cached
+        // It stays in memory until the new view is loaded, which shares the segments that are still the same.
+        if let Some(reusable) = &mut cached
             && reusable.seq >= head.covered_through()
-            && is_usable(&reusable, head.generation)
+            && is_usable(reusable, head.generation)
             && reusable.follow(ctx, tenant, id, head.seq).await?
+            && let Some(followed) = cached.take()
         {
             count_open("followed");
-            return Ok((reusable, true));
+            return Ok((followed, true));
         }
 
         count_open("loaded");
@@ -255,8 +265,38 @@ impl<V: ContainerView> ViewCache<V> {
             self.record_size(key, view.size_bytes().max(bytes));
             complete_in_background(ctx, tenant, segments);
         } else {
-            self.record_size(key, view.size_bytes());
+            self.record_view(key, view);
         }
+    }
+
+    /// Records the size of a view. One with too many pages is dropped, and read anew for the next request,
+    /// unless it was read as a whole and fits.
+    fn record_view(&self, key: &(OrgId, ContainerId), view: &V) {
+        let (size, segments) = (view.size_bytes(), view.partial_segments());
+        let pages = segments.iter().map(PartialSegment::page_bytes).sum();
+        let fits = segments.iter().all(PartialSegment::is_whole) && size <= self.max_bytes;
+        if self.reading.is_exceeded_by(pages) && !fits {
+            self.drop_pages(key, view);
+        } else {
+            self.record_size(key, size);
+        }
+    }
+
+    /// Makes room for a view of which a request reads everything. If it does not fit, the view is dropped, and
+    /// stays in memory only until the request ends.
+    pub fn make_room_for_all(&self, tenant: &Tenant, id: &ContainerId, view: &V) {
+        let (key, size) = ((tenant.org().clone(), id.clone()), view.size_when_read());
+        if size > self.max_bytes && !view.partial_segments().is_empty() {
+            self.drop_pages(&key, view);
+        } else {
+            self.record_size(&key, size);
+        }
+    }
+
+    fn drop_pages(&self, key: &(OrgId, ContainerId), view: &V) {
+        let segments = view.partial_segments().iter();
+        segments.for_each(PartialSegment::mark_overgrown);
+        self.remove(key);
     }
 
     /// Checks from time to time whether the container of a view was deleted, and drops the view:
@@ -365,8 +405,8 @@ fn count_open(result: &'static str) {
 /// segments that the compaction may have replaced.
 fn is_usable<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
     let mut partial = loaded.view.partial_segments().iter();
-    let is_whole = partial.all(PartialSegment::is_whole);
-    !is_lost(loaded)
+    let is_whole = partial.clone().all(PartialSegment::is_whole);
+    !partial.any(PartialSegment::is_stale)
         && (loaded.generation == generation || is_whole && loaded.view.tail_len() <= MAX_TAIL)
 }
 

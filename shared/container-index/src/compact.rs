@@ -44,7 +44,7 @@ impl CompactionSettings {
 
     /// For a process with local stores.
     pub const LOCAL: Self = Self {
-        reading: SegmentReading::Shared,
+        reading: SegmentReading::FROM_DISK.for_view(false),
         max_merged_bytes: Self::MAX_MERGED_BYTES,
     };
     /// For functions, which read over a network.
@@ -246,7 +246,7 @@ pub(crate) async fn seal_log(
     let is_stored_anew = !memories.extends_stored() && list.segments.iter().any(has_memories);
     if is_stored_anew {
         // The new segment has all memories.
-        fetch_all(ctx, tenant, std::slice::from_ref(&memories)).await?;
+        fetch_all(ctx, tenant, partial).await?;
         for segment in &mut list.segments {
             segment.memory_index = None;
             segment.memories = None;

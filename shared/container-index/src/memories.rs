@@ -23,7 +23,7 @@ use tracing::debug;
 
 use crate::chunks::last_of_each;
 use crate::segments::{
-    PartialSegment, SegmentReading, StoredFile, open_segments, read_until_fetched,
+    PartialSegment, SegmentReading, StoredFile, open_segments, read_once, read_until_fetched,
 };
 use crate::view::{ContainerView, FetchedBlobs};
 use changes::{LogChanges, load_statements};
@@ -414,9 +414,9 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     ) -> PortResult<()> {
         let changes = LogChanges::load(ctx, tenant, records, fetched).await?;
         let partial = self.inner.partial.clone();
-        if partial.is_empty() {
-            Arc::make_mut(&mut self.inner).apply(&changes);
-            return Ok(());
+        if partial.iter().all(PartialSegment::is_local) {
+            let apply = || Arc::make_mut(&mut self.inner).apply(&changes);
+            return read_once(ctx, tenant, &partial, apply).await;
         }
 
         let before = self.inner.clone();
@@ -434,19 +434,43 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     fn size_bytes(&self) -> usize {
         let inner = &self.inner;
         let stored = match &inner.restored {
-            Some(restored) => {
-                let index = restored.index();
-                index.estimated_bytes() + index.len_chunks() * DECODED_MEMORY_BYTES
-            }
+            Some(restored) => restored.index().estimated_bytes(),
             None => 0,
         };
-        inner.ledger.estimated_bytes() + inner.index.bytes().max(stored)
+        // A list decodes all memories, and a view of which nothing is missing stays in the cache then.
+        let decoded = match &inner.restored {
+            Some(restored) if inner.partial.is_empty() => restored.index().len_chunks(),
+            _ => inner.ledger.stored_memories_in_memory(),
+        };
+        let decoded = decoded * DECODED_MEMORY_BYTES;
+        inner.ledger.estimated_bytes() + inner.index.bytes().max(stored) + decoded
     }
 
-    fn expected_bytes(head: &IndexHead, _: SegmentReading) -> usize {
-        let tail = head.uncovered_records() * EXPECTED_RECORD_MEMORIES;
-        let memories = head.memories.unwrap_or_default() + tail;
-        usize::try_from(memories * EXPECTED_MEMORY_BYTES).unwrap_or(usize::MAX)
+    fn size_when_read(&self) -> usize {
+        let inner = &self.inner;
+        let missing = inner.partial.iter().map(PartialSegment::missing_bytes);
+        let stored = inner
+            .restored
+            .as_ref()
+            .filter(|_| !inner.partial.is_empty());
+        let stored = stored.map_or(0, |restored| restored.index().len_chunks());
+        let not_decoded = stored.saturating_sub(inner.ledger.stored_memories_in_memory());
+        self.size_bytes() + missing.sum::<usize>() + not_decoded * DECODED_MEMORY_BYTES
+    }
+
+    fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize {
+        let mut computed = head.uncovered_records() * EXPECTED_RECORD_MEMORIES;
+        let mut stored = 0;
+        match StoredMemories::of(&head.segments) {
+            StoredMemories::Indexes(indexes) if use_current_rules(&indexes) => {
+                let files = StoredFile::all_memories(&head.segments);
+                stored = reading.for_view(I::IS_SEARCHED).bytes_of(&files);
+            }
+            StoredMemories::Indexes(_) | StoredMemories::Statements => {
+                computed += head.memories.unwrap_or_default();
+            }
+        }
+        usize::try_from(stored + computed * EXPECTED_MEMORY_BYTES).unwrap_or(usize::MAX)
     }
 
     fn tail_len(&self) -> usize {
@@ -519,8 +543,7 @@ impl<I: MemoryIndex> Inner<I> {
         let reading = match reading {
             // All statements are read if the memories have to be computed from them.
             SegmentReading::Beginnings { .. } if !are_current => SegmentReading::Shared,
-            reading if !I::IS_SEARCHED => reading.without_search(),
-            reading => reading,
+            reading => reading.for_view(I::IS_SEARCHED),
         };
         let files: Vec<StoredFile<'_>> = indexes
             .iter()

@@ -320,7 +320,7 @@ impl<'a> Files<'a> {
         files: Vec<StoredFile<'a>>,
         reading: SegmentReading,
     ) -> PortResult<Self> {
-        let (opened, _) = open_segments(ctx, tenant, &files, reading.without_search()).await?;
+        let (opened, _) = open_segments(ctx, tenant, &files, reading.for_view(false)).await?;
         let opened: Option<Vec<Arc<Segment>>> = opened.into_iter().collect();
         let opened = opened.ok_or_else(lost_part)?;
         Ok(Self {

@@ -2,16 +2,17 @@
 
 use std::iter::zip;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
-use domain::ports::{BlobContent, BlobPart, PortResult};
+use bytes::Bytes;
+use domain::ports::{BlobContent, BlobPart, LocalBlob, PortResult};
 use domain::{BlobRef, MemoryIndexRef, PortError, SegmentRef, Tenant};
-use search_engine::Segment;
+use search_engine::{PageSource, Segment};
 use service::Ctx;
 use tracing::warn;
 
-use crate::opened::{find_opened, remember_opened};
+use crate::opened::{OpenedSegment, find_opened, remember_opened};
 use crate::view::ContainerView;
 
 /// The parts of segments that are read when a container is opened.
@@ -19,10 +20,10 @@ use crate::view::ContainerView;
 pub enum SegmentReading {
     /// Everything, from the store.
     Whole,
-    /// Everything. Segments that another view of this process has open are shared, not read again.
+    /// Everything. Segments that another view of this process has read are shared, not read again.
     Shared,
     /// The beginnings, if the segments of a view have more bytes than this together. The rest is read when
-    /// it is needed ([`read_until_fetched`]).
+    /// it is needed ([`read_until_fetched`]). Segments that another view of this process has open are shared.
     Beginnings {
         /// The bytes.
         above: u64,
@@ -31,6 +32,9 @@ pub enum SegmentReading {
         /// True if a view that is asked for again is completed in the background. It then answers
         /// without waiting for pages, also after the segments were replaced.
         completes: bool,
+        /// The bytes of pages in memory from which a view is dropped and read anew. Views share pages, so it
+        /// is the same for all views of a process, whatever the size of their caches.
+        max_page_bytes: u64,
     },
 }
 
@@ -51,20 +55,52 @@ impl SegmentReading {
         above: Self::WHOLE_BYTES,
         searches: true,
         completes: true,
+        max_page_bytes: 256 * 1024 * 1024,
     };
     /// For functions that read little of a container, and do not search it.
     pub const LITTLE_OVER_NETWORK: Self = Self::Beginnings {
         above: Self::WHOLE_BYTES,
         searches: false,
         completes: false,
+        max_page_bytes: 256 * 1024 * 1024,
+    };
+    /// For a process with local stores, which reads pages of a large container in less time than it would
+    /// take to read everything, and would need gigabytes of memory for it (docs/scale.md).
+    pub const FROM_DISK: Self = Self::Beginnings {
+        above: 256 * 1024 * 1024,
+        searches: true,
+        completes: false,
+        max_page_bytes: 384 * 1024 * 1024,
     };
 
-    /// Returns how a view is read that is not searched.
-    pub(crate) fn without_search(mut self) -> Self {
+    /// Returns how a view is read: less of it if it is not searched.
+    pub(crate) const fn for_view(mut self, is_searched: bool) -> Self {
         if let Self::Beginnings { searches, .. } = &mut self {
-            *searches = false;
+            *searches = *searches && is_searched;
         }
         self
+    }
+
+    /// Returns the segment of a file, if another view has it open, with at least the `beginning` that this
+    /// reading would read.
+    fn find_opened(
+        self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        file: &StoredFile<'_>,
+        beginning: Option<u64>,
+    ) -> Option<OpenedSegment> {
+        if self == Self::Whole {
+            return None;
+        }
+        let opened = find_opened(ctx, tenant, file.blob)?;
+        let is_enough = match &opened {
+            OpenedSegment::Whole(_) => true,
+            OpenedSegment::Partial(partial) => {
+                beginning.is_some_and(|bytes| partial.begins_with(bytes))
+            }
+        };
+        is_enough.then_some(opened)
     }
 
     /// Returns the bytes of the beginning that is read of each of these files, `None` for a file that is
@@ -83,6 +119,11 @@ impl SegmentReading {
             beginning.filter(|bytes| !reads_all && *bytes < file.bytes)
         });
         beginnings.collect()
+    }
+
+    /// Checks whether a view with so many bytes of pages in memory is to be read anew.
+    pub(crate) fn is_exceeded_by(self, page_bytes: usize) -> bool {
+        matches!(self, Self::Beginnings { max_page_bytes, .. } if page_bytes as u64 > max_page_bytes)
     }
 
     /// Checks whether a view that is asked for again is completed.
@@ -154,25 +195,60 @@ pub struct PartialSegment(Arc<PartialState>);
 struct PartialState {
     blob: BlobRef,
     segment: Arc<Segment>,
+    /// The bytes that were read when it was opened.
+    beginning: u64,
+    /// `true` if missing pages are read from a disk as soon as they are needed.
+    is_local: bool,
     /// `true` once a page could not be fetched: the file is damaged, or was replaced long ago.
     is_lost: AtomicBool,
+    /// `true` once its pages take too much memory.
+    is_overgrown: AtomicBool,
     /// `true` while the rest of it is being fetched.
     is_completing: AtomicBool,
 }
 
 impl PartialSegment {
-    fn new(blob: BlobRef, segment: Arc<Segment>) -> Self {
+    /// Creates a segment of which this `beginning` was read. Its pages are read from `local` if there is one.
+    fn new(
+        blob: &BlobRef,
+        segment: Arc<Segment>,
+        beginning: u64,
+        local: Option<Arc<dyn LocalBlob>>,
+    ) -> Self {
+        let is_local = local.is_some();
+        if let Some(local) = local {
+            segment.read_pages_from(Box::new(LocalPages(local)));
+        }
         Self(Arc::new(PartialState {
-            blob,
+            blob: blob.clone(),
             segment,
+            beginning,
+            is_local,
             is_lost: AtomicBool::new(false),
+            is_overgrown: AtomicBool::new(false),
             is_completing: AtomicBool::new(false),
         }))
     }
 
-    /// Checks whether the view of the segment has to be read anew, as a whole.
+    /// Checks whether a page of the segment cannot be read, so that its view has to be read anew, as a whole.
     pub(crate) fn is_lost(&self) -> bool {
         self.0.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Checks whether the view of the segment has to be read anew.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_lost() || self.0.is_overgrown.load(Ordering::Relaxed)
+    }
+
+    /// Marks the segment as one that is to be read anew. Views that have it open keep its pages until then,
+    /// because what they have computed depends on them.
+    pub(crate) fn mark_overgrown(&self) {
+        self.0.is_overgrown.store(true, Ordering::Relaxed);
+    }
+
+    /// Checks whether missing pages are read from a disk as soon as they are needed.
+    pub(crate) fn is_local(&self) -> bool {
+        self.0.is_local
     }
 
     /// Checks whether no page is missing any more.
@@ -183,6 +259,32 @@ impl PartialSegment {
     /// Returns the size of the whole file in bytes.
     pub(crate) fn file_bytes(&self) -> usize {
         self.0.segment.file_bytes()
+    }
+
+    /// Checks whether at least these bytes were read when it was opened.
+    fn begins_with(&self, bytes: u64) -> bool {
+        self.0.beginning >= bytes
+    }
+
+    /// Returns the segment.
+    pub(crate) fn segment(&self) -> &Arc<Segment> {
+        &self.0.segment
+    }
+
+    /// Returns a reference that does not keep the segment in memory.
+    pub(crate) fn downgrade(&self) -> WeakPartialSegment {
+        WeakPartialSegment(Arc::downgrade(&self.0))
+    }
+
+    /// Returns the bytes of the file that are not in memory.
+    pub(crate) fn missing_bytes(&self) -> usize {
+        let known = self.0.beginning as usize + self.page_bytes();
+        self.file_bytes().saturating_sub(known)
+    }
+
+    /// Returns the bytes in memory that were fetched after the beginning.
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.0.segment.bytes_after_beginning()
     }
 
     fn misses(&self) -> usize {
@@ -222,6 +324,32 @@ impl PartialSegment {
     }
 }
 
+/// The pages of a blob on a disk of this machine.
+#[derive(Debug)]
+struct LocalPages(Arc<dyn LocalBlob>);
+
+impl PageSource for LocalPages {
+    fn read(&self, range: Range<usize>) -> Option<Bytes> {
+        self.0.read_part(range.start as u64..range.end as u64)
+    }
+}
+
+/// A partial segment, for as long as somebody has it open.
+#[derive(Debug)]
+pub(crate) struct WeakPartialSegment(Weak<PartialState>);
+
+impl WeakPartialSegment {
+    /// Checks whether somebody has the segment open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// Returns the segment, if somebody has it open.
+    pub(crate) fn upgrade(&self) -> Option<PartialSegment> {
+        self.0.upgrade().map(PartialSegment)
+    }
+}
+
 /// Fetches the missing pages of segments in tasks of their own, one part after another, while requests
 /// go on, until no view has the segments any more. Does nothing for segments that have such a task.
 ///
@@ -232,9 +360,10 @@ pub(crate) fn complete_in_background(ctx: &Ctx, tenant: &Tenant, segments: &[Par
         if state.segment.is_whole() || state.is_completing.swap(true, Ordering::Relaxed) {
             continue;
         }
-        let (ctx, tenant, state) = (ctx.clone(), tenant.clone(), Arc::downgrade(state));
+        let (ctx, tenant) = (ctx.clone(), tenant.clone());
+        let segment = WeakPartialSegment(Arc::downgrade(state));
         tokio::spawn(async move {
-            while let Some(segment) = state.upgrade().map(PartialSegment) {
+            while let Some(segment) = segment.upgrade() {
                 let fetched = segment.fetch_next(&ctx, &tenant).await;
                 if let Err(error) = &fetched {
                     warn!(%error, "the rest of a segment could not be fetched: {error}");
@@ -254,7 +383,7 @@ pub(crate) fn lost_part() -> PortError {
 }
 
 /// Opens stored segments. Returns them in order, with `None` for one that is missing or damaged, and those
-/// of which only the beginning was read.
+/// of which pages may be missing.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -264,58 +393,55 @@ pub(crate) async fn open_segments(
     files: &[StoredFile<'_>],
     reading: SegmentReading,
 ) -> PortResult<(Vec<Option<Arc<Segment>>>, Vec<PartialSegment>)> {
-    let mut shared: Vec<Option<Arc<Segment>>> = Vec::with_capacity(files.len());
-    let mut whole: Vec<BlobRef> = Vec::new();
-    let mut beginnings: Vec<BlobPart> = Vec::new();
-    for (file, beginning) in zip(files, reading.beginnings(files)) {
-        let opened = match reading {
-            SegmentReading::Shared => find_opened(tenant, file.blob),
-            SegmentReading::Whole | SegmentReading::Beginnings { .. } => None,
-        };
+    let files: Vec<_> = zip(files, reading.beginnings(files)).collect();
+    let shared = files.iter();
+    let shared = shared.map(|(file, beginning)| reading.find_opened(ctx, tenant, file, *beginning));
+    let mut opened: Vec<Option<OpenedSegment>> = shared.collect();
+    let missing = zip(&mut opened, files);
+    let missing: Vec<_> = missing.filter(|(opened, _)| opened.is_none()).collect();
+
+    let (mut whole, mut beginnings) = (Vec::new(), Vec::new());
+    for (_, (file, beginning)) in &missing {
         match beginning {
-            _ if opened.is_some() => {}
             Some(bytes) => beginnings.push(BlobPart {
                 blob: file.blob.clone(),
-                bytes: 0..bytes,
+                bytes: 0..*bytes,
             }),
             None => whole.push(file.blob.clone()),
         }
-        shared.push(opened);
     }
-    let (whole, beginning_contents) = tokio::try_join!(
+    let (whole, beginnings) = tokio::try_join!(
         ctx.blobs.read(tenant, &whole),
         ctx.blobs.read_parts(tenant, &beginnings),
     )?;
 
-    let (mut whole, mut beginning_contents) = (whole.into_iter(), beginning_contents.into_iter());
-    let mut beginnings = beginnings.into_iter().peekable();
-    let (mut opened, mut partial) = (Vec::with_capacity(files.len()), Vec::new());
-    for (file, shared) in zip(files, shared) {
-        if shared.is_some() {
-            opened.push(shared);
-            continue;
-        }
-        let beginning = beginnings.next_if(|beginning| beginning.blob == *file.blob);
-        let segment = match beginning {
+    let (mut whole, mut beginnings) = (whole.into_iter(), beginnings.into_iter());
+    for (opened, (file, beginning)) in missing {
+        *opened = match beginning {
             Some(beginning) => {
-                let content = beginning_contents.next();
-                let segment = content.and_then(|content| open_beginning(content, file.bytes));
-                if let Some(segment) = &segment {
-                    partial.push(PartialSegment::new(beginning.blob, segment.clone()));
-                }
-                segment
+                let segment = beginnings.next();
+                let segment = segment.and_then(|content| open_beginning(content, file.bytes));
+                let local = ctx.blobs.open_local(tenant, file.blob);
+                let partial = segment
+                    .map(|segment| PartialSegment::new(file.blob, segment, beginning, local));
+                partial.map(OpenedSegment::Partial)
             }
             None => {
-                let segment = whole.next().and_then(open_whole).map(Arc::new);
-                if let Some(segment) = &segment {
-                    remember_opened(tenant, file.blob, segment);
-                }
-                segment
+                let segment = whole.next().and_then(open_whole);
+                segment.map(|segment| OpenedSegment::Whole(Arc::new(segment)))
             }
         };
-        opened.push(segment);
+        if let Some(opened) = opened {
+            remember_opened(ctx, tenant, file.blob, opened);
+        }
     }
-    Ok((opened, partial))
+
+    let partial = opened.iter().flatten();
+    let partial = partial.filter_map(OpenedSegment::as_partial).cloned();
+    let partial = partial.collect();
+    let segments = opened.into_iter();
+    let segments = segments.map(|opened| opened.map(OpenedSegment::into_segment));
+    Ok((segments.collect(), partial))
 }
 
 /// Opens a stored segment, unless its blob is missing or damaged.
@@ -372,26 +498,45 @@ pub async fn read_until_fetched<T>(
     }
 }
 
+/// Runs `read` once, for segments whose pages are read from a disk.
+///
+/// # Errors
+/// As [`read_until_fetched`], and [`PortError::Unavailable`] if the disk failed only once.
+pub(crate) async fn read_once<T>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &[PartialSegment],
+    read: impl FnOnce() -> T,
+) -> PortResult<T> {
+    let misses = count_misses(segments);
+    let result = read();
+    if count_misses(segments) == misses {
+        return Ok(result);
+    }
+    // The store tells whether a page is damaged.
+    fetch_missing(ctx, tenant, segments).await?;
+    Err(PortError::Unavailable(
+        "a page of a segment could not be read from the disk at first".into(),
+    ))
+}
+
 /// Returns the segments of views of which pages may be missing.
-pub fn partial_segments<V: ContainerView>(views: &[V]) -> Vec<PartialSegment> {
-    let segments = views.iter().flat_map(ContainerView::partial_segments);
+pub fn partial_segments<'v, V: ContainerView + 'v>(
+    views: impl IntoIterator<Item = &'v V>,
+) -> Vec<PartialSegment> {
+    let segments = views.into_iter().flat_map(ContainerView::partial_segments);
     segments.cloned().collect()
 }
 
-/// Fetches everything that is missing of the segments of views.
+/// Fetches everything that is missing of segments.
 ///
 /// # Errors
 /// As [`read_until_fetched`].
-pub async fn fetch_all<V: ContainerView>(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    views: &[V],
-) -> PortResult<()> {
-    let segments = partial_segments(views);
-    for partial in &segments {
+pub async fn fetch_all(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
+    for partial in segments {
         partial.0.segment.ask_for_all();
     }
-    fetch_missing(ctx, tenant, &segments).await
+    fetch_missing(ctx, tenant, segments).await
 }
 
 fn count_misses(segments: &[PartialSegment]) -> usize {

@@ -39,7 +39,7 @@ pub trait ContainerView: Clone + Send + Sync {
         reading: SegmentReading,
     ) -> PortResult<bool>;
 
-    /// Returns the segments of which only the core was read at first. Reads of the view may lack parts of
+    /// Returns the segments of which pages may be missing. Reads of the view may lack parts of
     /// them, so they go through [`read_until_fetched`](crate::read_until_fetched).
     fn partial_segments(&self) -> &[PartialSegment];
 
@@ -71,6 +71,12 @@ pub trait ContainerView: Clone + Send + Sync {
 
     /// Returns the approximate size in bytes.
     fn size_bytes(&self) -> usize;
+
+    /// Estimates the size in bytes once requests have read everything.
+    fn size_when_read(&self) -> usize {
+        let missing = self.partial_segments().iter();
+        self.size_bytes() + missing.map(PartialSegment::missing_bytes).sum::<usize>()
+    }
 
     /// Estimates the size in bytes of the view of a container before it is read.
     fn expected_bytes(head: &IndexHead, reading: SegmentReading) -> usize;

@@ -28,7 +28,8 @@ use crate::time::Timestamp;
 
 pub use activity::{HourCounts, RateLimits, RequestLog};
 pub use blobs::{
-    BlobContent, BlobPart, BlobStore, Blobs, InventoryPage, StoredBlob, UploadArrival, UploadForm,
+    BlobContent, BlobPart, BlobStore, Blobs, InventoryPage, LocalBlob, StoredBlob, UploadArrival,
+    UploadForm,
 };
 pub use connections::{Connections, SyncStore, SyncWrite, Tickets};
 pub use connectors::{

@@ -41,6 +41,7 @@ pub use erase::check_databases;
 pub use folder::last_write_time;
 pub use meter::{MeteredTransport, RequestCounts};
 pub use network::{NetworkProfile, ResponseTime};
+pub use s3::ObjectFile;
 pub use serve::serve_aws_clients;
 pub use services::EmbeddedServices;
 pub use transport::InProcessTransport;

@@ -15,7 +15,7 @@ use crate::dynamodb::{self, DynamoDb};
 use crate::erase;
 use crate::folder::{self, DataFolder};
 use crate::kms::{self, Kms};
-use crate::s3::S3;
+use crate::s3::{ObjectFile, S3};
 use crate::signing::SigningKey;
 use crate::sqs::{self, Sqs};
 use crate::{Durability, wire};
@@ -156,6 +156,12 @@ impl EmbeddedServices {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.inner.s3.call_public(request).await
+    }
+
+    /// Opens an object, so that parts of it can be read without a request. Returns `None` if there is no
+    /// such object.
+    pub fn open_object(&self, bucket: &str, key: &str) -> Option<ObjectFile> {
+        self.inner.s3.open_object(bucket, key)
     }
 
     /// Returns the secret of [`crate::SIGNING_KEY_ID`]. It is random, created with the folder and

@@ -504,6 +504,11 @@ impl Ledger {
                 .any(|document| matches(&document.metadata))
     }
 
+    /// Returns the number of stored memories that stay in memory, because all of them were asked for.
+    pub fn stored_memories_in_memory(&self) -> usize {
+        self.memories.stored_in_memory()
+    }
+
     /// Estimates the memory that the ledger takes besides its store and what it has read of it, in
     /// bytes.
     pub fn estimated_bytes(&self) -> usize {

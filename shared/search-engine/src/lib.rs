@@ -32,5 +32,5 @@ pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,
     SearchProgress, SearchQuery, WiderLimit, continue_search, search_containers,
 };
-pub use segment::{FirstReads, Segment, StoredDocument};
+pub use segment::{FirstReads, PageSource, Segment, StoredDocument};
 pub use vector::{DIMENSIONS, MAX_MODEL_DIMENSIONS, ModelVector, QuantizedVector};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, FirstReads, QuantizedVector,
-    Replacing, SearchHit, SearchProgress, SearchQuery, Segment, SegmentError, StaticEmbedder,
-    continue_search, search_containers,
+    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, FirstReads, PageSource,
+    QuantizedVector, Replacing, SearchHit, SearchProgress, SearchQuery, Segment, SegmentError,
+    StaticEmbedder, continue_search, search_containers,
 };
 
 /// The most times that a search may have to wait for pages: for posting lists, for vectors and texts of
@@ -509,4 +509,47 @@ fn the_rest_of_a_file_can_be_fetched_part_by_part() {
     assert!(parts >= unfetched / PART_BYTES, "{parts} parts");
     assert!(parts <= file.len() / PART_BYTES + 1, "{parts} parts");
     assert_eq!(search_fetching(&mut stored, &query), (expected, 0));
+}
+
+/// The pages of a file, of which one byte may be damaged.
+#[derive(Debug)]
+struct Pages {
+    file: Bytes,
+    damaged: Option<usize>,
+}
+
+impl PageSource for Pages {
+    fn read(&self, range: Range<usize>) -> Option<Bytes> {
+        let mut bytes = self.file.get(range.clone())?.to_vec();
+        if let Some(damaged) = self.damaged.filter(|place| range.contains(place)) {
+            bytes[damaged - range.start] ^= 1;
+        }
+        Some(bytes.into())
+    }
+}
+
+#[test]
+fn a_search_of_a_file_with_a_source_lacks_nothing() {
+    let file = Bytes::from(segment_of((0..600).map(|number| document(number, 3))));
+    let query = SearchQuery::new("which harbour", StaticEmbedder.embed("which harbour"));
+    let mut stored = [StoredSegment::open(file.to_vec())];
+    let (expected, _) = search_fetching(&mut stored, &query);
+
+    for damaged in [None, Some(file.len() - 1)] {
+        let stored = StoredSegment::open(file.to_vec());
+        let pages = Pages {
+            file: file.clone(),
+            damaged,
+        };
+        stored.segment.read_pages_from(Box::new(pages));
+        let index = index_of([stored.segment.clone()]);
+        assert_eq!(search(&index, &query).as_ref(), Ok(&expected));
+        assert_eq!(stored.segment.misses(), 0);
+        assert!(stored.segment.bytes_after_beginning() > 0);
+
+        // The last page is read by whoever reads all documents.
+        let are_readable = stored.segment.documents().all(|document| document.is_ok());
+        assert_eq!(are_readable, damaged.is_none());
+        assert_eq!(stored.segment.misses() > 0, damaged.is_some());
+    }
 }

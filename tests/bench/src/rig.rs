@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
-use cli::{ExternalServices, LocalSystem, Workers};
-use container_index::CacheSettings;
+use cli::{ExternalServices, FolderObjects, LocalSystem, Workers};
+use container_index::{CacheSettings, SegmentReading};
 use domain::ports::{Connectors, OverdueWork};
 use domain::{ContainerTag, OrgId, Tenant};
 use edge::{App, LoopbackPeer};
@@ -103,13 +103,12 @@ impl BenchSystem {
     ) -> Result<Self> {
         let meter = MeteredTransport::new(transport);
         let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
-        let system = LocalSystem::over_services(
-            services,
-            &Clients::in_process(&config),
-            Arc::new(SystemClock),
-            None,
-        )
-        .await?;
+        let mut clients = Clients::in_process(&config);
+        if cache.reading == SegmentReading::FROM_DISK {
+            clients = clients.with_local_objects(Arc::new(FolderObjects(services.clone())));
+        }
+        let clock = Arc::new(SystemClock);
+        let system = LocalSystem::over_services(services, &clients, clock, None).await?;
         let routes = start_routes(&system, cache)?;
 
         Ok(Self {

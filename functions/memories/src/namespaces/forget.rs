@@ -87,10 +87,23 @@ pub(crate) async fn forget_by_ids(
     }
 
     let container_memories = open_if_exists(&state, &tenant, &tag).await?;
+    let ctx = &state.app.ctx;
+    let find = || find_targets(&container_memories, &request.ids);
+    let (mut response, to_forget) = container_memories.read(ctx, &tenant, find).await?;
+    forget_memories(&state, &tenant, &to_forget, None).await?;
+    response.count = to_forget.len();
+    Ok(Json(response))
+}
+
+/// Returns the memories with these ids, each once, with the answer about them.
+fn find_targets(
+    container_memories: &ContainerMemories,
+    ids: &[String],
+) -> (ForgetResponse, Vec<MemoryToForget>) {
     let mut response = ForgetResponse::default();
     let mut to_forget = Vec::new();
     let mut seen = HashSet::new();
-    for id in &request.ids {
+    for id in ids {
         if !seen.insert(id) {
             continue;
         }
@@ -108,10 +121,7 @@ pub(crate) async fn forget_by_ids(
             }),
         }
     }
-
-    forget_memories(&state, &tenant, &to_forget, None).await?;
-    response.count = to_forget.len();
-    Ok(Json(response))
+    (response, to_forget)
 }
 
 /// Opens the memories of a namespace to change them. There are none if it does not exist.

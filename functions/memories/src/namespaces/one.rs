@@ -76,20 +76,22 @@ pub(crate) async fn get_namespace_memory(
     let tag = parse_namespace(&namespace)?;
     let related_limit = query.related_limit()?;
     let container_memories = ContainerMemories::open_container(&state, &tenant, &tag).await?;
-    let located = container_memories
-        .get_memory(&id)
-        .ok_or(Error::NotFound("Memory"))?;
-
-    let reader = DetailReader {
-        ledger: located.ledger,
-        memory: &located.memory,
-        names: state.app.provider_names,
-        with_documents: include.contains("documents"),
+    let read = || {
+        let located = container_memories.get_memory(&id)?;
+        let reader = DetailReader {
+            ledger: located.ledger,
+            memory: &located.memory,
+            names: state.app.provider_names,
+            with_documents: include.contains("documents"),
+        };
+        Some(MemoryDetails {
+            memory: NamespaceMemory::new(&located.memory, container_memories.now),
+            included: reader.read_included(include.contains("related"), related_limit),
+        })
     };
-    Ok(Json(MemoryDetails {
-        memory: NamespaceMemory::new(&located.memory, container_memories.now),
-        included: reader.read_included(include.contains("related"), related_limit),
-    }))
+    let ctx = &state.app.ctx;
+    let details = container_memories.read(ctx, &tenant, read).await?;
+    Ok(Json(details.ok_or(Error::NotFound("Memory"))?))
 }
 
 impl RelatedQuery {

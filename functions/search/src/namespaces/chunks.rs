@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, fetch_all, read_attributes};
+use container_index::{IndexedChunks, fetch_all, partial_segments, read_attributes};
 use domain::{
     ContainerTag, Error, Filter, IndexedDocument, Metadata, PortError, Result, Timestamp,
 };
@@ -97,7 +97,8 @@ pub(crate) async fn list_namespace_chunks(
     let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
     let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
     // The attributes of all documents are read.
-    fetch_all(&state.app.ctx, &tenant, &indexed_chunks).await?;
+    let partial = partial_segments(&indexed_chunks);
+    fetch_all(&state.app.ctx, &tenant, &partial).await?;
     let documents = query.sort_documents(find_documents(&indexed_chunks, filter.as_ref())?);
     let total = documents.iter().map(|document| document.chunk_count).sum();
 

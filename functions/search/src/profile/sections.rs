@@ -142,7 +142,7 @@ pub(super) async fn load_profile(
     if let Some(profile) = shortlisted.await? {
         return Ok(profile);
     }
-    fetch_all(ctx, tenant, &indexed_memories).await?;
+    fetch_all(ctx, tenant, &partial).await?;
     Ok(build_complete_profile(&ledgers, &options))
 }
 

@@ -1,7 +1,8 @@
 //! Storage of blobs: bytes that are written once and never changed.
 
 use std::ops::Range;
-use std::slice;
+use std::sync::Arc;
+use std::{fmt, slice};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -45,6 +46,10 @@ pub trait Blobs: Send + Sync {
     /// the caller verifies what it reads.
     async fn read_parts(&self, tenant: &Tenant, parts: &[BlobPart])
     -> PortResult<Vec<BlobContent>>;
+
+    /// Opens a blob whose parts can be read without waiting for a network. Returns `None` if the store is
+    /// not local, or has no such object.
+    fn open_local(&self, tenant: &Tenant, blob: &BlobRef) -> Option<Arc<dyn LocalBlob>>;
 
     /// Reads blobs, in the order asked, with `None` for a blob that does not exist. Fails with
     /// [`PortError::Corrupt`] when one is damaged.
@@ -136,6 +141,13 @@ pub struct BlobPart {
     pub blob: BlobRef,
     /// Its bytes from the first one to the one behind the last; at least one.
     pub bytes: Range<u64>,
+}
+
+/// A blob on a disk of this machine.
+pub trait LocalBlob: fmt::Debug + Send + Sync {
+    /// Reads a part of the blob, which the caller verifies. Returns `None` if that fails;
+    /// [`Blobs::read_parts`] tells why.
+    fn read_part(&self, bytes: Range<u64>) -> Option<Bytes>;
 }
 
 /// The places where blobs are stored.

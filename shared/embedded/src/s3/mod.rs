@@ -43,6 +43,7 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 
 use self::api::S3Api;
 use self::store::ObjectStore;
+pub use self::verify::ObjectFile;
 use crate::clock::Clock;
 use crate::folder::DataFolder;
 use crate::log::CommitLog;
@@ -140,6 +141,12 @@ impl S3 {
             Ok(response) => collect_response(response).await,
             Err(error) => internal_error_response(&error),
         }
+    }
+
+    /// Opens an object. Returns `None` if there is no such object.
+    pub(crate) fn open_object(&self, bucket: &str, key: &str) -> Option<ObjectFile> {
+        let stored = self.store.require_object(bucket, key).ok()?;
+        Some(ObjectFile::new(self.store.path(&stored.file)))
     }
 
     /// Returns the secret for presigned addresses and forms.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use http::StatusCode;
@@ -83,6 +83,24 @@ fn open_buffered(path: &Path) -> io::Result<BufReader<fs::File>> {
         BUFFER_BYTES,
         fs::File::open(path)?,
     ))
+}
+
+/// The file of an object, which never changes. It is gone some time after the object was deleted or replaced.
+#[derive(Debug)]
+pub struct ObjectFile(PathBuf);
+
+impl ObjectFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Reads a range of the file, which is not verified.
+    ///
+    /// # Errors
+    /// Fails if the range cannot be read, or is not in the file.
+    pub fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        read_part(&self.0, range)
+    }
 }
 
 /// Reads a part of a file.

@@ -225,6 +225,21 @@ async fn if_match_replaces_only_the_known_version() {
 }
 
 #[tokio::test]
+async fn the_file_of_an_object_is_read_without_requests() {
+    let fixture = Fixture::new();
+    let client = create_bucket(&fixture).await;
+    put_object(&client, "a", b"0123456789").await;
+    let open = |key: &str| fixture.services.open_object("documents", key);
+
+    let file = open("a").unwrap();
+    assert_eq!(file.read(2..5).unwrap(), b"234");
+    assert!(file.read(8..11).is_err());
+    assert!(open("b").is_none());
+    put_object(&client, "a", b"ab").await;
+    assert_eq!(open("a").unwrap().read(0..2).unwrap(), b"ab");
+}
+
+#[tokio::test]
 async fn ranges_are_answered_with_their_place() {
     let fixture = Fixture::new();
     let client = create_bucket(&fixture).await;

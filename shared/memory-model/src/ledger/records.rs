@@ -114,6 +114,11 @@ where
         self.overlay_bytes
     }
 
+    /// Returns the number of stored records that stay in memory, because all of them were asked for.
+    pub(super) fn stored_in_memory(&self) -> usize {
+        self.all_stored.get().map_or(0, BTreeMap::len)
+    }
+
     /// Puts a record into the overlay.
     fn hold(&mut self, key: K, held: Held<V>) {
         self.overlay_bytes += held.estimated_bytes();

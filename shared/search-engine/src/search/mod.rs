@@ -213,8 +213,8 @@ pub struct SearchOutcome {
     pub features: HitFeatures,
 }
 
-/// What a search has found before it lacked something. The search of the same containers with the same query
-/// is continued with it.
+/// The partial results of a search that lacked pages. The search of the same containers with the same query is
+/// continued with them.
 #[derive(Debug, Default)]
 pub struct SearchProgress {
     /// The nearest chunks by vector.

@@ -5,6 +5,7 @@
 //! lists, and the vectors of most segments.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -59,6 +60,14 @@ struct Pages {
     misses: AtomicUsize,
     /// The pages that were asked for and are not fetched yet.
     missing: Mutex<BTreeSet<usize>>,
+    /// The place from which pages are read at once, if there is one.
+    source: OnceLock<Box<dyn PageSource>>,
+}
+
+/// A place from which pages of a file are read without waiting for a network.
+pub trait PageSource: Debug + Send + Sync {
+    /// Reads a range of the file, which is verified afterwards. Returns `None` if that fails.
+    fn read(&self, range: Range<usize>) -> Option<Bytes>;
 }
 
 impl Pages {
@@ -126,7 +135,7 @@ impl SegmentFile {
     }
 
     /// Returns the bytes of the pages that were fetched after the beginning.
-    pub(super) fn fetched_bytes(&self) -> usize {
+    pub(super) fn bytes_after_beginning(&self) -> usize {
         self.bytes_in_memory() - self.beginning.len()
     }
 
@@ -156,10 +165,10 @@ impl SegmentFile {
         let from = range.start - self.core_len;
         let to = range.end - self.core_len;
         let pages = from / page_bytes..to.div_ceil(page_bytes);
-        let fetched: Vec<Option<&Bytes>> = pages
-            .clone()
-            .map(|page| self.pages.fetched[page].get())
-            .collect();
+        let mut fetched = self.fetched(pages.clone());
+        if fetched.contains(&None) && self.read_from_source(pages.clone()) {
+            fetched = self.fetched(pages.clone());
+        }
         if fetched.contains(&None) {
             let missing = pages.zip(&fetched).filter(|(_, bytes)| bytes.is_none());
             self.pages
@@ -179,6 +188,35 @@ impl SegmentFile {
             .flatten()
             .for_each(|page| joined.extend_from_slice(page));
         Ok(Bytes::from(joined).slice(skipped..skipped + range.len()))
+    }
+
+    /// Returns these pages, as far as they are in memory.
+    fn fetched(&self, pages: Range<usize>) -> Vec<Option<&Bytes>> {
+        let pages = self.pages.fetched[pages].iter();
+        pages.map(OnceLock::get).collect()
+    }
+
+    /// Reads pages from now on from `source`, as soon as they are needed.
+    pub(super) fn set_source(&self, source: Box<dyn PageSource>) {
+        // A file has one source.
+        _ = self.pages.source.set(source);
+    }
+
+    /// Reads those of these pages that are not in memory. Returns `false` if there is no source for them, or
+    /// if they cannot be read or are damaged.
+    fn read_from_source(&self, pages: Range<usize>) -> bool {
+        let Some(source) = self.pages.source.get() else {
+            return false;
+        };
+        let is_missing = |page: &usize| self.pages.fetched[*page].get().is_none();
+        let (Some(first), Some(last)) =
+            (pages.clone().find(is_missing), pages.rev().find(is_missing))
+        else {
+            return true;
+        };
+        let range = self.place(first)..self.place(last + 1);
+        let bytes = source.read(range.clone());
+        bytes.is_some_and(|bytes| self.insert(range, &bytes).is_ok())
     }
 
     /// Asks for all pages that are not in memory.

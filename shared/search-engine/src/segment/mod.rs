@@ -39,6 +39,7 @@ use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::RotatedQuery;
 use attributes::{AttributeReader, ExpiryReader};
 use blocks::BlockReader;
+pub use file::PageSource;
 use file::PagedSection;
 use format::{SectionKind, SegmentHeader};
 use ids::DocumentIds;
@@ -223,10 +224,16 @@ impl Segment {
         self.header.file.first_unfetched(max_bytes)
     }
 
+    /// Reads pages that are missing from `source` as soon as they are needed. Reads then fail only if it
+    /// does.
+    pub fn read_pages_from(&self, source: Box<dyn PageSource>) {
+        self.header.file.set_source(source);
+    }
+
     /// Returns the bytes that were fetched after the beginning and stay in memory.
     #[must_use]
-    pub fn fetched_bytes(&self) -> usize {
-        self.header.file.fetched_bytes()
+    pub fn bytes_after_beginning(&self) -> usize {
+        self.header.file.bytes_after_beginning()
     }
 
     /// Returns the size of the whole file in bytes.

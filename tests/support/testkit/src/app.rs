@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use cli::{ExternalServices, LocalSystem, QueueSet};
+use cli::{ExternalServices, FolderObjects, LocalSystem, QueueSet};
 use container_index::{CacheSettings, CompactionSettings, SegmentReading};
 use domain::key::{KeyKind, KeySpec, NewKey, Permission};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
@@ -65,6 +65,10 @@ pub struct TestEnvironment {
     pub reading: SegmentReading,
     /// The settings of the workers' compactions.
     pub compaction: CompactionSettings,
+    /// The size of the cache for warm indexes, in bytes.
+    pub cache_bytes: usize,
+    /// Reads pages of segments from the files of objects, as `recollect serve` does.
+    pub reads_object_files: bool,
     folder: Arc<TempDir>,
 }
 
@@ -107,6 +111,8 @@ impl TestEnvironment {
                 },
                 false => local,
             },
+            cache_bytes: 64 * 1024 * 1024,
+            reads_object_files: false,
             folder: Arc::new(folder),
         })
     }
@@ -143,6 +149,7 @@ pub const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
     above: 0,
     searches: true,
     completes: false,
+    max_page_bytes: u64::MAX,
 };
 /// Containers of tests are compacted as functions compact large ones: segments are read by pages, and soon
 /// too large to be merged.
@@ -151,13 +158,12 @@ pub const AS_LARGE_CONTAINERS: CompactionSettings = CompactionSettings {
         above: 0,
         searches: false,
         completes: false,
+        max_page_bytes: u64::MAX,
     },
     max_merged_bytes: 12 * 1024,
 };
 /// The variable with which all tests read segments page by page, as functions read large ones.
 const PAGES_VARIABLE: &str = "RECOLLECT_TEST_PAGES";
-/// The size of the cache for warm indexes in tests, in bytes.
-const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 impl TestApp {
     /// Starts an app in a new world, without faults.
@@ -183,7 +189,11 @@ impl TestApp {
             .sleep_impl(SharedAsyncSleep::new(NoSleep))
             .build();
         let clock = Arc::new(environment.clock.clone());
-        let clients = Clients::in_process(&config);
+        let mut clients = Clients::in_process(&config);
+        if environment.reads_object_files {
+            let objects = FolderObjects(environment.services.clone());
+            clients = clients.with_local_objects(Arc::new(objects));
+        }
         let mut system = LocalSystem::over_services(
             environment.services.clone(),
             &clients,
@@ -197,6 +207,23 @@ impl TestApp {
 
         system.ctx.caps = environment.caps;
         system.compaction = environment.compaction;
+        Self::over(environment, faults, system).await
+    }
+
+    /// Returns this process as one that has nothing in its caches.
+    ///
+    /// # Errors
+    /// Fails if the services refuse a request.
+    pub async fn with_empty_caches(&self) -> Result<Self> {
+        Self::over(&self.environment, self.faults.clone(), self.system.clone()).await
+    }
+
+    /// Creates the routes and the workers of a system.
+    async fn over(
+        environment: &TestEnvironment,
+        faults: FaultyTransport,
+        system: LocalSystem,
+    ) -> Result<Self> {
         let external_services = environment.external_systems()?;
         let queues = QueueSet::open(&system, &external_services).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
@@ -207,7 +234,7 @@ impl TestApp {
         let routes = cli::all_routes(
             &app,
             CacheSettings {
-                bytes: CACHE_BYTES,
+                bytes: environment.cache_bytes,
                 reading: environment.reading,
             },
             external_services.connectors,
