@@ -20,6 +20,10 @@ const CHECK_INTERVAL_SECONDS: i64 = 60;
 /// has made of the tail.
 const MAX_TAIL: usize = 2_000;
 
+/// The seconds for which pages of segments are read after these were seen to be current. Segments are purged a
+/// minute after they were replaced.
+const READABLE_SECONDS: i64 = 30;
+
 type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
 
 /// The size of a cache of views, and how it reads them.
@@ -182,9 +186,10 @@ impl<V: ContainerView> ViewCache<V> {
         // One reader follows the log. Other readers of this container wait for it and then find the
         // work done.
         let mut cached = slot.lock().await;
-        if let Some(loaded) = &*cached
+        let now = ctx.clock.now();
+        if let Some(loaded) = &mut *cached
             && loaded.seq >= head.seq
-            && is_usable(loaded, head.generation)
+            && is_usable(loaded, head.generation, now)
         {
             count_open("warm");
             let view = loaded.view.clone();
@@ -235,8 +240,8 @@ impl<V: ContainerView> ViewCache<V> {
         // It stays in memory until the new view is loaded, which shares the segments that are still the same.
         if let Some(reusable) = &mut cached
             && reusable.seq >= head.covered_through()
-            && is_usable(reusable, head.generation)
-            && reusable.follow(ctx, tenant, id, head.seq).await?
+            && is_usable(reusable, head.generation, ctx.clock.now())
+            && reusable.follow_intact(ctx, tenant, id, head.seq).await?
             && let Some(followed) = cached.take()
         {
             count_open("followed");
@@ -402,12 +407,19 @@ fn count_open(result: &'static str) {
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
 /// segments, so a compaction matters only when the tail has become long, or when the view still reads
-/// segments that the compaction may have replaced.
-fn is_usable<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
+/// segments that the compaction has replaced some time ago.
+fn is_usable<V: ContainerView>(loaded: &mut Loaded<V>, generation: u64, now: Timestamp) -> bool {
     let mut partial = loaded.view.partial_segments().iter();
     let is_whole = partial.clone().all(PartialSegment::is_whole);
-    !partial.any(PartialSegment::is_stale)
-        && (loaded.generation == generation || is_whole && loaded.view.tail_len() <= MAX_TAIL)
+    if partial.any(PartialSegment::is_stale) {
+        return false;
+    }
+    if loaded.generation == generation {
+        loaded.current_at = now;
+        return true;
+    }
+    let is_readable = is_whole || now < loaded.current_at.plus_seconds(READABLE_SECONDS);
+    is_readable && loaded.view.tail_len() <= MAX_TAIL
 }
 
 /// Checks whether a part of the segments of a view cannot be read.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::ports::{BlobContent, PortResult};
 use domain::{
-    BlobRef, ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
+    BlobRef, ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef,
+    Tenant, Timestamp,
 };
 use service::Ctx;
 use tracing::warn;
@@ -175,6 +176,8 @@ pub(crate) struct Loaded<V> {
     pub(crate) seq: u64,
     /// The generation of the segments on which the view was built.
     pub(crate) generation: u64,
+    /// The last time at which these were seen to be the segments of the container.
+    pub(crate) current_at: Timestamp,
     /// `true` if segments could not be read, so that compaction has to rewrite them.
     pub(crate) is_recovered: bool,
     pub(crate) view: V,
@@ -202,6 +205,7 @@ impl<V: ContainerView> Loaded<V> {
             let mut loaded = Self {
                 seq,
                 generation,
+                current_at: ctx.clock.now(),
                 is_recovered: false,
                 view: V::empty(id),
             };
@@ -258,6 +262,7 @@ impl<V: ContainerView> Loaded<V> {
         let mut loaded = Self {
             seq,
             generation,
+            current_at: ctx.clock.now(),
             is_recovered: true,
             view: V::empty(id),
         };
@@ -322,6 +327,21 @@ impl<V: ContainerView> Loaded<V> {
         }
 
         Ok(self.seq >= seq)
+    }
+
+    /// Applies the log as [`Self::follow`] does. Returns `false` also if a part of a segment cannot be read, for
+    /// instance because the segment was replaced and purged.
+    pub(crate) async fn follow_intact(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        seq: u64,
+    ) -> PortResult<bool> {
+        match self.follow(ctx, tenant, id, seq).await {
+            Err(PortError::Corrupt(_)) => Ok(false),
+            followed => followed,
+        }
     }
 
     /// Applies the next records of the log. Returns `false` when one of them is missing.
