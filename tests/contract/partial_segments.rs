@@ -349,6 +349,35 @@ async fn pages_leave_the_memory_when_they_take_too_much_of_it() {
 }
 
 #[tokio::test]
+async fn a_view_by_pages_follows_the_log_for_a_while_after_a_compaction() {
+    let client = filled_client().await;
+    let process = restart(&client, BY_PAGES).await;
+    count_calls(&process).await;
+    let added = json!({"content": "Number99 stands in the log.", "containerTag": "box"});
+    client.add_document(added).await;
+    compact(&client, "box").await;
+
+    let body = json!({"q": "Number99", "containerTag": "box", "searchMode": "hybrid"});
+    let mut calls_of_searches = Vec::new();
+    for seconds in [0, 0, 31] {
+        client.app.environment.clock.advance_seconds(seconds);
+        let calls = process.app.faults.call_count();
+        let found = process.post("/v4/search", body.clone()).await;
+        assert!(
+            found.body.to_string().contains("Number99"),
+            "{}",
+            found.body
+        );
+        calls_of_searches.push(process.app.faults.call_count() - calls);
+    }
+    // After half a minute, segments that were replaced are not read any more.
+    let [_, warm, read_anew] = calls_of_searches[..] else {
+        panic!("three searches")
+    };
+    assert!(read_anew > warm, "{calls_of_searches:?}");
+}
+
+#[tokio::test]
 async fn a_list_of_all_memories_stays_in_memory_if_it_fits() {
     let client = filled_client().await;
     let mut calls_of_last_list = Vec::new();
