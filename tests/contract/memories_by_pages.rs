@@ -56,6 +56,7 @@ async fn memories_are_written_and_corrected_by_pages() {
     let client = filled_client().await;
     let new = json!({"containerTag": "box", "memories": [{"content": "The gate is open."}]});
     let written = expect_cold(&client, "POST", "/v4/memories", new.clone(), 201).await;
+    compact(&client, "box").await;
     let repeated = expect_cold(&client, "POST", "/v4/memories", new, 201).await;
     assert_eq!(written["documentId"], repeated["documentId"]);
 

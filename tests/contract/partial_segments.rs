@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use container_index::{SegmentReading, verify_index};
+use container_index::{
+    CompactionOutcome, CompactionSettings, SegmentReading, rewrite_index, verify_index,
+};
 use domain::{BlobRef, IndexHead};
 use serde_json::{Value, json};
 use testkit::{BY_PAGES, TestApp, TestEnvironment};
@@ -351,30 +353,63 @@ async fn pages_leave_the_memory_when_they_take_too_much_of_it() {
 #[tokio::test]
 async fn a_view_by_pages_follows_the_log_for_a_while_after_a_compaction() {
     let client = filled_client().await;
-    let process = restart(&client, BY_PAGES).await;
-    count_calls(&process).await;
-    let added = json!({"content": "Number99 stands in the log.", "containerTag": "box"});
-    client.add_document(added).await;
+    let sentences = (0..3_000).map(|i| format!("My friend Name{i}x lives in Town{i}x. "));
+    let sentences: String = sentences.collect();
+    let large = json!({"content": sentences, "containerTag": "box"});
+    client.add_document(large).await;
     compact(&client, "box").await;
 
-    let body = json!({"q": "Number99", "containerTag": "box", "searchMode": "hybrid"});
-    let mut calls_of_searches = Vec::new();
-    for seconds in [0, 0, 31] {
-        client.app.environment.clock.advance_seconds(seconds);
+    // A profile reads few pages, so some are missing afterwards.
+    let profile = async |process: &OrgClient| {
         let calls = process.app.faults.call_count();
-        let found = process.post("/v4/search", body.clone()).await;
-        assert!(
-            found.body.to_string().contains("Number99"),
-            "{}",
-            found.body
-        );
-        calls_of_searches.push(process.app.faults.call_count() - calls);
-    }
-    // After half a minute, segments that were replaced are not read any more.
-    let [_, warm, read_anew] = calls_of_searches[..] else {
-        panic!("three searches")
+        let body = json!({"containerTag": "box"});
+        assert_eq!(process.post("/v4/profile", body).await.status, 200);
+        process.app.faults.call_count() - calls
     };
-    assert!(read_anew > warm, "{calls_of_searches:?}");
+    let follower = restart(&client, BY_PAGES).await;
+    profile(&follower).await;
+    let added = json!({"content": "Number99 stands in the log.", "containerTag": "box"});
+    client.add_document(added).await;
+    profile(&follower).await;
+    let warm = profile(&follower).await;
+
+    compact(&client, "box").await;
+    assert_eq!(profile(&follower).await, warm);
+
+    // After half a minute, segments that were replaced are not read any more. Another process, which has the
+    // new ones, reads only what expires.
+    let current = restart(&client, BY_PAGES).await;
+    profile(&current).await;
+    client.app.environment.clock.advance_seconds(31);
+    let (read_anew, expired) = (profile(&follower).await, profile(&current).await);
+    assert!(read_anew > expired, "{read_anew} and {expired} calls");
+    assert_eq!(profile(&follower).await, warm);
+}
+
+#[tokio::test]
+async fn a_view_that_reads_a_purged_segment_is_read_anew() {
+    let client = filled_client().await;
+    let follower = restart(&client, BY_PAGES).await;
+    count_calls(&follower).await;
+    // The follower has these segments, and not all of their pages.
+    let replaced = damage_segments(&client, "box").await;
+    let id = physical_container(&client, "box").await;
+    let ctx = &client.app.system.ctx;
+    let rewritten = rewrite_index(ctx, &client.tenant, &id, CompactionSettings::LOCAL).await;
+    assert_eq!(
+        rewritten.expect("a rewritten index"),
+        CompactionOutcome::Done
+    );
+    assert!(index_head(&client, "box").await.generation > replaced.generation);
+
+    let mut failed = 0;
+    for (path, body) in requests() {
+        let answer = follower.post(path, body).await;
+        failed += usize::from(answer.status != 200);
+    }
+    assert!(failed <= 1, "{failed} requests failed");
+    let whole = answers(&restart(&client, SegmentReading::Whole).await).await;
+    assert_answers(&follower, &whole, "read anew").await;
 }
 
 #[tokio::test]
@@ -411,13 +446,16 @@ async fn pages_of_files_on_this_machine_are_read_without_requests() {
     let process = restart_in(&environment, &client).await;
     let body =
         json!({"q": "Which tea do I prefer?", "containerTag": "box", "searchMode": "hybrid"});
-    assert_eq!(process.post("/v4/search", body.clone()).await.status, 200);
-    let warm = count_calls(&process).await;
-    let calls = process.app.faults.call_count();
-    let other =
-        json!({"q": "Where does Anna3 live?", "containerTag": "box", "searchMode": "hybrid"});
-    assert_eq!(process.post("/v4/search", other).await.status, 200);
-    assert_eq!(process.app.faults.call_count() - calls, warm);
+    let mut calls_of_first_search = Vec::new();
+    for process in [&process, &restart(&client, BY_PAGES).await] {
+        let calls = process.app.faults.call_count();
+        assert_eq!(process.post("/v4/search", body.clone()).await.status, 200);
+        calls_of_first_search.push(process.app.faults.call_count() - calls);
+    }
+    assert!(
+        calls_of_first_search[0] < calls_of_first_search[1],
+        "{calls_of_first_search:?}"
+    );
     assert_answers(&process, &expected, "cold").await;
 
     // The warm views follow the log.

@@ -1,7 +1,7 @@
 //! `GET /v3/analytics/memory`: the amount of content, and its growth.
 
 use axum::extract::State;
-use container_index::{ContainerView, count_memories, fetch_all};
+use container_index::count_memories;
 use domain::activity::RequestType;
 use domain::{Container, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
@@ -215,8 +215,7 @@ async fn count_content(
         }
 
         let view = cache.open(ctx, tenant, id).await?;
-        cache.make_room_for_all(tenant, id, &view);
-        fetch_all(ctx, tenant, view.partial_segments()).await?;
+        let _large_read = cache.fetch_all(ctx, tenant, &[(id, &view)]).await?;
         for memory in view.ledger().memories() {
             if memory.is_live(now) {
                 memories.total += 1;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use container_index::{
-    IndexedMemories, MemoryIndex, ViewCache, fetch_all, partial_segments, read_until_fetched,
+    IndexedMemories, LargeRead, MemoryIndex, ViewCache, partial_segments, read_until_fetched,
 };
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
@@ -23,6 +23,8 @@ pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
     pub(crate) containers: Vec<(ContainerId, IndexedMemories<I>)>,
     pub(crate) now: Timestamp,
+    /// Held if everything of a container is read that does not fit into the cache.
+    large_read: Option<LargeRead>,
 }
 
 /// A memory with its container and ledger.
@@ -78,10 +80,16 @@ impl<I: MemoryIndex> ContainerMemories<I> {
             containers.push((id, memories));
         }
 
-        Ok(Self {
+        Ok(Self::new(containers, app.ctx.clock.now()))
+    }
+
+    /// Creates the memories of these containers.
+    pub(crate) fn new(containers: Vec<(ContainerId, IndexedMemories<I>)>, now: Timestamp) -> Self {
+        Self {
             containers,
-            now: app.ctx.clock.now(),
-        })
+            now,
+            large_read: None,
+        }
     }
 
     /// Calls `read` until everything that it reads was fetched. Returns its last result.
@@ -94,7 +102,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         tenant: &Tenant,
         read: impl FnMut() -> T,
     ) -> Result<T> {
-        let partial = partial_segments(self.views());
+        let partial = partial_segments(self.containers.iter().map(|(_, memories)| memories));
         Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
     }
 
@@ -103,20 +111,16 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     /// # Errors
     /// Those of the ports.
     pub(crate) async fn fetch_all(
-        &self,
+        &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<I>>,
     ) -> Result<()> {
-        for (id, memories) in &self.containers {
-            cache.make_room_for_all(tenant, id, memories);
-        }
-        let partial = partial_segments(self.views());
-        Ok(fetch_all(ctx, tenant, &partial).await?)
-    }
-
-    fn views(&self) -> impl Iterator<Item = &IndexedMemories<I>> {
-        self.containers.iter().map(|(_, memories)| memories)
+        let views = self.containers.iter();
+        let views: Vec<_> = views.map(|(id, memories)| (id, memories)).collect();
+        let large_read = cache.fetch_all(ctx, tenant, &views).await?;
+        self.large_read = Some(large_read);
+        Ok(())
     }
 
     /// Returns every version of every memory, once all of them were fetched.
@@ -187,7 +191,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     /// # Errors
     /// Those of the ports.
     pub(crate) async fn fetch_target(
-        &self,
+        &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<I>>,

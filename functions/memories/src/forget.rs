@@ -97,7 +97,7 @@ pub(crate) async fn forget_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = check_reason("reason", request.reason.clone())?;
-    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
+    let mut container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let ctx = &state.app.ctx;
     container_memories
         .fetch_target(ctx, &tenant, &state.ledgers, target)

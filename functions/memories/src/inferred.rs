@@ -67,7 +67,7 @@ pub(crate) async fn list_inferred(
     Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
-    let container_memories =
+    let mut container_memories =
         ContainerMemories::open_container(&state, &tenant, &ContainerTag::parse(&tag)?).await?;
     let ctx = &state.app.ctx;
     container_memories

@@ -137,10 +137,7 @@ pub(crate) async fn open_scope(
         containers.push((id, memories));
     }
 
-    let container_memories = ContainerMemories {
-        containers,
-        now: ctx.clock.now(),
-    };
+    let mut container_memories = ContainerMemories::new(containers, ctx.clock.now());
     container_memories
         .fetch_all(ctx, tenant, &state.ledgers)
         .await?;

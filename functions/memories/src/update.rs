@@ -99,7 +99,7 @@ pub(crate) async fn update_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.parse_correction(ctx.clock.now())?;
-    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
+    let mut container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let now = container_memories.now;
     container_memories
         .fetch_target(ctx, &tenant, &state.ledgers, target)

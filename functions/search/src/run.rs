@@ -4,9 +4,7 @@ use std::iter::zip;
 use std::panic::resume_unwind;
 use std::thread;
 
-use container_index::{
-    IndexedChunks, IndexedMemories, fetch_all, partial_segments, read_until_fetched,
-};
+use container_index::{IndexedChunks, IndexedMemories, partial_segments, read_until_fetched};
 use domain::{ContainerId, Result, Tenant, Timestamp};
 use search_engine::SearchProgress;
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
@@ -215,7 +213,9 @@ impl Search<'_> {
         };
         let (mut memories, chunks) = open_containers(state, tenant, ids, needed).await?;
         if self.is_about_past {
-            fetch_all(&state.app.ctx, tenant, &partial_segments(&memories)).await?;
+            let views: Vec<_> = zip(ids, &memories).collect();
+            let ctx = &state.app.ctx;
+            let _large_read = state.memories.fetch_all(ctx, tenant, &views).await?;
             let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);

@@ -8,8 +8,11 @@ use domain::ports::PortResult;
 use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
+use tokio::sync::OwnedMutexGuard;
 
-use crate::segments::{PartialSegment, SegmentReading, complete_in_background};
+use crate::segments::{
+    PartialSegment, SegmentReading, complete_in_background, fetch_all, partial_segments,
+};
 use crate::view::{ContainerState, ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
@@ -20,8 +23,8 @@ const CHECK_INTERVAL_SECONDS: i64 = 60;
 /// has made of the tail.
 const MAX_TAIL: usize = 2_000;
 
-/// The seconds for which pages of segments are read after these were seen to be current. Segments are purged a
-/// minute after they were replaced.
+/// The seconds for which a view may read pages after its segments were last seen in the head. Segments are
+/// purged a minute after they were replaced.
 const READABLE_SECONDS: i64 = 30;
 
 type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
@@ -62,7 +65,17 @@ pub struct ViewCache<V> {
     slots: Mutex<Slots<V>>,
     max_bytes: usize,
     reading: SegmentReading,
+    /// Held by a request that reads everything of views that do not fit.
+    large_read: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// Held while a request reads everything of views that do not fit into the cache, so that one request at a time
+/// does so.
+#[derive(Debug)]
+#[must_use]
+pub struct LargeRead(
+    #[expect(dead_code, reason = "it is released when it is dropped")] Option<OwnedMutexGuard<()>>,
+);
 
 #[derive(Debug)]
 struct Slots<V> {
@@ -128,6 +141,7 @@ impl<V: ContainerView> ViewCache<V> {
             }),
             max_bytes: settings.bytes,
             reading: settings.reading,
+            large_read: Arc::default(),
         }
     }
 
@@ -186,18 +200,19 @@ impl<V: ContainerView> ViewCache<V> {
         // One reader follows the log. Other readers of this container wait for it and then find the
         // work done.
         let mut cached = slot.lock().await;
-        let now = ctx.clock.now();
         if let Some(loaded) = &mut *cached
             && loaded.seq >= head.seq
-            && is_usable(loaded, head.generation, now)
+            && is_usable(loaded, &state)
         {
             count_open("warm");
             let view = loaded.view.clone();
             if !view.partial_segments().is_empty() {
-                self.complete(ctx, tenant, &key, &view);
+                let is_current = loaded.generation == head.generation;
+                self.complete(ctx, tenant, &key, &view, is_current);
             }
             return Ok(view);
         }
+        let generation = head.generation;
 
         let (mut next, is_followed) = self
             .follow_or_load(ctx, tenant, &key, state, reading, cached.take())
@@ -209,10 +224,11 @@ impl<V: ContainerView> ViewCache<V> {
         }
 
         let view = next.view.clone();
+        let is_current = next.generation == generation;
         *cached = Some(next);
         drop(cached);
         match is_followed {
-            true => self.complete(ctx, tenant, &key, &view),
+            true => self.complete(ctx, tenant, &key, &view, is_current),
             false => self.record_view(&key, &view),
         }
 
@@ -231,16 +247,24 @@ impl<V: ContainerView> ViewCache<V> {
         mut cached: Option<Loaded<V>>,
     ) -> PortResult<(Loaded<V>, bool)> {
         let (head, id) = (&state.head, &key.1);
-        // A lost part of a present segment is damaged. One of another segment is gone because that was replaced.
+        // A lost part of a current segment is damaged. Otherwise the segment was replaced and purged.
         let reading = match cached.take_if(|loaded| is_lost(loaded)) {
-            Some(lost) if lost.generation == head.generation => SegmentReading::Whole,
+            Some(lost)
+                if lost
+                    .view
+                    .partial_segments()
+                    .iter()
+                    .any(|segment| segment.is_lost_of(head)) =>
+            {
+                SegmentReading::Whole
+            }
             _ => reading,
         };
 
         // It stays in memory until the new view is loaded, which shares the segments that are still the same.
         if let Some(reusable) = &mut cached
             && reusable.seq >= head.covered_through()
-            && is_usable(reusable, head.generation, ctx.clock.now())
+            && is_usable(reusable, &state)
             && reusable.follow_intact(ctx, tenant, id, head.seq).await?
             && let Some(followed) = cached.take()
         {
@@ -261,11 +285,19 @@ impl<V: ContainerView> ViewCache<V> {
     }
 
     /// Records the size of a view that was asked for again, because requests may have read more of it
-    /// meanwhile. Fetches what is missing of it, unless it would take more than half of the cache.
-    fn complete(&self, ctx: &Ctx, tenant: &Tenant, key: &(OrgId, ContainerId), view: &V) {
+    /// meanwhile. Fetches what is missing of it if its segments are current, unless it would take more than half
+    /// of the cache.
+    fn complete(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        key: &(OrgId, ContainerId),
+        view: &V,
+        is_current: bool,
+    ) {
         let segments = view.partial_segments();
         let bytes: usize = segments.iter().map(PartialSegment::file_bytes).sum();
-        if self.reading.completes() && bytes <= self.max_bytes / 2 {
+        if is_current && self.reading.completes() && bytes <= self.max_bytes / 2 {
             // Others make room before the view takes it.
             self.record_size(key, view.size_bytes().max(bytes));
             complete_in_background(ctx, tenant, segments);
@@ -287,15 +319,34 @@ impl<V: ContainerView> ViewCache<V> {
         }
     }
 
-    /// Makes room for a view of which a request reads everything. If it does not fit, the view is dropped, and
-    /// stays in memory only until the request ends.
-    pub fn make_room_for_all(&self, tenant: &Tenant, id: &ContainerId, view: &V) {
-        let (key, size) = ((tenant.org().clone(), id.clone()), view.size_when_read());
-        if size > self.max_bytes && !view.partial_segments().is_empty() {
-            self.drop_pages(&key, view);
-        } else {
-            self.record_size(&key, size);
+    /// Fetches everything that is missing of views, for a request that reads all of it, and makes room for it.
+    /// Views that do not fit are dropped from the cache, and stay in memory until the request ends.
+    ///
+    /// # Errors
+    /// As [`read_until_fetched`](crate::read_until_fetched).
+    pub async fn fetch_all(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        views: &[(&ContainerId, &V)],
+    ) -> PortResult<LargeRead> {
+        let mut are_large = false;
+        for (id, view) in views {
+            let (key, size) = ((tenant.org().clone(), (*id).clone()), view.size_when_read());
+            if size > self.max_bytes && !view.partial_segments().is_empty() {
+                self.drop_pages(&key, view);
+                are_large = true;
+            } else {
+                self.record_size(&key, size);
+            }
         }
+        let guard = match are_large {
+            true => Some(self.large_read.clone().lock_owned().await),
+            false => None,
+        };
+        let partial = partial_segments(views.iter().map(|(_, view)| *view));
+        fetch_all(ctx, tenant, &partial).await?;
+        Ok(LargeRead(guard))
     }
 
     fn drop_pages(&self, key: &(OrgId, ContainerId), view: &V) {
@@ -408,17 +459,18 @@ fn count_open(result: &'static str) {
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
 /// segments, so a compaction matters only when the tail has become long, or when the view still reads
 /// segments that the compaction has replaced some time ago.
-fn is_usable<V: ContainerView>(loaded: &mut Loaded<V>, generation: u64, now: Timestamp) -> bool {
+fn is_usable<V: ContainerView>(loaded: &mut Loaded<V>, state: &ContainerState) -> bool {
     let mut partial = loaded.view.partial_segments().iter();
     let is_whole = partial.clone().all(PartialSegment::is_whole);
     if partial.any(PartialSegment::is_stale) {
         return false;
     }
-    if loaded.generation == generation {
-        loaded.current_at = now;
+    if loaded.generation == state.head.generation {
+        loaded.current_at = state.read_at;
         return true;
     }
-    let is_readable = is_whole || now < loaded.current_at.plus_seconds(READABLE_SECONDS);
+    let readable_until = loaded.current_at.plus_seconds(READABLE_SECONDS);
+    let is_readable = is_whole || state.read_at < readable_until;
     is_readable && loaded.view.tail_len() <= MAX_TAIL
 }
 

@@ -34,7 +34,7 @@ pub async fn count_memories(
             Some(counted) if !is_small => counted,
             _ => {
                 let state = match cache.is_warm(tenant, id) {
-                    true => ContainerState::of_head(head.clone()),
+                    true => ContainerState::of_head(head.clone(), ctx.clock.now()),
                     false => ContainerState::read_all(ctx, tenant, id).await?,
                 };
                 let held = cache.open_at(ctx, tenant, id, state).await?;

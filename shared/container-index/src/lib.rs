@@ -16,7 +16,7 @@ mod segments;
 mod tail;
 mod view;
 
-pub use cache::{CacheSettings, ViewCache};
+pub use cache::{CacheSettings, LargeRead, ViewCache};
 pub use chunks::{IndexedChunks, decode_attributes, read_attributes};
 pub use compact::{CompactionOutcome, CompactionSettings, compact_index};
 pub use count::count_memories;
@@ -24,7 +24,5 @@ pub use embedding::ChosenModel;
 pub use memories::{IndexedMemories, MemoryIndex};
 pub use repair::{IndexFaults, repair_index, verify_index};
 pub use rewrite::{rebuild_index, rewrite_index};
-pub use segments::{
-    PartialSegment, SegmentReading, fetch_all, partial_segments, read_until_fetched,
-};
+pub use segments::{PartialSegment, SegmentReading, partial_segments, read_until_fetched};
 pub use view::{ContainerState, ContainerView, FetchedBlobs};

@@ -437,7 +437,8 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             Some(restored) => restored.index().estimated_bytes(),
             None => 0,
         };
-        // A list decodes all memories, and a view of which nothing is missing stays in the cache then.
+        // A view that was read as a whole stays in the cache after a list has decoded all memories, so these are
+        // counted from the start.
         let decoded = match &inner.restored {
             Some(restored) if inner.partial.is_empty() => restored.index().len_chunks(),
             _ => inner.ledger.stored_memories_in_memory(),

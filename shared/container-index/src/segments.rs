@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use domain::ports::{BlobContent, BlobPart, LocalBlob, PortResult};
-use domain::{BlobRef, MemoryIndexRef, PortError, SegmentRef, Tenant};
+use domain::{BlobRef, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
 use search_engine::{PageSource, Segment};
 use service::Ctx;
 use tracing::warn;
@@ -57,7 +57,7 @@ impl SegmentReading {
         completes: true,
         max_page_bytes: 256 * 1024 * 1024,
     };
-    /// For functions that read little of a container, and do not search it.
+    /// For functions that read little of a container, and seldom search it.
     pub const LITTLE_OVER_NETWORK: Self = Self::Beginnings {
         above: Self::WHOLE_BYTES,
         searches: false,
@@ -233,6 +233,12 @@ impl PartialSegment {
     /// Checks whether a page of the segment cannot be read, so that its view has to be read anew, as a whole.
     pub(crate) fn is_lost(&self) -> bool {
         self.0.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Checks whether a page of the segment cannot be read although the head has the segment.
+    pub(crate) fn is_lost_of(&self, head: &IndexHead) -> bool {
+        let mut segments = head.segments.iter();
+        self.is_lost() && segments.any(|segment| segment.blobs().any(|blob| *blob == self.0.blob))
     }
 
     /// Checks whether the view of the segment has to be read anew.
@@ -532,7 +538,11 @@ pub fn partial_segments<'v, V: ContainerView + 'v>(
 ///
 /// # Errors
 /// As [`read_until_fetched`].
-pub async fn fetch_all(ctx: &Ctx, tenant: &Tenant, segments: &[PartialSegment]) -> PortResult<()> {
+pub(crate) async fn fetch_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &[PartialSegment],
+) -> PortResult<()> {
     for partial in segments {
         partial.0.segment.ask_for_all();
     }

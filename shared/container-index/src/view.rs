@@ -91,6 +91,8 @@ pub trait ContainerView: Clone + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct ContainerState {
     pub(crate) head: IndexHead,
+    /// A time before the head was read.
+    pub(crate) read_at: Timestamp,
     records: Option<Vec<LogRecord>>,
 }
 
@@ -109,13 +111,18 @@ impl ContainerState {
         if !are_warm {
             return Self::read_all(ctx, tenant, id).await;
         }
-        Ok(Self::of_head(ctx.index.get_head(tenant, id).await?))
+        let read_at = ctx.clock.now();
+        Ok(Self::of_head(
+            ctx.index.get_head(tenant, id).await?,
+            read_at,
+        ))
     }
 
-    /// Takes a head that was read already, for views that are warm.
-    pub(crate) fn of_head(head: IndexHead) -> Self {
+    /// Takes a head that was read after this time, for views that are warm.
+    pub(crate) fn of_head(head: IndexHead, read_at: Timestamp) -> Self {
         Self {
             head,
+            read_at,
             records: None,
         }
     }
@@ -125,9 +132,11 @@ impl ContainerState {
     /// # Errors
     /// Returns the errors of the ports.
     pub(crate) async fn read_all(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Self> {
+        let read_at = ctx.clock.now();
         let (head, records) = ctx.index.read_head_and_log(tenant, id).await?;
         Ok(Self {
             head,
+            read_at,
             records: Some(records),
         })
     }
@@ -195,7 +204,11 @@ impl<V: ContainerView> Loaded<V> {
         state: ContainerState,
         mut reading: SegmentReading,
     ) -> PortResult<Self> {
-        let ContainerState { mut head, records } = state;
+        let ContainerState {
+            mut head,
+            mut read_at,
+            records,
+        } = state;
         let mut records = records.unwrap_or_default();
         for _ in 0..ATTEMPTS {
             // Between the read of the head and the reads below, compaction may have deleted a
@@ -205,7 +218,7 @@ impl<V: ContainerView> Loaded<V> {
             let mut loaded = Self {
                 seq,
                 generation,
-                current_at: ctx.clock.now(),
+                current_at: read_at,
                 is_recovered: false,
                 view: V::empty(id),
             };
@@ -225,6 +238,7 @@ impl<V: ContainerView> Loaded<V> {
             }
             records.clear();
 
+            read_at = ctx.clock.now();
             let current_head = ctx.index.get_head(tenant, id).await?;
             let is_damaged = !is_complete && current_head.generation == generation;
             if is_damaged && reading == SegmentReading::Whole {

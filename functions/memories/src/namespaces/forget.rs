@@ -131,10 +131,10 @@ async fn open_if_exists(
     tag: &ContainerTag,
 ) -> Result<ContainerMemories> {
     match ContainerMemories::open_to_write(state, tenant, tag).await {
-        Err(Error::NotFound(_)) => Ok(ContainerMemories {
-            containers: Vec::new(),
-            now: state.app.ctx.clock.now(),
-        }),
+        Err(Error::NotFound(_)) => {
+            let now = state.app.ctx.clock.now();
+            Ok(ContainerMemories::new(Vec::new(), now))
+        }
         opened => opened,
     }
 }

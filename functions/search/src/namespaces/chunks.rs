@@ -1,9 +1,10 @@
 //! `POST /ns/{namespace}/list/chunks`: lists the chunks of all documents.
 
 use std::collections::BTreeMap;
+use std::iter::zip;
 
 use axum::extract::State;
-use container_index::{IndexedChunks, fetch_all, partial_segments, read_attributes};
+use container_index::{IndexedChunks, read_attributes};
 use domain::{
     ContainerTag, Error, Filter, IndexedDocument, Metadata, PortError, Result, Timestamp,
 };
@@ -97,8 +98,9 @@ pub(crate) async fn list_namespace_chunks(
     let ids = find_physical_containers(&state.app.ctx, &tenant, &scope).await?;
     let indexed_chunks = open_chunks(&state, &tenant, &ids).await?;
     // The attributes of all documents are read.
-    let partial = partial_segments(&indexed_chunks);
-    fetch_all(&state.app.ctx, &tenant, &partial).await?;
+    let views: Vec<_> = zip(&ids, &indexed_chunks).collect();
+    let ctx = &state.app.ctx;
+    let _large_read = state.chunks.fetch_all(ctx, &tenant, &views).await?;
     let documents = query.sort_documents(find_documents(&indexed_chunks, filter.as_ref())?);
     let total = documents.iter().map(|document| document.chunk_count).sum();
 

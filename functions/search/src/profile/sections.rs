@@ -1,9 +1,10 @@
 //! Reads the profile of a container, whatever the form of the answer.
 
 use std::collections::BTreeMap;
+use std::iter::zip;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use container_index::{fetch_all, partial_segments, read_until_fetched};
+use container_index::{partial_segments, read_until_fetched};
 use domain::{Container, Filter, ProfileBucket, Result, Tenant};
 use memory_model::{
     BucketSorter, Ledger, Profile, ProfileLine, ProfileOptions, build_complete_profile,
@@ -142,7 +143,8 @@ pub(super) async fn load_profile(
     if let Some(profile) = shortlisted.await? {
         return Ok(profile);
     }
-    fetch_all(ctx, tenant, &partial).await?;
+    let views: Vec<_> = zip(ids, &indexed_memories).collect();
+    let _large_read = state.memories.fetch_all(ctx, tenant, &views).await?;
     Ok(build_complete_profile(&ledgers, &options))
 }
 
