@@ -82,7 +82,7 @@ impl Sources {
     }
 }
 
-/// What the searches for one wording of the question have found so far.
+/// The progress of the searches for one wording of the question.
 #[derive(Default)]
 struct WordingProgress {
     chunks: SearchProgress,

@@ -12,7 +12,6 @@ use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::auth::AuthSchemeId;
 use aws_smithy_runtime_api::client::http::HttpClient;
-
 use domain::ports::LocalBlob;
 
 use crate::presign::Presigner;
@@ -94,7 +93,8 @@ pub struct Clients {
 
 /// Objects on a disk of this machine.
 pub trait LocalObjects: fmt::Debug + Send + Sync {
-    /// Opens an object, so that parts of it can be read without a request. Returns `None` if there is no such object.
+    /// Opens an object, so that parts of it can be read without a request. Returns `None` if there is no
+    /// such object.
     fn open(&self, bucket: &str, key: &str) -> Option<Arc<dyn LocalBlob>>;
 }
 

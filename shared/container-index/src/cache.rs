@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
-use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
+use domain::{ContainerId, IndexHead, OrgId, PortError, Tenant, Timestamp};
 use service::Ctx;
 use service::report_damage;
 use tokio::sync::OwnedMutexGuard;
@@ -249,15 +249,7 @@ impl<V: ContainerView> ViewCache<V> {
         let (head, id) = (&state.head, &key.1);
         // A lost part of a current segment is damaged. Otherwise the segment was replaced and purged.
         let reading = match cached.take_if(|loaded| is_lost(loaded)) {
-            Some(lost)
-                if lost
-                    .view
-                    .partial_segments()
-                    .iter()
-                    .any(|segment| segment.is_lost_of(head)) =>
-            {
-                SegmentReading::Whole
-            }
+            Some(lost) if is_damaged(&lost, head) => SegmentReading::Whole,
             _ => reading,
         };
 
@@ -472,6 +464,12 @@ fn is_usable<V: ContainerView>(loaded: &mut Loaded<V>, state: &ContainerState) -
     let readable_until = loaded.current_at.plus_seconds(READABLE_SECONDS);
     let is_readable = is_whole || state.read_at < readable_until;
     is_readable && loaded.view.tail_len() <= MAX_TAIL
+}
+
+/// Checks whether a part of a segment that the head still has cannot be read.
+fn is_damaged<V: ContainerView>(loaded: &Loaded<V>, head: &IndexHead) -> bool {
+    let mut partial = loaded.view.partial_segments().iter();
+    partial.any(|segment| segment.is_lost_of(head))
 }
 
 /// Checks whether a part of the segments of a view cannot be read.

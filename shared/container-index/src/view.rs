@@ -91,7 +91,7 @@ pub trait ContainerView: Clone + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct ContainerState {
     pub(crate) head: IndexHead,
-    /// A time before the head was read.
+    /// The time at which the head was about to be read.
     pub(crate) read_at: Timestamp,
     records: Option<Vec<LogRecord>>,
 }
@@ -112,13 +112,11 @@ impl ContainerState {
             return Self::read_all(ctx, tenant, id).await;
         }
         let read_at = ctx.clock.now();
-        Ok(Self::of_head(
-            ctx.index.get_head(tenant, id).await?,
-            read_at,
-        ))
+        let head = ctx.index.get_head(tenant, id).await?;
+        Ok(Self::of_head(head, read_at))
     }
 
-    /// Takes a head that was read after this time, for views that are warm.
+    /// Takes a head that was read at about this time, for views that are warm.
     pub(crate) fn of_head(head: IndexHead, read_at: Timestamp) -> Self {
         Self {
             head,

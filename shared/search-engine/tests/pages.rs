@@ -85,7 +85,7 @@ fn search_fetching(
         }
         if !is_missing {
             let hits = hits.expect("nothing is missing");
-            // What was kept of earlier rounds makes no difference.
+            // Results that are kept from earlier rounds make no difference.
             assert_eq!(search(&index, query).as_ref(), Ok(&hits));
             return (hits, round);
         }
