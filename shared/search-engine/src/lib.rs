@@ -25,8 +25,8 @@ pub use config::{RankingConfig, SimilarityCalibration};
 pub use embedding::{Embedder, StaticEmbedder};
 pub use error::SegmentError;
 pub use index::{
-    ChunkInput, ContainerIndex, Document, DocumentCount, DocumentView, Piece, Replacing,
-    merge_segments,
+    ChunkInput, ContainerIndex, Document, DocumentCount, DocumentPlace, DocumentTimes,
+    DocumentView, ListedDocument, ListedTime, Piece, Replacing, merge_segments,
 };
 pub use search::{
     CosineLevels, CosineScale, HitFeatures, HitScores, QueryModel, SearchHit, SearchOutcome,

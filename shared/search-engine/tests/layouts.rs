@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, Piece, Replacing, SearchHit, SearchQuery,
-    Segment, SegmentError, StaticEmbedder, merge_segments, search_containers,
+    ChunkInput, ContainerIndex, Document, DocumentTimes, Embedder, ListedTime, Piece, Replacing,
+    SearchHit, SearchQuery, Segment, SegmentError, StaticEmbedder, merge_segments,
+    search_containers,
 };
 use support::build_anew;
 
@@ -86,6 +87,11 @@ fn document(id: u8, texts: &[String]) -> Document {
         attributes: Bytes::from(format!("{{\"v\":{}}}", texts.len())),
         is_in_core: id.is_multiple_of(3),
         expires_at: expires(&format!("d{id}")).then_some(EXPIRY),
+        // A document without chunks has no times in a segment.
+        times: (id.is_multiple_of(2) && !texts.is_empty()).then(|| DocumentTimes {
+            created_at: i64::from(id),
+            updated_at: texts[0].len() as i64,
+        }),
         chunks: texts.iter().enumerate().map(chunk).collect(),
     }
 }
@@ -207,6 +213,22 @@ fn list_documents(index: &ContainerIndex) -> Vec<(String, Bytes, Option<i64>, u3
     all
 }
 
+/// Returns the ids of the documents that have chunks, each with its times.
+fn list_times(index: &ContainerIndex) -> Vec<(String, Option<i64>, Option<i64>)> {
+    let list = |time| index.list_documents(time).expect("nothing is missing");
+    let both = list(ListedTime::Created).zip(list(ListedTime::Updated));
+    let mut times: Vec<_> = both
+        .map(|(created, updated)| {
+            assert_eq!(created.place, updated.place);
+            let document = index.document_at(created.place);
+            let id = document.id().expect("what the test wrote is valid");
+            (id.into_owned(), created.time, updated.time)
+        })
+        .collect();
+    times.sort();
+    times
+}
+
 /// Counts the chunks of the documents that have not expired at `now`.
 fn count_live_chunks(index: &ContainerIndex, now: i64) -> usize {
     let live = index
@@ -235,6 +257,7 @@ fn check_layouts(steps: &[Step], replacing: Replacing) -> Result<(), TestCaseErr
     }
 
     prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
+    prop_assert_eq!(list_times(&plain), list_times(&layered.index));
     prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
     for now in [EXPIRY - 1, EXPIRY] {
         prop_assert_eq!(
@@ -259,6 +282,7 @@ fn check_layouts(steps: &[Step], replacing: Replacing) -> Result<(), TestCaseErr
         .expect("what the test wrote is valid");
     prop_assert_eq!(&expected, &answer_queries(&single));
     prop_assert_eq!(list_documents(&plain), list_documents(&single));
+    prop_assert_eq!(list_times(&plain), list_times(&single));
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, ModelVector, Replacing, Segment, SegmentError,
-    StaticEmbedder, merge_segments,
+    ChunkInput, ContainerIndex, Document, DocumentTimes, Embedder, ModelVector, Replacing, Segment,
+    SegmentError, StaticEmbedder, merge_segments,
 };
 use support::build_anew;
 
@@ -42,6 +42,10 @@ fn document(number: u32, round: u32) -> Document {
         attributes: Bytes::from(format!("{{\"round\":{round}}}")),
         is_in_core: number.is_multiple_of(3),
         expires_at: number.is_multiple_of(7).then_some(i64::from(round)),
+        times: number.is_multiple_of(2).then_some(DocumentTimes {
+            created_at: i64::from(number),
+            updated_at: i64::from(round),
+        }),
         chunks: (0..3).map(chunk).collect(),
     }
 }

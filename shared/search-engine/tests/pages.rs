@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, DocumentView, Embedder, FirstReads, PageSource,
-    QuantizedVector, Replacing, SearchHit, SearchProgress, SearchQuery, Segment, SegmentError,
-    StaticEmbedder, continue_search, search_containers,
+    ChunkInput, ContainerIndex, Document, DocumentTimes, DocumentView, Embedder, FirstReads,
+    ListedTime, PageSource, QuantizedVector, Replacing, SearchHit, SearchProgress, SearchQuery,
+    Segment, SegmentError, StaticEmbedder, continue_search, search_containers,
 };
 
 /// The most times that a search may have to wait for pages: for posting lists, for vectors and texts of
@@ -114,6 +114,7 @@ fn document(number: usize, chunks: usize) -> Document {
         attributes: Bytes::from(format!("{{\"n\":{number}}}")),
         is_in_core: false,
         expires_at: number.is_multiple_of(11).then_some(1_000),
+        times: None,
         chunks: inputs,
     }
 }
@@ -266,6 +267,42 @@ fn a_segment_that_is_completed_during_a_search_changes_no_hit() {
     let index = index_of([stored.segment.clone()]);
     let hits = search(&index, &query).expect("everything was fetched");
     assert_eq!(hits, expected);
+}
+
+#[test]
+fn a_list_reads_the_times_of_all_segments_at_once() {
+    let segment_of = |numbers: Range<usize>| {
+        let mut index = ContainerIndex::new();
+        for number in numbers {
+            let created_at = number as i64;
+            index.upsert_document(Document {
+                times: Some(DocumentTimes {
+                    created_at,
+                    updated_at: -created_at,
+                }),
+                ..document(number, 1)
+            });
+        }
+        let file = index.build_compacted(Replacing::ByNumber);
+        let file = file.expect("what the test wrote is valid");
+        StoredSegment::open_beginning(file, |first_reads| first_reads.core)
+    };
+    let mut segments = [segment_of(0..1_500), segment_of(1_500..3_000)];
+    let index = index_of(segments.iter().map(|stored| stored.segment.clone()));
+
+    let missing = index.list_documents(ListedTime::Updated);
+    assert_eq!(missing.err(), Some(SegmentError::NotFetched));
+    let before: usize = segments.iter().map(|stored| stored.fetched).sum();
+    assert!(segments.iter_mut().all(StoredSegment::fetch_missing));
+    let after: usize = segments.iter().map(|stored| stored.fetched).sum();
+    // 8 bytes for each document, and the rest of the first and the last page of each segment.
+    assert!(after - before <= 3_000 * 8 + 4 * 4096, "{}", after - before);
+
+    let listed = index.list_documents(ListedTime::Updated);
+    let listed = listed.expect("nothing is missing");
+    let mut times: Vec<i64> = listed.filter_map(|document| document.time).collect();
+    times.sort_unstable();
+    assert!(times.into_iter().eq(-2_999..=0));
 }
 
 #[test]

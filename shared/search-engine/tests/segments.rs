@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use search_engine::{
-    ChunkInput, ContainerIndex, Document, Embedder, Replacing, SearchHit, SearchQuery, Segment,
-    SegmentError, StaticEmbedder, search_containers,
+    ChunkInput, ContainerIndex, Document, DocumentTimes, Embedder, ListedTime, Replacing,
+    SearchHit, SearchQuery, Segment, SegmentError, StaticEmbedder, search_containers,
 };
 
 fn documents() -> Vec<Document> {
@@ -15,6 +15,7 @@ fn documents() -> Vec<Document> {
             attributes: Bytes::from(format!("{{\"n\":{number}}}")),
             expires_at: (number % 5 == 3).then_some(1_000 + i64::from(number)),
             is_in_core: number % 7 == 2,
+            times: (number % 4 > 0 && number % 3 > 0).then(|| times_of(number)),
             chunks: (0..number % 4)
                 .map(|position| {
                     let text = format!(
@@ -35,6 +36,14 @@ fn documents() -> Vec<Document> {
                 .collect(),
         })
         .collect()
+}
+
+/// Returns the times of a document: the creation in the order of the numbers, the update in another.
+fn times_of(number: u32) -> DocumentTimes {
+    DocumentTimes {
+        created_at: i64::from(number) * 10,
+        updated_at: 1_000 + i64::from(number * 7 % 40),
+    }
 }
 
 fn built() -> Vec<u8> {
@@ -166,10 +175,10 @@ fn a_cut_or_foreign_file_is_an_error() {
 #[test]
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
-    file[8] = 8;
+    file[8] = 9;
     assert_eq!(
         Segment::open(Bytes::from(file)).err(),
-        Some(SegmentError::UnknownVersion(8))
+        Some(SegmentError::UnknownVersion(9))
     );
 }
 
@@ -185,6 +194,7 @@ fn segments_of_earlier_versions_are_read() {
     for document in &mut expected {
         document.expires_at = None;
         document.is_in_core = false;
+        document.times = None;
     }
     let first = read_earlier(include_bytes!("data/segment-version-1.bin"));
     assert_eq!(first, expected);
@@ -206,15 +216,91 @@ fn segments_of_earlier_versions_are_read() {
     let mut expected = documents();
     for document in &mut expected {
         document.is_in_core = false;
+        document.times = None;
     }
     let third = read_earlier(include_bytes!("data/segment-version-3.bin"));
     assert_eq!(third, expected);
     let fourth = read_earlier(include_bytes!("data/segment-version-4.bin"));
     assert_eq!(fourth, expected);
 
-    // The fifth version has attributes in the core, and the sixth one packed sections.
+    // The fifth version has attributes in the core, the sixth one packed sections, and the seventh one a
+    // search part.
+    let mut expected = documents();
+    for document in &mut expected {
+        document.times = None;
+    }
     let fifth = read_earlier(include_bytes!("data/segment-version-5.bin"));
-    assert_eq!(fifth, documents());
+    assert_eq!(fifth, expected);
     let sixth = read_earlier(include_bytes!("data/segment-version-6.bin"));
-    assert_eq!(sixth, documents());
+    assert_eq!(sixth, expected);
+    let seventh = read_earlier(include_bytes!("data/segment-version-7.bin"));
+    assert_eq!(seventh, expected);
+}
+
+/// Returns the ids of an index with one of their times, in the order of the ids.
+fn list(index: &ContainerIndex, time: ListedTime) -> Vec<(String, Option<i64>)> {
+    let listed = index.list_documents(time).expect("nothing is missing");
+    let mut ids: Vec<(String, Option<i64>)> = Vec::new();
+    for document in listed {
+        let id = index.document_at(document.place).id().unwrap().into_owned();
+        assert_eq!(index.place_of(&id), Some(document.place));
+        ids.push((id, document.time));
+    }
+    ids.sort();
+    ids
+}
+
+#[test]
+fn documents_with_chunks_are_listed_with_their_times() {
+    let file = built_with_runs();
+    let mut index = ContainerIndex::new();
+    let segment = Segment::open(Bytes::from(file)).expect("what the test wrote is valid");
+    index.push_segment(Arc::new(segment)).expect("the first");
+    // A newer document, one that is removed, and two that replace others: with other times, and with none.
+    let changed = |number: u32, id: &str, times: Option<DocumentTimes>| Document {
+        id: id.to_owned(),
+        times,
+        ..documents()[number as usize].clone()
+    };
+    index.upsert_document(changed(1, "new", Some(times_of(900))));
+    index.remove_document("doc-002");
+    index.upsert_document(changed(5, "doc-005", Some(times_of(901))));
+    index.upsert_document(changed(7, "doc-007", None));
+
+    let expected = |time: fn(DocumentTimes) -> i64| {
+        let mut expected = vec![("new".to_owned(), Some(time(times_of(900))))];
+        for document in documents() {
+            let times = match document.id.as_str() {
+                "doc-002" => continue,
+                "doc-005" => Some(times_of(901)),
+                "doc-007" => None,
+                _ => document.times,
+            };
+            if !document.chunks.is_empty() {
+                expected.push((document.id, times.map(time)));
+            }
+        }
+        expected.sort();
+        expected
+    };
+    let created = expected(|times| times.created_at);
+    let updated = expected(|times| times.updated_at);
+    assert_eq!(list(&index, ListedTime::Created), created);
+    assert_eq!(list(&index, ListedTime::Updated), updated);
+
+    // It is the same behind a second segment, and once both are merged.
+    let tail = index.build_tail_segment(Replacing::ByNumber);
+    let tail = Segment::open(tail.expect("what the test wrote is valid").into());
+    let merged = index.build_compacted(Replacing::ByNumber);
+    let merged = Segment::open(merged.expect("what the test wrote is valid").into());
+    let first = Segment::open(built_with_runs().into());
+    for segments in [vec![first, tail], vec![merged]] {
+        let mut index = ContainerIndex::new();
+        for segment in segments {
+            let segment = Arc::new(segment.expect("what the test wrote is valid"));
+            index.push_segment(segment).expect("they follow each other");
+        }
+        assert_eq!(list(&index, ListedTime::Created), created);
+        assert_eq!(list(&index, ListedTime::Updated), updated);
+    }
 }

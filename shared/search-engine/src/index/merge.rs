@@ -117,6 +117,7 @@ fn write_documents(
             attributes: part.attributes_of(live.document)?,
             is_in_core: part.is_in_core(live.document),
             expires_at: part.expires_at(live.document),
+            times: part.times(live.document)?,
         })?;
     }
     Ok(new_numbers)

@@ -3,6 +3,7 @@
 
 mod analyzer;
 mod container;
+mod listing;
 mod liveness;
 mod merge;
 mod part;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 
 pub(crate) use analyzer::ChunkAnalyzer;
 pub use container::{ContainerIndex, DocumentCount, Replacing, merge_segments};
+pub use listing::{DocumentPlace, DocumentTimes, ListedDocument, ListedTime};
 pub(crate) use liveness::BitSet;
 pub use merge::Piece;
 pub(crate) use part::IndexPart;
@@ -33,6 +35,8 @@ pub struct Document {
     pub is_in_core: bool,
     /// The time in milliseconds from which queries that have a time do not find the document.
     pub expires_at: Option<i64>,
+    /// The times by which the document is listed. A segment has them only of documents with chunks.
+    pub times: Option<DocumentTimes>,
     /// The chunks in reading order. Neighbours raise each other's scores.
     pub chunks: Vec<ChunkInput>,
 }

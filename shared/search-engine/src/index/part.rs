@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::liveness::Liveness;
 use super::tail::Tail;
-use super::{ChunkView, Document, DocumentView};
+use super::{ChunkView, Document, DocumentTimes, DocumentView};
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
 use crate::segment::{ChunkText, PostingList, Segment, TextCursor, id_hash};
@@ -282,6 +282,14 @@ impl IndexPart {
         match &self.source {
             PartSource::Segment(segment) => segment.expires_at(document),
             PartSource::Tail(tail) => tail.document(document).expires_at,
+        }
+    }
+
+    /// Returns the times by which a document is listed, if it has any.
+    pub(super) fn times(&self, document: u32) -> Result<Option<DocumentTimes>, SegmentError> {
+        match &self.source {
+            PartSource::Segment(segment) => segment.times(document),
+            PartSource::Tail(tail) => Ok(tail.document(document).times),
         }
     }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{ChunkAnalyzer, ChunkInput, Document};
+use super::{ChunkAnalyzer, ChunkInput, Document, ListedTime};
 use crate::analysis::LatinStemmer;
-use crate::segment::{ChunkText, PostingList};
+use crate::segment::{ChunkText, ChunkTimes, PostingList};
 use crate::vector::ModelRow;
 
 #[derive(Debug, Clone)]
@@ -105,6 +105,16 @@ impl Tail {
     pub(super) fn expiries(&self) -> impl Iterator<Item = (u32, i64)> {
         let numbered = (0..).zip(&self.documents);
         numbered.filter_map(|(number, entry)| Some((number, entry.document.expires_at?)))
+    }
+
+    /// Returns a time of the document of each chunk.
+    pub(super) fn listed_times(&self, time: ListedTime) -> ChunkTimes {
+        let mut times = Vec::with_capacity(self.lengths.len());
+        for TailDocument { document, .. } in &self.documents {
+            let listed = document.times.map(|times| time.of(times));
+            times.extend(document.chunks.iter().map(|_| listed));
+        }
+        ChunkTimes::Tail(times)
     }
 
     pub(super) fn stemmer(&self, index: u32) -> LatinStemmer {

@@ -10,7 +10,7 @@
 //! multiple of 64
 //! ```
 //! All numbers are little endian. The section of page checksums verifies the pages, so what is in them has no
-//! crc32 in the table. Files of versions 1 to 6 have no search part: everything that a search reads of all
+//! crc32 in the table. Files of versions 1 to 7 have no times of documents. Files of versions 1 to 6 have no search part: everything that a search reads of all
 //! chunks is in the core. No section is packed in files of versions 1 to 5. Pages of version 4 have 16 KiB.
 //! In files of versions 1 to 3, everything is core, and blocks of texts and attributes are verified when
 //! they are read.
@@ -37,8 +37,10 @@ const PAGED_VERSION: u32 = 4;
 const CODE_VERSION: u32 = 5;
 /// The version with packed sections.
 const PACKED_VERSION: u32 = 6;
-/// The version that is written. It has a search part, and may have ids in runs.
-const VERSION: u32 = 7;
+/// The version with a search part, and with ids in runs.
+const SEARCH_PART_VERSION: u32 = 7;
+/// The version that is written. It may have the times by which documents are listed.
+const VERSION: u32 = 8;
 const HEADER_BYTES: usize = 24;
 const SECTION_ENTRY_BYTES: usize = 24;
 /// The bit of a section's form that tells that it is in the search part.
@@ -96,15 +98,20 @@ pub(super) enum SectionKind {
     CoreIds,
     /// The deleted documents of older segments; empty if these are known by their ids.
     Deletions,
+    /// The time of creation of the document of each chunk; empty, like the next one, if no document has any.
+    CreationTimes,
+    /// The time of its last update.
+    UpdateTimes,
 }
 
-pub(super) const SECTIONS: usize = 32;
+pub(super) const SECTIONS: usize = 34;
 /// The numbers of sections of earlier versions.
 const PLAIN_SECTIONS: usize = 16;
 const MODEL_SECTIONS: usize = 20;
 const BLOCK_SECTIONS: usize = 23;
 const PAGED_SECTIONS: usize = 24;
 const CODE_SECTIONS: usize = 28;
+const SEARCH_PART_SECTIONS: usize = 32;
 /// The tables of sorted strings.
 const SORTED: [SectionKind; 4] = [
     SectionKind::DocumentIds,
@@ -373,6 +380,7 @@ fn read_table(file: &[u8]) -> Result<Vec<SectionEntry>, SegmentError> {
         BLOCK_VERSION => BLOCK_SECTIONS,
         PAGED_VERSION => PAGED_SECTIONS,
         CODE_VERSION | PACKED_VERSION => CODE_SECTIONS,
+        SEARCH_PART_VERSION => SEARCH_PART_SECTIONS,
         VERSION => SECTIONS,
         _ if version < 1_000 => return Err(SegmentError::UnknownVersion(version)),
         _ => return Err(SegmentError::Corrupt("header")),

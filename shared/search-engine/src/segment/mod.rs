@@ -13,6 +13,7 @@ mod postings;
 mod search_part;
 mod strings;
 mod texts;
+mod times;
 mod writer;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ pub use format::FirstReads;
 pub(crate) use ids::id_hash;
 pub(crate) use postings::PostingList;
 pub(crate) use texts::{ChunkText, TextCursor};
+pub(crate) use times::ChunkTimes;
 pub(crate) use writer::{ChunkRow, DocumentRow, ReplacedDocuments, SegmentWriter};
 
 /// A document as a segment returns it.
@@ -34,7 +36,7 @@ pub type StoredDocument = Document;
 
 use crate::analysis::LatinStemmer;
 use crate::error::SegmentError;
-use crate::index::{ChunkInput, Document};
+use crate::index::{ChunkInput, Document, DocumentTimes, ListedTime};
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::RotatedQuery;
 use attributes::{AttributeReader, ExpiryReader};
@@ -46,6 +48,7 @@ use ids::DocumentIds;
 use models::ModelVectorReader;
 use search_part::SearchPart;
 use strings::StringTable;
+use times::TimesReader;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file that are known, sections that
 /// were packed, about 6 bytes for each chunk, 4 for each document, 16 for each run of ids, and up to 12 MB of texts and attributes that were read.
@@ -58,6 +61,7 @@ pub struct Segment {
     ids: DocumentIds,
     attributes: AttributeReader,
     expiries: ExpiryReader,
+    times: TimesReader,
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     stemmers: Bytes,
@@ -111,6 +115,7 @@ impl Segment {
             ids: DocumentIds::open(&header, documents)?,
             attributes: open_attributes(&header)?,
             expiries: ExpiryReader::open(section(SectionKind::Expiries)?)?,
+            times: TimesReader::new(&header),
             document_chunks: decode_numbers(
                 &section(SectionKind::DocumentChunks)?,
                 u32::from_le_bytes,
@@ -150,6 +155,7 @@ impl Segment {
     fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
         let is_consistent = self.attributes.fit(documents)
+            && self.times.fit(chunks)
             && starts.len() == documents + 1
             && starts.first() == Some(&0)
             && starts.last().is_some_and(|&last| last as usize == chunks)
@@ -301,6 +307,7 @@ impl Segment {
             attributes: self.attributes_of(index)?,
             is_in_core: self.is_in_core(index),
             expires_at: self.expires_at(index),
+            times: self.times(index)?,
             chunks,
         })
     }
@@ -381,6 +388,25 @@ impl Segment {
     /// Returns the numbers of the documents that expire, with their times.
     pub(crate) fn expiries(&self) -> impl Iterator<Item = (u32, i64)> {
         self.expiries.iter()
+    }
+
+    /// Returns the times by which a document is listed, if it has any.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if they are missing.
+    pub(crate) fn times(&self, document: u32) -> Result<Option<DocumentTimes>, SegmentError> {
+        match self.chunks_of(document).next() {
+            Some(chunk) => self.times.read(chunk),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns a time of the document of each chunk.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotFetched`] if some are missing; all that are were asked for.
+    pub(crate) fn listed_times(&self, time: ListedTime) -> Result<ChunkTimes, SegmentError> {
+        self.times.read_all(time)
     }
 
     pub(crate) fn stemmer(&self, document: u32) -> LatinStemmer {

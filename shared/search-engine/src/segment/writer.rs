@@ -11,8 +11,9 @@ use super::models::ModelVectorWriter;
 use super::postings::write_postings;
 use super::strings::{StringTable, StringTableWriter};
 use super::texts::{ChunkText, TEXT_BLOCK_BYTES};
+use super::times::TimesWriter;
 use crate::error::SegmentError;
-use crate::index::Replacing;
+use crate::index::{DocumentTimes, Replacing};
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, ModelRow, QuantizedVector};
 use crate::vector_code::{MAGNITUDE_BYTES, RotatedVector};
@@ -32,12 +33,14 @@ const SEARCHED: [SectionKind; 5] = [
     SectionKind::ChunkPositions,
 ];
 /// The sections that may be read in pages, in the order of the file.
-const PAGED: [SectionKind; 5] = [
+const PAGED: [SectionKind; 7] = [
     SectionKind::Vectors,
     SectionKind::InverseNorms,
     SectionKind::Postings,
     SectionKind::Texts,
     SectionKind::Attributes,
+    SectionKind::CreationTimes,
+    SectionKind::UpdateTimes,
 ];
 
 /// A chunk to write.
@@ -59,6 +62,7 @@ pub(crate) struct DocumentRow<'a> {
     pub(crate) attributes: Bytes,
     pub(crate) is_in_core: bool,
     pub(crate) expires_at: Option<i64>,
+    pub(crate) times: Option<DocumentTimes>,
 }
 
 /// The documents of older segments that a segment replaces or removes.
@@ -96,6 +100,7 @@ pub(crate) struct SegmentWriter<'a> {
     models: ModelVectorWriter,
     texts: BlockWriter,
     attributes: AttributeWriter,
+    times: TimesWriter,
     terms: fst::MapBuilder<Vec<u8>>,
     postings: Vec<u8>,
     next_chunk: u32,
@@ -131,6 +136,7 @@ impl<'a> SegmentWriter<'a> {
             models: ModelVectorWriter::default(),
             texts: BlockWriter::new(TEXT_BLOCK_BYTES),
             attributes: AttributeWriter::new(matches!(replaced, ReplacedDocuments::Numbers(_))),
+            times: TimesWriter::default(),
             terms: fst::MapBuilder::memory(),
             postings: Vec::new(),
             next_chunk: 0,
@@ -190,6 +196,7 @@ impl<'a> SegmentWriter<'a> {
             self.id_table.push(document.id.as_bytes())?;
         }
         self.stemmers.push(document.stemmer_number);
+        self.times.push_until(self.next_chunk, document.times);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
         self.attributes.push(
@@ -234,6 +241,7 @@ impl<'a> SegmentWriter<'a> {
         let (text_blocks, texts) = self.texts.finish()?;
         let attributes = self.attributes.finish()?;
         let runs = attributes.ids.unwrap_or_default();
+        let [creation_times, update_times] = self.times.finish();
         let [model_names, model_dimensions, chunk_models, model_vectors] = self.models.finish()?;
         let sections: [Vec<u8>; SECTIONS] = [
             id_table,
@@ -268,6 +276,8 @@ impl<'a> SegmentWriter<'a> {
             runs.hashes,
             runs.core_ids,
             deletions,
+            creation_times,
+            update_times,
         ];
         let has_long_lists = sections[SectionKind::Postings as usize].len() > MAX_SEARCHED_POSTINGS;
         let mut searched = match self.has_codes {
